@@ -1,6 +1,6 @@
 /**
- * Duty: the agent every contestant runs: a model that asks for one tool, and answers when it has the result.
- * It takes no time, so that what is measured is the durability around it, and all contestants record the same texts.
+ * Duty: the agent that every contestant runs: its model asks for one tool, and answers when it has the result.
+ * Model and tool take no time, so the bench measures the cost of durability. All contestants record the same texts.
  */
 
 export type AgentMessage =
@@ -32,7 +32,7 @@ export function resultOfTool(call: ToolCall): AgentMessage {
 
 export const childrenPerTree = 10
 
-/** What the parent of a tree asks of its child number `index`, and what that child answers. */
+/** The question that the parent of a tree sends to its child number `index`. */
 export function childQuestion(index: number): string {
   return `Summarise part ${index} of the report in one sentence, and name what is missing in it.`
 }

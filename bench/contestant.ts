@@ -1,17 +1,18 @@
 /**
- * Duty: what everything that is measured has in common, so that the same loop can drive all of it.
- * C1 A unit is over when its producer has seen the result, through Redis as any other process would (the raw job excepted,
- * which has no result and is over when it was processed).
- * C2 Producers and workers of a contestant share one process, and whoever a figure compares has the same number of slots.
+ * Duty: the interface of all contestants, so that the same loop can drive each of them.
+ * CONTESTANT-1 A unit is over when its producer has seen the result, through Redis as any other process would. Exception: the
+ * raw job has no result and is over when it was processed.
+ * CONTESTANT-2 Producers and workers of a contestant share one process. Contestants that a figure compares have the same
+ * number of slots.
  */
 
-/** As many as slots: an agent holds its slot for as long as its model thinks, so a real system has a slot for each run. */
+/** As many as slots: an agent holds its slot while its model thinks, so a real system has a slot for each run. */
 export const runsInFlight = 50
 
 /** Room for running turns in a node, and the concurrency of a BullMQ worker: the same for all. */
 export const slots = 50
 
-/** For two rows that are there for scale: BullMQ alone is fastest when jobs wait, and each that ends fetches the next. */
+/** For two rows for scale: BullMQ alone is fastest when jobs wait, because each job that ends fetches the next. */
 export const fewSlots = 25
 
 /** Eleven workers each, so 275 in all: enough to fill every slot of every contestant several times. */
@@ -19,13 +20,13 @@ export const treesInFlight = 25
 
 export interface Place {
   readonly redisUrl: string
-  /** Distinct for each opening; a contestant keeps all its keys below it. */
+  /** Each opening gets its own; a contestant puts all its keys below it. */
   readonly namespace: string
 }
 
 export interface Contestant {
   readonly id: string
-  /** As it stands in the table. */
+  /** Its name in the table. */
   readonly name: string
   readonly unit: 'job' | 'run' | 'tree'
   readonly inFlight: number

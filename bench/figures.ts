@@ -1,6 +1,6 @@
 /**
  * Duty: the figures that must hold, P1a to P8c: what each compares, its target, and how it is computed from the
- * measurements. The table of bench/README.md shows the same targets (test/bench/figures.test.ts).
+ * measurements. The table of bench/README.md shows the same targets (test/docs.test.ts).
  * FIGURE-1 A ratio is taken within each round, and the figure is the median over the rounds: both halves of a ratio were
  * measured in the same minute.
  */
@@ -11,7 +11,7 @@ import type { IdleLatency } from './trials/idle-latency.ts'
 import type { MemoryAbovePayload } from './trials/memory.ts'
 import type { Windows } from './trials/throughput.ts'
 
-/** What was measured; null or absent where it was not asked for or failed. */
+/** All measurements of a run; one that was not asked for, or failed, is null or absent. */
 export interface Measurements {
   readonly windows: Windows
   /** The same while every core has another busy process; a contestant that no figure asked for is absent. */
@@ -89,7 +89,7 @@ export function judge(figure: Figure, measured: Measurements): FigureResult {
   return { figure, value, ok: value !== null && isReached(figure, value) }
 }
 
-/** A value that is not a number reaches nothing. */
+/** NaN reaches no target. */
 function isReached({ better, target }: Figure, value: number): boolean {
   return better === 'higher' ? value >= target : value <= target
 }
@@ -112,7 +112,7 @@ function ratioOfRounds(windows: Windows, faster: string, slower: string): number
   return median(upper.map(({ perSecond }, round) => perSecond / (lower[round]?.perSecond ?? Number.NaN)))
 }
 
-/** Lower is better: what one agent run of troupe costs. */
+/** Lower is better: the cost of one agent run of troupe. */
 function perRun(row: Row, read: (window: Window) => number): Figure {
   return figure(row, 'lower', { contestants: ['agent'] }, ({ windows }) => {
     const measured = windows.get('agent') ?? []
@@ -120,7 +120,7 @@ function perRun(row: Row, read: (window: Window) => number): Figure {
   })
 }
 
-/** Lower is better: a number that a trial of its own has found. */
+/** Lower is better: the number of a trial of its own. */
 function trial(row: Row, name: Trial, read: (measured: Measurements) => number | null | undefined): Figure {
   return figure(row, 'lower', { trial: name }, (measured) => read(measured) ?? null)
 }

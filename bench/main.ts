@@ -1,6 +1,6 @@
 /**
- * Duty: `npm run bench`: reads the flags, starts a Redis of its own, measures what the asked figures need, prints, and says by
- * its exit code whether the targets are met: 0 all met, 1 one missed or not measured, 2 wrong usage, 69 no Redis, 130 stopped.
+ * Duty: `npm run bench`: reads the flags, starts a Redis of its own, measures what the requested figures need, and prints.
+ * Exit codes: 0 all targets hold, 1 one is missed or not measured, 2 wrong usage, 69 no Redis, 130 stopped.
  */
 import { Command, CommanderError, InvalidArgumentError } from 'commander'
 import { RedisUnavailableError } from '../src/dev/redis-unavailable.ts'
@@ -60,7 +60,7 @@ Examples:
   npm run bench -- --only P1,P4 --repeats 3      runs and trees against the bound, and what a run costs Redis
   npm run --silent bench -- --json               {"id":"P1a","value":…,"target":…,"ok":…}, a line per figure
 
-Exit codes: 0 every target met, 1 a target missed or not measured, 2 wrong usage, 69 no Redis, or none any more, 130 stopped.`
+Exit codes: 0 every target holds, 1 a target is missed or not measured, 2 wrong usage, 69 no Redis, or Redis died, 130 stopped.`
 
 function parseFigures(list: string): readonly Figure[] {
   const asked = list.split(',').map((id) => id.trim().toLowerCase())
@@ -103,7 +103,7 @@ async function measureFigures({ json, only, repeats, seconds }: Flags, { url, na
     const asked = only ?? figures
     const arena = openArena(redis, { repeats, seconds, redisUrl: url })
     arena.progress(`${name}; Node ${process.version}, AOF every second, ${repeats} rounds of ${seconds} s`)
-    // Without --only, contestants take part that no figure needs, for scale.
+    // Without --only, contestants that no figure needs take part too, for scale.
     const taking = only === undefined ? contestants : contestants.filter(({ id }) => neededBy(asked, id))
     const measured = await measure(taking, asked, arena)
     const results = asked.map((figure) => judge(figure, measured))
@@ -149,5 +149,5 @@ async function measure(taking: typeof contestants, asked: readonly Figure[], are
   }
 }
 
-// What still waits for a Redis that is gone would keep the process.
+// Calls that still wait for a lost Redis would keep the process alive.
 process.exit(await main(process.argv))

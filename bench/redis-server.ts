@@ -1,6 +1,6 @@
 /**
  * Duty: one Redis for one run of the bench, under a guard (src/dev/guard.ts): it ends with the bench, however that ends, and its folder
- * with it. Its settings are those a durable queue needs: AOF every second, nothing evicted.
+ * is removed. Its settings are those of a durable queue: AOF every second, nothing evicted.
  */
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -18,7 +18,7 @@ export interface RedisServer {
   stop(): Promise<void>
 }
 
-/** Throws a RedisUnavailableError that says what to do where there is no server program on this search path. */
+/** Throws a RedisUnavailableError that says what to do if this search path has no server program. */
 export async function startRedisServer(path: string): Promise<RedisServer> {
   const local = await findLocalServer(path)
   if (local.kind !== 'found') {
@@ -27,7 +27,7 @@ export async function startRedisServer(path: string): Promise<RedisServer> {
   }
   const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-bench-')))
   const program = withoutRewrites(local.program)
-  // Of a local server the volume says no more than that it has an AOF.
+  // For a local server, a volume only means that there is an AOF.
   const server = await startRedis({ program, folder, password: '', volume: 'bench', isThrowAway: true })
   const { process: guarded, url } = server
   const name = `${server.name}, process ${guarded.pid}`
@@ -42,7 +42,7 @@ export async function startRedisServer(path: string): Promise<RedisServer> {
   return { url, name, gone, stop }
 }
 
-/** A rewrite of the AOF in the middle of a measurement would be charged to whoever is being measured. */
+/** A rewrite of the AOF in the middle of a measurement would be charged to the contestant that is measured. */
 function withoutRewrites(program: ServerProgram): ServerProgram {
   const commandAt: ServerProgram['commandAt'] = (place) => {
     const asked = program.commandAt(place)

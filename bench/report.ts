@@ -41,7 +41,7 @@ function contestantTable(title: string, contestants: readonly Contestant[], wind
   )
 }
 
-/** Each column is the median over the rounds by itself. */
+/** Each column has its own median over the rounds. */
 function contestantRow({ name, unit, inFlight, slots }: Contestant, windows: readonly Window[]): string[] {
   const of = (read: (window: Window) => number) => median(windows.map(read))
   return [

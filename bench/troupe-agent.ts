@@ -1,6 +1,6 @@
 /**
  * Duty: the agent of agent-script.ts as an agent worker with one pure tool, and one that only answers, for conversations that grow.
- * Their models are scripted: what is measured is the durability around them.
+ * Their models are scripted and take no time.
  */
 import { type AgentDefinition, defineTool, defineWorker, type ModelRequest } from 'troupe'
 import { z } from 'zod'
@@ -18,7 +18,7 @@ const countLines = defineTool({
   run: (input, { toolCallId }) => resultOfTool({ id: toolCallId, name: 'count_lines', input }).content,
 })
 
-/** What the script's model is shown decides alone: the question, or the tool's result. */
+/** The last message alone decides the reply: the question, or the tool's result. */
 function replyTo({ messages }: ModelRequest) {
   const last: AgentMessage =
     messages.at(-1)?.role === 'user' ? { role: 'user', content: '' } : { role: 'tool', callId: '', content: '' }
@@ -39,7 +39,7 @@ export const benchAgents: Readonly<Record<string, AgentDefinition>> = {
     model: scriptedModel('bench/script', replyTo),
     tools: [countLines],
   }),
-  /** It says what it was told: a message and its reply have the same known size. */
+  /** It repeats the message, so that message and reply have the same known size. */
   [answererKindName]: defineWorker({
     instructions: 'You repeat what you are told.',
     model: scriptedModel('bench/echo', ({ messages }) => {

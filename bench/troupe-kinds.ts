@@ -6,7 +6,7 @@ import { childAnswer, childQuestion, childrenPerTree, treeAnswer } from './agent
 
 export type BenchKinds = Readonly<Record<string, HandlerDefinition>>
 
-/** Replies at once with what it was sent, so that a message and its reply have the same known size. */
+/** Replies at once with its message, so that message and reply have the same known size. */
 const echo = defineWorker({
   receive(message, self) {
     self.reply(message.value)
@@ -23,7 +23,7 @@ const parent = defineWorker({
   state: z.object({ answers: z.array(z.string()) }),
   initial: { answers: [] },
   spawns: ['child'],
-  // As the parents of BullMQ's trees: it does nothing before the last answer is there.
+  // Like the parents of BullMQ's trees, it does nothing before the last answer has arrived.
   await: 'all',
   receive(message, self) {
     if (message.kind === 'input') {

@@ -1,11 +1,11 @@
 /**
- * Duty: the door between the bench and the runtime: all that the bench asks of it. Beside this, only the kinds (troupe-kinds.ts)
- * and the names of keys (measure/troupe-keys.ts) are known in bench/.
+ * Duty: the only file of the bench that calls the runtime. Beside it, the bench knows only the kinds (troupe-kinds.ts) and the
+ * names of keys (measure/troupe-keys.ts).
  */
 import { connectInternal } from '../src/client/client.ts'
 import { startInternalNode } from '../src/compose.ts'
 import type { AgentResult, RunResult } from '../src/core/history/entry.ts'
-import type { Waker } from '../src/core/ports/ports.ts'
+import type { Waker } from '../src/core/ports/wake.ts'
 import { openModels } from '../src/models/model-source.ts'
 import { KindMaker } from '../src/runtime/node/kind-maker.ts'
 import { agentKindName, benchAgents } from './troupe-agent.ts'
@@ -14,13 +14,13 @@ import type { BenchKinds } from './troupe-kinds.ts'
 export interface TroupeOptions {
   readonly redisUrl: string
   readonly namespace: string
-  /** Handler kinds to host; the agents of troupe-agent.ts are added by this door. */
+  /** Handler kinds to host; openTroupe adds the agents of troupe-agent.ts. */
   readonly kinds: BenchKinds
   /** Slots of the node. */
   readonly concurrency: number
   /**
-   * `bullmq`: as users run it. `in-process`: the bound; the same scripts and turns, but a slot of this process is woken
-   * directly when this process posted something, and no BullMQ queue or worker is opened.
+   * `bullmq`: as users run it. `in-process`: the bound, with the same scripts and turns; the process wakes its own slots
+   * directly, and opens no BullMQ queue or worker.
    */
   readonly wakeups: 'bullmq' | 'in-process'
 }
@@ -37,7 +37,7 @@ export interface TroupeUnderTest {
 }
 
 export interface Conversation {
-  /** The root: its history is the conversation. A turn adds two entries to it, what was received and what was replied. */
+  /** The root: its history is the conversation. A turn adds two entries to it, one for the message and one for the reply. */
   readonly workerId: string
   /** Sends the next message and resolves with the result of the run that it began. May be called while others are on their way. */
   say(input: unknown): Promise<unknown>

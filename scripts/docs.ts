@@ -353,14 +353,19 @@ function anchorsOf(page: string): Set<string> {
   return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')))
 }
 
-/** A comment that cites a page of the documentation cites one that exists. */
+/** A comment that cites a page of the documentation, or a decision by its number, cites one that exists. */
 function checkCitations(): string[] {
-  const files = globSync('{src,workers,test,bench,scripts}/**/*.{ts,lua,mjs}', { cwd: root })
-  return files.flatMap((file) =>
-    [...read(file).matchAll(/\b(?:docs|bench)\/[\w/-]+\.md\b/g)]
-      .filter(([page]) => !existsSync(join(root, page)))
-      .map(([page]) => `${file} cites ${page}, which is not there`),
-  )
+  const decisions = globSync('docs/decisions/*.md', { cwd: root }).join(' ')
+  return globSync('{src,workers,test,bench,scripts}/**/*.{ts,lua,mjs}', { cwd: root }).flatMap((file) => {
+    const text = read(file)
+    const pages = [...text.matchAll(/\b(?:docs|bench)\/[\w/-]+\.md\b/g)].filter(
+      ([page]) => !existsSync(join(root, page)),
+    )
+    const numbers = [...text.matchAll(/\bdecision (\d{4})\b/g)].filter(
+      ([, number]) => !decisions.includes(`/${number}-`),
+    )
+    return [...pages, ...numbers].map(([cited]) => `${file} cites ${cited}, which is not there`)
+  })
 }
 
 /** What docs/operations.md quotes from logs and reports in "When work stands still" is what the sources say. */

@@ -1,10 +1,42 @@
 /** The pages of docs/ say what the sources say. */
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { figures } from '../bench/figures.ts'
 import { docsProblems } from '../scripts/docs.ts'
+import { rootScriptFields, sessionFields } from '../src/store/record/session-record.ts'
+import { scriptFields, workerFields } from '../src/store/record/worker-record.ts'
+
+function page(path: string): string {
+  return readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+}
+
+/** The names in code quotes in the first column of the tables below a line that begins so. */
+function namesBelow(text: string, begin: string): string[] {
+  const section = text.slice(text.indexOf(begin)).split(/\n## /)[0] ?? ''
+  return [...section.matchAll(/^\| (`[^|]+) \|/gm)].flatMap(([, cell = '']) =>
+    [...cell.matchAll(/`(\w+)`/g)].map(([, name = '']) => name),
+  )
+}
 
 describe('the documentation', () => {
   test('agrees with the sources', async () => {
     expect(await docsProblems()).toEqual([])
     // It asks each command for its help, in a process of its own.
   }, 400_000)
+
+  test('names every field of a record, and no other', () => {
+    const text = page('docs/reference/redis-keys.md')
+    const ofWorkers = Object.values(workerFields).map(({ name }) => name)
+    const ofSessions = Object.values(sessionFields).map(({ name }) => name)
+    const documented = [...namesBelow(text, 'Fields of a record'), ...namesBelow(text, 'The record of the root also')]
+    const stored = [...ofWorkers, ...scriptFields, 'path1', 'path2', ...ofSessions, ...rootScriptFields]
+    expect(new Set(documented)).toEqual(new Set(stored))
+  })
+
+  test('shows the targets that the bench checks', () => {
+    const rows = [...page('bench/README.md').matchAll(/^\| (P\d\w?) \| ([^|]+) \| ([≥≤]) ([\d. ]+) \|$/gm)]
+    const shown = rows.map(([, id, what, sign, target = '']) => [id, what, sign, Number(target.replace(' ', ''))])
+    const checked = figures.map(({ id, what, better, target }) => [id, what, better === 'higher' ? '≥' : '≤', target])
+    expect(shown).toEqual(checked)
+  })
 })

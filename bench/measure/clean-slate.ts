@@ -1,6 +1,6 @@
 /**
- * Duty: the same start for every contestant of every round: an empty Redis and a short AOF.
- * Without it whoever comes later pays for what whoever came earlier left behind.
+ * Duty: gives every contestant of every round the same start: an empty Redis and a short AOF.
+ * Without it, later contestants would pay for the data of earlier ones.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Redis } from 'ioredis'

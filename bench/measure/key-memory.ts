@@ -1,5 +1,5 @@
 /**
- * Duty: how many bytes of Redis memory the keys take, by owner. MEMORY USAGE counts a key's name, its entry and its value;
+ * Duty: measures how much Redis memory the keys take, by owner. MEMORY USAGE counts a key's name, its entry and its value;
  * SAMPLES 0 makes it count every element instead of guessing from five.
  */
 import type { Redis } from 'ioredis'
@@ -9,7 +9,7 @@ const scanBatch = 1_000
 
 export interface KeyMemory {
   readonly byOwner: Readonly<Record<KeyOwner, number>>
-  /** Bytes of the entries of all histories, as they were given to Redis: the payload. */
+  /** The payload: bytes of the entries of all histories, as sent to Redis. */
   readonly payload: number
 }
 

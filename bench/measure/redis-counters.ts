@@ -1,18 +1,18 @@
 /**
- * Duty: what Redis itself counted, read from INFO, and the difference between two readings.
- * Commands inside a script are counted as well as the EVALSHA that ran it: that is the work Redis did.
+ * Duty: reads the counters of Redis from INFO, and computes the difference between two readings.
+ * Both the commands inside a script and the call that ran it count, because Redis did all of that work.
  */
 import type { Redis } from 'ioredis'
 
 export interface RedisCounters {
   readonly commands: number
   readonly scripts: number
-  /** Bytes ever appended to the AOF, those that still wait in its buffer included. */
+  /** Bytes ever appended to the AOF, including those in its buffer. */
   readonly aofBytes: number
   readonly cpuSeconds: number
 }
 
-/** Not the contestant's work: what connections say to introduce themselves, and what the bench itself asks. */
+/** Not the contestant's work: commands with which connections introduce themselves, and those of the bench itself. */
 const notCounted = new Set(['info', 'hello', 'auth', 'client', 'select', 'command', 'config', 'memory'])
 const scriptCalls = new Set(['evalsha', 'eval', 'evalsha_ro', 'eval_ro', 'fcall', 'fcall_ro'])
 

@@ -1,7 +1,7 @@
 /**
  * Duty: a closed loop with a fixed number of units in flight, measured over a window in its middle.
- * The loop runs before the window opens and after it closes, so that neither the start nor the emptying counts; what was
- * begun before and what is finished after cancel out, because as many units are in flight at both ends.
+ * The loop runs before the window opens and after it closes, so neither its start nor its end counts. The same number of
+ * units is in flight at both ends of the window, so units that begin before it and end after it cancel out.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
@@ -16,7 +16,7 @@ export interface Load {
   readonly measuredMs: number
 }
 
-/** Per unit where it says so; a unit is a job, a run or a tree. */
+/** A unit is a job, a run or a tree. */
 export interface Window {
   readonly units: number
   readonly perSecond: number
@@ -51,7 +51,7 @@ async function neverEmptied(): Promise<never> {
 
 interface Loop {
   readonly latenciesMs: number[]
-  /** Rejects with the first unit that failed; a measurement with failures in it is none. */
+  /** Rejects with the first unit that failed: a measurement with failures does not count. */
   readonly running: Promise<void>
   done(): number
   stop(): void
@@ -78,7 +78,7 @@ function startLoop(unit: () => Promise<unknown>, inFlight: number): Loop {
 
 type Meters = Awaited<ReturnType<typeof readMeters>>
 
-/** The local meters are read when the answer of Redis arrives, so that both sides speak of the same instant. */
+/** The local meters are read when the answer of Redis arrives, so that both belong to the same instant. */
 async function readMeters(redis: Redis, loop: Loop) {
   const counters = await readRedisCounters(redis)
   return { at: performance.now(), done: loop.done(), cpu: process.cpuUsage(), counters }

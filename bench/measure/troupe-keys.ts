@@ -1,11 +1,11 @@
-/** Duty: what the bench knows of troupe's keys: whose memory a key is, and how long a worker's history is. */
+/** Duty: everything that the bench knows of troupe's keys: the owner of a key, and the length of a worker's history. */
 import type { Redis } from 'ioredis'
 import { partitionOf } from '../../src/core/ids.ts'
 import { tagOf, workerKeys } from '../../src/store/keys.ts'
 
 /**
  * history: the history of a worker; holds the payload.
- * worker:  its record, and what else is the worker's own.
+ * worker:  its record and its other own keys.
  * session: its members, and the results of its earlier runs.
  * shared:  one key for all sessions that grows with each of them (the index of sessions).
  * passing: bounded by a trim, or by an expiry of minutes, whatever the number of sessions (events, idempotency keys, queues).

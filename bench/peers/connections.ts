@@ -2,7 +2,7 @@
 import { type ConnectionOptions, QueueEvents } from 'bullmq'
 import { Redis } from 'ioredis'
 
-/** BullMQ makes its connections of this: one for each queue, two for each worker, one for each listener of events. */
+/** BullMQ opens its own connections with these options: one per queue, two per worker, one per listener of events. */
 export function bullmqConnection(redisUrl: string): ConnectionOptions {
   const { hostname, port } = new URL(redisUrl)
   return { host: hostname, port: Number(port), maxRetriesPerRequest: null }
@@ -12,16 +12,16 @@ export function plainConnection(redisUrl: string): Redis {
   return new Redis(redisUrl, { maxRetriesPerRequest: null })
 }
 
-/** Jobs are deleted when they are done, as an application would that keeps results elsewhere: the cheapest setting. */
+/** Jobs are deleted when they end, as in an application that keeps results elsewhere: the cheapest setting. */
 export const forgetFinished = { removeOnComplete: true, removeOnFail: true } as const
 
-/** A job whose result somebody waits for is kept for a while, or a producer that asks late would find nothing. */
+/** A job is kept for a while if somebody waits for its result; otherwise a producer that asks late would find nothing. */
 export const keepRecent = { removeOnComplete: { count: 1_000 }, removeOnFail: { count: 1_000 } } as const
 
-/** Each job that is waited for listens to its queue and to the listener of events. */
+/** Each waiting producer adds a listener to the queue and to its events; Node warns beyond this number. */
 export const waitersMax = 1_000
 
-/** The listener that `job.waitUntilFinished` takes: how BullMQ's documentation has a producer wait for a result. */
+/** The listener for `job.waitUntilFinished`: BullMQ's documentation lets a producer wait for a result this way. */
 export async function openQueueEvents(
   queueName: string,
   prefix: string,
@@ -34,14 +34,14 @@ export async function openQueueEvents(
 }
 
 export interface Completions {
-  /** Register before adding the job, or its end could be missed. Resolves with what the processor returned. */
+  /** Call it before you add the job, or its end could be missed. Resolves with the value that the processor returned. */
   of(jobId: string): Promise<unknown>
   close(): Promise<void>
 }
 
 /**
- * One listener for all jobs of a queue. `job.waitUntilFinished` would ask Redis once more for each job (it cannot know
- * whether the end was missed); an id chosen by the producer makes that unnecessary.
+ * One listener for all jobs of a queue. `job.waitUntilFinished` asks Redis once more for each job, because it cannot know
+ * whether it missed the end. An id that the producer chose makes that unnecessary.
  */
 export async function listenForCompletions(
   queueName: string,

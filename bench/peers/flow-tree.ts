@@ -1,6 +1,6 @@
 /**
- * Duty: BullMQ's own trees: a flow of one parent and ten children, added at once by FlowProducer, with no history at all. It
- * does less than any agent does: the children are fixed when the tree is added.
+ * Duty: BullMQ's own trees: a flow of one parent and ten children, added at once by FlowProducer, without any history. It
+ * does less than an agent: the children are fixed when the tree is added.
  */
 import { FlowProducer, type Job, Worker } from 'bullmq'
 import {

@@ -1,7 +1,7 @@
 /**
- * Duty: an agent as one writes it by hand on BullMQ: a job per run, the history as one JSON value that is rewritten with every
- * message. A job that is run again after a crash goes on from the history, so each step is durable, as in troupe; unlike
- * there, nothing stops a stalled job and its second run from writing the same history.
+ * Duty: an agent written by hand on BullMQ: one job per run; the history is one JSON value that is rewritten with every
+ * message. After a crash the job runs again and goes on from the history, so each step is durable, as in troupe. Unlike
+ * in troupe, nothing keeps a stalled job and its second run from writing the same history.
  */
 import { randomUUID } from 'node:crypto'
 import { type Job, Queue, Worker } from 'bullmq'
@@ -28,8 +28,9 @@ export const handwrittenAgent: Contestant = {
 }
 
 /**
- * For scale, tuned by one who knows BullMQ well: ids of its own and one listener instead of `waitUntilFinished`, the history read
- * once per job, and half the slots, which only pays when a model answers at once and spares BullMQ a third of its scripts.
+ * The same, tuned by somebody who knows BullMQ well; for scale. It uses ids of its own and one listener instead of
+ * `waitUntilFinished`, reads the history once per job, and has half the slots. Fewer slots help only if the model answers
+ * at once; they spare BullMQ a third of its scripts.
  */
 export const handwrittenAgentFewSlots: Contestant = {
   id: 'agent-handwritten-few-slots',
@@ -92,7 +93,7 @@ async function openAgentQueue({ redisUrl, namespace }: Place, concurrency: numbe
   return { redis, queue, worker, settings }
 }
 
-/** The loop of every agent; where it begins depends on what is recorded already. */
+/** The loop of every agent. It begins after the last recorded message. */
 async function runAgent(history: JsonHistory, question: string): Promise<string> {
   if (history.messages.length === 0) await history.append({ role: 'user', content: question })
   for (;;) {

@@ -1,8 +1,8 @@
 /**
- * Duty: a parent that delegates to ten children, as one writes it by hand on BullMQ: the parent's job adds ten child jobs
- * with itself as their parent, waits for them without holding a slot (`moveToWaitingChildren`), and gathers their values when BullMQ
- * runs it again. Parent and children keep their histories as JSON values, rewritten with every message; the parent's history
- * tells its second run where it stands.
+ * Duty: a parent with ten children, written by hand on BullMQ: the parent's job adds ten child jobs with itself as their
+ * parent, waits for them without a slot (`moveToWaitingChildren`), and collects their values when BullMQ runs it again.
+ * Parent and children keep their histories as JSON values, rewritten with every message. From its history the second run of
+ * the parent knows where to go on.
  */
 import { randomUUID } from 'node:crypto'
 import { type Job, Queue, WaitingChildrenError, Worker } from 'bullmq'
@@ -83,7 +83,7 @@ async function delegate(
   if (history.messages.length === 0) await history.append({ role: 'user', content: job.data.question })
   if (history.messages.length === 1) {
     await queue.addBulk(childJobs(job))
-    // Recorded last: a job that is run again before this adds its children again, and those find their answers recorded.
+    // Recorded last. If the job runs again before this, it adds its children again, and they find their answers recorded.
     await history.append({ role: 'assistant', content: 'I ask ten workers.' })
   }
   if (await job.moveToWaitingChildren(token ?? '')) throw new WaitingChildrenError()

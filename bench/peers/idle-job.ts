@@ -1,6 +1,6 @@
 /**
- * Duty: BullMQ's own idle latency: one empty job at a time on an otherwise idle queue. Two instants are told: when the
- * processor was entered, and when the producer saw the result; the second is what a client of troupe waits for too.
+ * Duty: BullMQ's own idle latency: one empty job at a time on an otherwise idle queue. It reports two instants:
+ * when the processor started, and when the producer saw the result. A client of troupe waits for the second one, too.
  */
 import { randomUUID } from 'node:crypto'
 import { Queue, Worker } from 'bullmq'

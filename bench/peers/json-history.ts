@@ -1,6 +1,6 @@
 /**
  * Duty: the history of a hand-written agent: all messages of a run as one JSON value under one key, read and rewritten as a whole
- * with each message. It is what most applications do, because every model API takes and gives the history as one array.
+ * with each message. Most applications do that, because every model API takes and returns the history as one array.
  */
 import type { Redis } from 'ioredis'
 import type { AgentMessage } from '../agent-script.ts'
@@ -17,7 +17,7 @@ export class JsonHistory {
     this.#trusted = trusted
   }
 
-  /** `trusted`: read once per job, since the lock of the job is trusted to keep other writers away; else before each message. */
+  /** `trusted`: the history is read once per job, because the job's lock keeps other writers away; else before each message. */
   static async read(redis: Redis, key: string, trusted = false): Promise<JsonHistory> {
     const history = new JsonHistory(redis, key, trusted)
     await history.#load()

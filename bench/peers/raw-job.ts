@@ -1,6 +1,6 @@
 /**
- * Duty: BullMQ by itself: an empty job, added and processed. For scale: nothing that needs a job per wake-up can be faster.
- * The jobs have BullMQ's own short ids and few slots, which is where BullMQ is at its best.
+ * Duty: BullMQ by itself: an empty job, added and processed. For scale: a system that needs one job per unit cannot be faster.
+ * The jobs have BullMQ's own short ids and few slots, because BullMQ is fastest that way.
  */
 import { Queue, Worker } from 'bullmq'
 import { type Contestant, fewSlots, type OpenContestant, type Place, runsInFlight } from '../contestant.ts'
@@ -15,7 +15,7 @@ export const rawJob: Contestant = {
   open: openRawJob,
 }
 
-/** By which the producer knows its job again: its id is known too late, the job may be over before `add` has answered. */
+/** The producer recognises its job by this number. The job's id comes too late: the job may end before `add` has answered. */
 interface Ticket {
   readonly ticket: number
 }

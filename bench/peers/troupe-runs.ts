@@ -1,4 +1,4 @@
-/** Duty: troupe as a contestant: agent runs and trees, each with BullMQ as the wake-up and on own slots without it (the bound). */
+/** Duty: troupe as a contestant: agent runs and trees, each with wake-ups over BullMQ and without BullMQ (the bound). */
 import { agentAnswer, agentQuestion, expectedTreeAnswer, treeQuestion } from '../agent-script.ts'
 import { type Contestant, type OpenContestant, type Place, runsInFlight, slots, treesInFlight } from '../contestant.ts'
 import { openTroupe, type TroupeOptions, type TroupeUnderTest } from '../troupe.ts'

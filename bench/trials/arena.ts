@@ -1,4 +1,4 @@
-/** Duty: what every trial of one run of the bench shares: the Redis, the number of repeats, and where it tells what it does. */
+/** Duty: the parts that all trials of one run share: the Redis, the number of repeats, and the progress lines. */
 import type { Redis } from 'ioredis'
 import type { Place } from '../contestant.ts'
 

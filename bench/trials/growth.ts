@@ -1,5 +1,5 @@
 /**
- * Duty: what one further turn costs at a history of 10 messages and at one of 10 000 (P5). Both are conversations with the
+ * Duty: measures the cost of one further turn, at a history of 10 messages and at one of 10 000 (P5). Both are conversations with the
  * same kind and the same node; blocks of turns alternate between them, so that both see the same machine.
  */
 
@@ -18,7 +18,7 @@ export const longHistory = 10_000
 /** Within a block each turn goes to another short conversation, so that they all stay short. */
 const turnsPerBlock = 25
 const blocksPerRepeat = 6
-/** The long one is grown with so many messages in its mailbox at a time: below the limit of a mailbox. */
+/** While the long conversation grows, its mailbox gets this many messages at a time: fewer than the limit of a mailbox. */
 const growingAtOnce = 100
 const text = 'A message of a conversation as people write them: a sentence or two, and about a hundred bytes long.'
 
@@ -32,7 +32,7 @@ export interface GrowthOfTurns {
   readonly bytesRatio: number
 }
 
-/** Begins a conversation and talks until its history has so many messages. */
+/** Begins a conversation and talks until its history has this many messages. */
 type Grow = (messages: number) => Promise<Conversation>
 
 interface Block {
@@ -65,7 +65,7 @@ async function alternate(grow: Grow, long: Conversation, arena: Arena) {
   for (let block = 0; block < blocksPerRepeat; block++) {
     const shorts = await Promise.all(Array.from({ length: turnsPerBlock }, () => grow(shortHistory)))
     const longs = shorts.map(() => long)
-    // Who goes first changes, since the first block after the growing finds the node still warm from it.
+    // The order alternates, because the first block finds the node still warm from growing the conversations.
     if (block % 2 === 0) {
       const short = await measureBlock(shorts, arena)
       pairs.push({ short, long: await measureBlock(longs, arena) })
@@ -77,7 +77,7 @@ async function alternate(grow: Grow, long: Conversation, arena: Arena) {
   return pairs
 }
 
-/** One turn at a time: what is asked is the cost of a turn, not how many fit beside each other. */
+/** One turn at a time: the trial measures the cost of a turn, not how many run side by side. */
 async function measureBlock(conversations: readonly Conversation[], { redis }: Arena): Promise<Block> {
   const before = await readRedisCounters(redis)
   const times: number[] = []

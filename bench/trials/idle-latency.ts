@@ -1,6 +1,6 @@
 /**
- * Duty: how long a client waits on an idle system (P7): submit → result of a handler that replies at once, beside BullMQ's own
- * add → result of an empty job. Samples alternate between the two, with a pause before each, so that both are idle.
+ * Duty: measures how long a client waits on an idle system (P7): submit → result of a handler that replies at once, beside
+ * BullMQ's own add → result of an empty job. Samples alternate between the two, with a pause before each, so that both are idle.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { cleanSlate } from '../measure/clean-slate.ts'

@@ -1,6 +1,6 @@
 /**
- * Duty: agent runs and trees while every core of the machine has another busy process (P8): who is ahead when the machine
- * has less to give than all of them could use. The rounds are those of trials/throughput.ts.
+ * Duty: measures agent runs and trees while every core of the machine has another busy process (P8). It shows which
+ * contestant is ahead when there is more work than CPU. The rounds are those of trials/throughput.ts.
  */
 import type { Contestant } from '../contestant.ts'
 import { BusyCores } from '../measure/busy-cores.ts'

@@ -1,6 +1,6 @@
 /**
- * Duty: what a worker and a session leave in Redis above their payload (P6): 4 000 idle workers with ten messages of about 500
- * bytes each, and 4 000 finished sessions of one worker. The payload is what the histories hold, entry by entry.
+ * Duty: measures the Redis memory of a worker and of a session beyond their payload (P6): 4 000 idle workers with ten messages of about 500
+ * bytes each, and 4 000 finished sessions of one worker. The payload is the sum of the entries of the histories.
  */
 import { runsInFlight } from '../contestant.ts'
 import { cleanSlate } from '../measure/clean-slate.ts'
@@ -13,7 +13,7 @@ import type { Arena } from './arena.ts'
 const idleWorkers = 4_000
 const finishedSessions = 4_000
 const messagesPerWorker = 10
-/** With what the runtime records around them, texts of this length make entries of about 500 bytes. */
+/** With the fields that the runtime adds, texts of this length make entries of about 500 bytes. */
 const messageText = 'x'.repeat(380)
 /** A short question; the job answers with the same. */
 const questionText = 'x'.repeat(100)
@@ -25,7 +25,7 @@ export interface UnitMemory {
 }
 
 export interface MemoryAbovePayload {
-  /** An idle worker's own keys, its history included, less the entries of the history. */
+  /** The keys of an idle worker, history included, less the entries of the history. */
   readonly idleWorker: number
   /** All keys that live as long as a finished session, less the entries of its history. */
   readonly finishedSession: number
@@ -53,7 +53,7 @@ export async function measureMemory(arena: Arena): Promise<MemoryAbovePayload> {
   }
 }
 
-/** What a running but empty system holds is subtracted, so that only what was added counts. */
+/** The memory of a running but empty system is subtracted. */
 async function measureUnits(
   arena: Arena,
   units: number,

@@ -1,6 +1,6 @@
 /**
- * Duty: all contestants in rounds, one after the other within each round, so that a machine whose speed drifts is as fast for
- * one as for the next. Every other round runs backwards, so that none always follows the same neighbour.
+ * Duty: measures all contestants in rounds, one after the other within each round, so that a machine whose speed drifts is
+ * equally fast for neighbours. Every other round runs in the opposite order, so that none always follows the same one.
  */
 import type { Contestant } from '../contestant.ts'
 import { cleanSlate } from '../measure/clean-slate.ts'
@@ -11,11 +11,11 @@ import type { Arena } from './arena.ts'
 /** By contestant, one window per round; a contestant that failed once has none. */
 export type Windows = ReadonlyMap<string, readonly Window[]>
 
-/** The first round is for the compiler's sake and is not kept: a process that works is warm after some seconds, and stays so for days. */
+/** The first round only warms the compiler, and is not kept: a real process is warm after some seconds, and stays warm for days. */
 const rehearsal = { warmUpMs: 100, measuredMs: 6_000 } as const
 const warmUpMs = 1_500
 
-/** To open it, to empty it and to close it, on the slowest machine. */
+/** The time to open, empty and close a contestant, on the slowest machine. */
 const aroundMsMax = 60_000
 
 export async function measureThroughput(contestants: readonly Contestant[], arena: Arena): Promise<Windows> {
@@ -51,7 +51,7 @@ async function measureRounds(
         )
         if (round > 0) kept.push(window)
       } catch (error) {
-        // The others go on: one that fails must not hide what they show. Its figures are reported as not measured.
+        // The other contestants go on; the figures of this one are reported as not measured.
         arena.failed(contestant.name, error)
         windows.delete(contestant.id)
       }

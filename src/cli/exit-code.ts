@@ -1,8 +1,8 @@
 /**
- * Duty: what a thrown value means at the command line: one sentence, a code for programs, an exit code for shells.
- * The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 70 an error that nothing
- * caught ended the process, 128 + n signal n.
- * Where 1 is an answer (`audit`): 66 what was asked about is not there, 70 there is no answer, by a fault of troupe.
+ * Duty: the meaning of a thrown value at the command line: one sentence, a code for programs, an exit code for shells.
+ * EXIT-1 The exit codes are a contract: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is unavailable, 70 an uncaught
+ *        error ended the process, 128 + n for signal n.
+ * EXIT-2 For `audit` 1 is an answer. There an unknown session is 66, and an audit that failed is 70.
  */
 import { type ErrorCode, NotFoundError, RuntimeError } from '../core/errors.ts'
 
@@ -20,13 +20,13 @@ export interface Complaint {
   readonly code: ErrorCode
   readonly message: string
   readonly exitCode: number
-  /** Only of what is a fault of troupe or of nobody's making: for a bug report. */
+  /** For a bug report; undefined unless troupe is at fault, or nobody knows who is. */
   readonly stack: string | undefined
-  /** The message has lines of its own, such as the end of a log; otherwise a line break in it comes from others. */
+  /** The message has line breaks of ours, such as the end of a log. Otherwise they are foreign text, and are escaped. */
   readonly hasLines?: boolean
 }
 
-/** The codes that mean something else than "it failed" (1). */
+/** The codes whose exit code is not 1 ("it failed"). */
 const exitCodeOf: Partial<Record<ErrorCode, number>> = {
   config_invalid: exitCodes.usage,
   input_invalid: exitCodes.usage,
@@ -35,7 +35,7 @@ const exitCodeOf: Partial<Record<ErrorCode, number>> = {
   store_refused: exitCodes.unavailable,
 }
 
-/** What a command threw whose exit code 1 is an answer, so that it may not mean an error as well. */
+/** An error of a command for which exit code 1 is an answer, and so must not be an error. */
 export class Unanswered extends Error {
   constructor(cause: unknown) {
     super('there is no answer', { cause })
@@ -43,7 +43,7 @@ export class Unanswered extends Error {
 }
 
 export function toComplaint(thrown: unknown): Complaint {
-  // What went wrong first counts, not what went wrong with closing afterwards.
+  // The first error counts, not an error of closing afterwards.
   if (isSuppressedError(thrown)) return toComplaint(thrown.suppressed)
   if (thrown instanceof Unanswered) {
     const complaint = toComplaint(thrown.cause)
@@ -52,7 +52,7 @@ export function toComplaint(thrown: unknown): Complaint {
     return { ...complaint, exitCode }
   }
   if (thrown instanceof RuntimeError) {
-    // Of what another program wrote over, nobody needs to be told where it was read.
+    // Another program overwrote the data: the place in our code where it was read helps nobody.
     const stack = thrown.code === 'bug' && thrown.details.damaged === undefined ? thrown.stack : undefined
     return { code: thrown.code, message: thrown.message, exitCode: exitCodeOf[thrown.code] ?? exitCodes.failed, stack }
   }
@@ -71,7 +71,7 @@ export function toComplaint(thrown: unknown): Complaint {
   }
   if (thrown instanceof Error && 'syscall' in thrown && thrown.syscall === 'uv_cwd') {
     const { code = '' } = thrown as NodeJS.ErrnoException
-    const message = `the current folder cannot be found (${code}): go to another one.`
+    const message = `the current folder does not exist any more (${code}): change to another folder.`
     return { code: 'input_invalid', message, exitCode: exitCodes.usage, stack: undefined }
   }
   const message = thrown instanceof Error ? thrown.message : String(thrown)
@@ -88,7 +88,7 @@ function isSuppressedError(thrown: unknown): thrown is SuppressedError {
   return thrown instanceof Error && thrown.name === 'SuppressedError' && 'suppressed' in thrown
 }
 
-/** What a shell expects of a process that a signal ended. */
+/** The exit code that shells expect of a process that a signal ended. */
 export function exitCodeOfSignal(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP'): number {
   return { SIGINT: exitCodes.interrupted, SIGTERM: 143, SIGHUP: 129 }[signal]
 }

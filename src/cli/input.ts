@@ -1,14 +1,14 @@
 /**
- * Duty: the input of a worker as it is given at the command line.
- * The rule has no guess in it: text that begins with `{` or `[` is JSON and must be valid; any other text is sent as a string.
- * `--as json` and `--as text` overrule it, for numbers, null and quoted strings, and for text that begins with a bracket.
+ * Duty: reads the input of a worker from the command line: from an argument, a file or stdin.
+ * INPUT-1 Text that begins with `{` or `[` is JSON and must be valid. Any other text is sent as a string.
+ * INPUT-2 `--as json` and `--as text` override that rule: for numbers, null and quoted strings, or for text that begins with a bracket.
  */
 import { createReadStream } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { InputError, LimitError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
 
-/** No more is read than could ever be accepted: JSON may be indented, and is not when it is stored. */
+/** The most bytes that are read. Indented JSON may be longer than the JSON that is stored. */
 const textBytesMax = 4 * policy.messageBytesMax
 
 export interface InputFlags {
@@ -20,25 +20,25 @@ export function addInputOptions(command: Command): Command {
   return command
     .option('--file <path>', 'read the input from a file')
     .addOption(
-      new Option('--as <form>', 'what the input is; default: JSON if it begins with { or [, else text').choices([
+      new Option('--as <form>', 'form of the input; default: JSON if it begins with { or [, else text').choices([
         'json',
         'text',
       ]),
     )
 }
 
-/** The input a command was given: as its argument, from a file, or from stdin (`-`). No input at all is null. */
+/** The input of a command: its argument, a file, or stdin (`-`). Without any input it is null. */
 export async function readInput(
   argument: string | undefined,
   flags: InputFlags,
   stdin: AsyncIterable<Buffer | string>,
 ): Promise<unknown> {
   if (flags.file !== undefined) {
-    if (argument !== undefined) throw new InputError('give the input either as an argument or with --file, not both.')
+    if (argument !== undefined) throw new InputError('give the input as an argument or with --file, not both.')
     return parseInput(withoutLastBreak(await readText(flags.file)), flags.as, `the file ${flags.file}`)
   }
   if (argument === '-')
-    return parseInput(withoutLastBreak(await collect(stdin, 'what came from stdin')), flags.as, 'what came from stdin')
+    return parseInput(withoutLastBreak(await collect(stdin, 'the input from stdin')), flags.as, 'the input from stdin')
   if (argument === undefined) return null
   return parseInput(argument, flags.as, 'the input')
 }
@@ -50,7 +50,7 @@ export function parseInput(text: string, as: 'json' | 'text' | undefined, where:
     return JSON.parse(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const hint = as === undefined ? ' It begins as JSON does; give --as text to send it as it is.' : ''
+    const hint = as === undefined ? ' It begins like JSON; to send it as text, add --as text.' : ''
     throw new InputError(`${where} is not valid JSON (${reason}).${hint}`, { cause })
   }
 }
@@ -75,7 +75,7 @@ async function collect(stream: AsyncIterable<Buffer | string>, what: string): Pr
     if (bytes > textBytesMax) {
       throw new LimitError(
         'message_too_big',
-        `${what} has more than ${textBytesMax} bytes, of which no more were read; a message has at most ${policy.messageBytesMax} bytes of JSON. Store large data elsewhere and pass a reference.`,
+        `${what} is longer than ${textBytesMax} bytes; a message has at most ${policy.messageBytesMax} bytes of JSON. Store large data elsewhere and pass a reference.`,
       )
     }
     chunks.push(piece)
@@ -83,7 +83,7 @@ async function collect(stream: AsyncIterable<Buffer | string>, what: string): Pr
   return decoded(Buffer.concat(chunks), what)
 }
 
-/** Without the byte order mark that some editors put in front. */
+/** Decodes UTF-8, and removes the byte order mark that some editors put in front. */
 function decoded(bytes: Buffer, what: string): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
@@ -92,7 +92,7 @@ function decoded(bytes: Buffer, what: string): string {
   }
 }
 
-/** `echo hello | troupe run … -` means "hello". */
+/** `echo hello | troupe run … -` sends "hello" without a line break. */
 function withoutLastBreak(text: string): string {
   return text.replace(/\r?\n$/, '')
 }

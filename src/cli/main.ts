@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /**
- * The command line of troupe. It ends the process itself, since a worker file of the user may have left a timer or a connection
- * open; and what such a file prints goes to stderr, since stdout is data.
+ * The command line of troupe. It ends the process itself, because a worker file of the user may have left a timer or a connection open.
+ * The output of such a file goes to stderr, because stdout is data.
  */
 import { Console } from 'node:console'
 import { syncBuiltinESMExports } from 'node:module'
@@ -11,7 +11,7 @@ import { flush, surviveClosedPipes } from './terminal/output.ts'
 import { endProcess, watchForSuddenEnd } from './terminal/sudden-end.ts'
 
 surviveClosedPipes()
-// Into the object that is there, since a worker file may import it, or a function of it, from `node:console`.
+// This changes the existing console object, because a worker file may import it, or one of its functions, from `node:console`.
 Object.assign(globalThis.console, new Console(process.stderr))
 syncBuiltinESMExports()
 const args = process.argv.slice(2)

@@ -1,11 +1,12 @@
-/** Duty: the options that many commands share, so that a name means the same everywhere, and values checked as they are read. */
+/** Duty: the options that several commands share, so that a name means the same everywhere. Each value is checked as it is read. */
 import { type Command, InvalidArgumentError } from 'commander'
+import type { CreateSession } from '../client/submission.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
-import { defaultSessionLimits, defaultSpending, type SessionLimits, type Spending } from '../core/policy.ts'
+import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
 import { parseDuration } from './view/duration.ts'
 
-/** What `connection.ts` needs to find Redis. */
+/** The options that host/connection.ts needs to find Redis. */
 export interface ConnectionFlags {
   readonly json?: boolean
   readonly redisUrl?: string
@@ -20,7 +21,7 @@ export interface NodeFlags extends ConnectionFlags {
   readonly model?: string
 }
 
-/** `otherwise`: the Redis where none is given. */
+/** `otherwise`: the Redis if no option and no variable names one. */
 export function addConnectionOptions(command: Command, otherwise = 'redis://127.0.0.1:6379'): Command {
   command
     .option('--redis-url <url>', `Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else ${otherwise}`)
@@ -32,23 +33,34 @@ export function addJsonOption(command: Command): Command {
   return command.option('--json', 'one JSON object per line on stdout')
 }
 
+export interface RawFlag {
+  readonly raw?: boolean
+}
+
+export function addRawOption(
+  command: Command,
+  description = 'print text unchanged, also characters that a terminal obeys or hides',
+): Command {
+  return command.option('--raw', description)
+}
+
 export function addWorkersOption(command: Command): Command {
   return command.option('--workers <folder>', 'folder of worker files; default: TROUPE_WORKERS, else ./workers')
 }
 
 export function addNodeOptions(command: Command): Command {
   return addWorkersOption(command)
-    .option('--concurrency <n>', 'turns that may run at the same time', wholeNumber(1))
-    .option('--partitions <n>', 'partitions of a namespace that is used for the first time', wholeNumber(1))
+    .option('--concurrency <n>', 'the most turns that run at the same time', wholeNumber(1))
+    .option('--partitions <n>', 'number of partitions, when the namespace is used for the first time', wholeNumber(1))
     .option('--log-level <level>', 'trace, debug, info, warn, error, fatal or silent; default: info')
 }
 
-/** For commands that may run a node here. */
+/** For commands that may run a node in their process. */
 export function addModelOption(command: Command): Command {
-  return command.option('--model <provider/model>', 'model of agents that name none; default: TROUPE_MODEL')
+  return command.option('--model <provider/model>', 'model for agents that name no model; default: TROUPE_MODEL')
 }
 
-/** A parser for commander: an idempotency key. An empty one is mostly a variable of a shell that was never set. */
+/** A parser for commander: an idempotency key. An empty key mostly comes from a shell variable that was never set. */
 export function idempotencyKey(text: string): string {
   if (text === '') throw new InvalidArgumentError('Expected a key that is not empty.')
   return text
@@ -82,7 +94,7 @@ export function duration(text: string): number {
 /** `workers=500`, or several: `workers=500,depth=8`. */
 export const limits = limitsOf<SessionLimits>(defaultSessionLimits)
 
-/** Those that may be set while a session lives. */
+/** The limits that may change while a session lives. */
 export const spendingLimits = limitsOf<Spending>(defaultSpending)
 
 function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
@@ -99,7 +111,7 @@ function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
   }
 }
 
-/** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`; several add up. */
+/** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`. Several options add up. */
 export function permissions(text: string, previous: Permissions = {}): Permissions {
   const [, what, value = ''] = /^(tools|kinds|folder)=(.*)$/s.exec(text) ?? []
   if (what === undefined) throw new InvalidArgumentError('Expected tools=<names>, kinds=<names> or folder=<path>.')
@@ -112,9 +124,40 @@ export function permissions(text: string, previous: Permissions = {}): Permissio
   }
 }
 
+/** What `run` and `submit` say about the session that they create. */
+export interface SessionFlags {
+  readonly name?: string
+  readonly key?: string
+  readonly limit?: Partial<SessionLimits>
+  readonly permissions?: Permissions
+}
+
+export function addSessionOptions(command: Command): Command {
+  return command
+    .option('--name <name>', 'name of the first worker, for people', name)
+    .option('--key <key>', 'idempotency key: the same key gives the same session', idempotencyKey)
+    .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
+    .option(
+      '--permissions <what=…>',
+      'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',
+      permissions,
+    )
+}
+
+export function sessionRequest(kind: string, input: unknown, flags: SessionFlags): CreateSession {
+  return {
+    kind,
+    input,
+    name: flags.name,
+    idempotencyKey: flags.key,
+    limits: flags.limit,
+    permissions: flags.permissions,
+  }
+}
+
 export type Example = readonly [line: string, what: string]
 
-/** Examples at the end of a command's help: each a command line and what it does. */
+/** Adds examples to the end of the help: each is a command line and what it does. */
 export function addExamples(command: Command, examples: readonly Example[]): Command {
   const width = examples.reduce((most, [line]) => Math.max(most, line.length), 0)
   const lines = examples.map(([line, what]) => `  $ ${line.padEnd(width)}   ${what}`.trimEnd())

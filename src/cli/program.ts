@@ -1,8 +1,8 @@
 /**
- * Duty: all commands in one tree, and one way out of them: an exit code, and for an error one sentence.
- * C-a Building the tree and its help loads nothing but commander and small files; what talks to Redis is loaded by the action.
- * C-b Errors go to stderr as `troupe: <sentence>`; with --json an object {"type":"error","code","message"} is the last line of
- *     stdout as well, so that a program need not read prose.
+ * Duty: the tree of all commands, and the end of each: an exit code, and one sentence for an error.
+ * PROG-1 Building the tree and its help loads only commander and small files. An action loads the code that talks to Redis.
+ * PROG-2 Errors go to stderr as `troupe: <sentence>`. With --json the last line of stdout is {"type":"error","code","message"}, so that a
+ *        program need not read prose.
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
@@ -11,16 +11,16 @@ import { addAuditCommand } from './commands/audit.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
-import { addMailboxCommands } from './commands/mailbox.ts'
+import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNodeCommand } from './commands/node.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
-import { addSessionCommands } from './commands/session.ts'
+import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
 import { addToolsCommand } from './commands/tools.ts'
-import { addWorkerCommands } from './commands/worker.ts'
+import { addWorkerCommands } from './commands/worker/worker.ts'
 import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
-import { addHelpCommand } from './help.ts'
+import { addHelpCommand } from './group.ts'
 import { escapeText } from './terminal/escape.ts'
 import { Interrupted } from './terminal/interrupt.ts'
 import { paint, printJson, safe, tell, write } from './terminal/output.ts'
@@ -31,8 +31,8 @@ object per line, and an error is its last line:
 {"type":"error","code":"…","message":"…"}
 
 Exit codes: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is
-unavailable, 70 an error that nothing caught ended the process, 130 interrupted.
-Environment, where no option is given: TROUPE_REDIS_URL (else REDIS_URL),
+unavailable, 70 an uncaught error ended the process, 130 interrupted.
+Environment, unless an option overrides it: TROUPE_REDIS_URL (else REDIS_URL),
 TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_MODEL,
 TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL; and NO_COLOR. Keys and addresses of model
 providers: their own <PROVIDER>_API_KEY and <PROVIDER>_BASE_URL.
@@ -63,7 +63,7 @@ function buildProgram(): Command {
     .configureOutput({
       writeOut: (text) => write(process.stdout, text),
       writeErr: (text) => write(process.stderr, text),
-      // Errors are told in one place, as a sentence: see complain.
+      // `complain` prints all errors.
       outputError: () => {},
     })
     .addHelpText('after', footer)
@@ -87,13 +87,13 @@ function buildProgram(): Command {
   return program
 }
 
-/** What commander finds wrong is thrown with the help that would have helped. */
+/** Makes commander throw its errors, each with the command whose help explains it. */
 function throwWithHint(command: Command): void {
   command.exitOverride((error) => {
     error.nestedError = command.parent
       ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
       : 'troupe'
-    // What every command takes is easily put in front of it.
+    // People easily put an option of a command in front of the command.
     if (error.code === 'commander.unknownOption' && command.commands.length > 0)
       error.message += ' (options stand behind the command)'
     throw error
@@ -102,7 +102,7 @@ function throwWithHint(command: Command): void {
 }
 
 function usageComplaint(error: CommanderError): Complaint {
-  // A group without its verb, or nothing at all: commander has printed the help on stderr already.
+  // The verb is missing, or the whole command, and commander has already printed the help on stderr.
   const isHelp = error.code === 'commander.help'
   const sentence = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   const hint = isHelp ? '.' : `; see: ${error.nestedError ?? 'troupe'} --help`
@@ -120,15 +120,15 @@ function complain({ code, message, stack, hasLines }: Complaint, json: boolean):
   if (json) printJson({ type: 'error', code, message })
 }
 
-/** An error in the command line itself comes before its options are known. */
+/** Reads the option by hand, because commander may fail before it has parsed the options. */
 export function asksForJson(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }
 
 /**
- * npm only warns of a Node that is too old, and what is missing there would look like a fault of troupe. An early one of the right
- * line will do: it warns of TypeScript by itself.
+ * npm only warns of a Node that is too old, where a missing function would look like a fault of troupe. Only the major version is
+ * checked, because an early minor version works with a warning of its own.
  */
 function checkNode(): void {
   const { node } = process.versions
@@ -137,7 +137,7 @@ function checkNode(): void {
   throw new ConfigError(`this is Node ${node}, and troupe needs ${needed} or later: put that one first on the PATH.`)
 }
 
-/** package.json stands two folders above this file, in src as in dist. */
+/** package.json is two folders above this file, in src and in dist. */
 function packageFacts(): { readonly version: string; readonly engines: { readonly node: string } } {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 }

@@ -1,4 +1,4 @@
-/** The process of a contestant of the bench that does not answer. */
+/** The process of a contestant that does not answer is ended. */
 import { expect, inject, test } from 'vitest'
 import { ContestantProcess } from '../../bench/measure/contestant-process.ts'
 import { isAlive } from '../../src/dev/program.ts'
@@ -9,7 +9,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const load = { inFlight: 1, warmUpMs: 10, measuredMs: 10 }
 const late = /^its process did not answer within 0\.3 s, and was killed$/
 
-test('whose Redis is silent is killed when its time is over', async () => {
+test('a contestant whose Redis is silent is killed when its time is over', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   proxy.blackhole()
   const contestant = new ContestantProcess('raw-job')
@@ -20,7 +20,7 @@ test('whose Redis is silent is killed when its time is over', async () => {
   await contestant.stop()
 })
 
-test('that stands still is ended all the same', async () => {
+test('a contestant that stands still can be stopped', async () => {
   const contestant = new ContestantProcess('raw-job')
   const pid = contestant.pid as number
   process.kill(pid, 'SIGSTOP')

@@ -1,4 +1,4 @@
-/** Conversations of the bench, through the door by which it measures them. */
+/** Conversations of the bench. */
 import { expect, inject, test } from 'vitest'
 import { openTroupe } from '../../bench/troupe.ts'
 import { answererKindName } from '../../bench/troupe-agent.ts'

@@ -8,6 +8,8 @@ export const workers = {
 export default defineWorker({ description: 'Replies with what it gets.', receive: (message, self) => self.reply(message.value) })`,
   'workers/fails.ts': `import { defineWorker } from 'troupe'
 export default defineWorker({ retries: 0, receive() { throw new Error('no \\u001b[31mluck') } })`,
+  'workers/babbles.ts': `import { defineWorker } from 'troupe'
+export default defineWorker({ retries: 0, receive() { throw new Error('no luck '.repeat(60).trim()) } })`,
   'workers/tally.ts': `import { defineWorker } from 'troupe'
 export default defineWorker({ initial: 0, receive(message, self) {
   self.setState(self.state + message.value.length)
@@ -32,7 +34,7 @@ interface Submitted {
   readonly warning: string | null
 }
 
-/** The project of a test file, with a namespace of its own. It is there from the first test on. */
+/** The project of a test file, with its own namespace. It exists from the first test on. */
 export class CliProject {
   readonly namespace: string
   #project: Project | undefined
@@ -48,11 +50,11 @@ export class CliProject {
   }
 
   get project(): Project {
-    if (!this.#project) throw new Error('The project is not there before the tests.')
+    if (!this.#project) throw new Error('The project exists only during the tests.')
     return this.#project
   }
 
-  /** Runs a command, which must end with 0, twice: as people see it, and as the objects programs see. */
+  /** Runs a command twice, with and without --json. Both must end with exit code 0. */
   async both(...args: string[]): Promise<{ text: string; objects: Record<string, unknown>[] }> {
     const [human, json] = await Promise.all([this.project.ask(args), this.project.ask([...args, '--json'])])
     return { text: succeeded(human).stdout, objects: succeeded(json).objects }

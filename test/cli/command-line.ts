@@ -1,4 +1,4 @@
-/** The command line as a child process, with nothing of the caller's environment but PATH and HOME, in a project of its own. */
+/** The command line as a child process in a project of its own. Of the environment it gets only PATH and HOME. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ export interface CommandOptions {
   readonly stdin?: string
 }
 
-/** A command that runs. Its output can be looked at while it does. */
+/** A running command, with its output so far. */
 export class RunningCommand {
   readonly child: ChildProcess
   stdout = ''
@@ -57,7 +57,7 @@ export class RunningCommand {
     return endOf({ code, signal, stdout: this.stdout, stderr: this.stderr })
   }
 
-  /** A command that starts beside many others takes its time. */
+  /** Waits for a text in the output. The deadline is long, because a command that starts beside many others is slow. */
   async saw(text: string | RegExp, where: 'stdout' | 'stderr' = 'stderr'): Promise<void> {
     const isThere = () => {
       const seen = this[where]
@@ -94,7 +94,7 @@ function parseLines(text: string): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>)
 }
 
-/** A folder with worker files, in which `import 'troupe'` is this repository. */
+/** A folder with worker files where `import 'troupe'` means this repository. */
 export class Project implements AsyncDisposable {
   readonly folder: string
   readonly #env: Readonly<Record<string, string>>

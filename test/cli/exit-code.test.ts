@@ -16,7 +16,7 @@ describe('toComplaint', () => {
     [new errors.TransientError('x', { code: 'store_unavailable' }), 'store_unavailable', 69],
     [new errors.TransientError('x', { code: 'store_refused' }), 'store_refused', 69],
     [new RedisUnavailableError('x'), 'store_unavailable', 69],
-  ])('%o', (thrown, code, exitCode) => {
+  ])('gives %o its code and exit code', (thrown, code, exitCode) => {
     expect(toComplaint(thrown)).toMatchObject({ code, message: 'x', exitCode, stack: undefined })
   })
 
@@ -25,42 +25,42 @@ describe('toComplaint', () => {
     [new errors.InvariantError('x'), 70],
     [new errors.InputError('x'), 2],
     [new errors.TransientError('x', { code: 'store_unavailable' }), 69],
-  ])('%o, where 1 is an answer, is none', (cause, exitCode) => {
+  ])('gives %o an exit code other than 1 where 1 is an answer', (cause, exitCode) => {
     const { code, message } = toComplaint(cause)
     expect(toComplaint(new Unanswered(cause))).toMatchObject({ code, message, exitCode })
   })
 
-  it('says of a folder that is gone that it is the one it was started in', () => {
+  it('names the current folder if it does not exist any more', () => {
     const gone = Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT', syscall: 'uv_cwd' })
-    const message = 'the current folder cannot be found (ENOENT): go to another one.'
+    const message = 'the current folder does not exist any more (ENOENT): change to another folder.'
     expect(toComplaint(gone)).toEqual({ code: 'input_invalid', message, exitCode: 2, stack: undefined })
     const other = Object.assign(new Error('no such file'), { code: 'ENOENT', syscall: 'open' })
     expect(toComplaint(other)).toMatchObject({ code: 'bug', message: 'no such file', exitCode: 1 })
   })
 
-  it('tells what went wrong first, not what closing made of it', () => {
+  it('reports the first error, not an error of closing', () => {
     const suppressed = new SuppressedError(new Error('while closing'), new errors.InputError('x'))
     expect(toComplaint(suppressed)).toMatchObject({ code: 'input_invalid', message: 'x', exitCode: 2 })
   })
 
-  it('keeps what Redis itself refused apart from faults', () => {
+  it('does not call a refusal of Redis a fault of troupe', () => {
     const refused = Object.assign(new Error('OOM command not allowed'), { name: 'ReplyError' })
     const message = 'Redis refused a command: OOM command not allowed.'
     expect(toComplaint(refused)).toEqual({ code: 'store_refused', message, exitCode: 69, stack: undefined })
   })
 
-  it('keeps the lines of what tells why there is no Redis', () => {
+  it('keeps the line breaks of a message about a missing Redis', () => {
     expect(toComplaint(new RedisUnavailableError('none:\nits log'))).toMatchObject({ hasLines: true })
     expect(toComplaint(new errors.InputError('x'))).not.toHaveProperty('hasLines')
   })
 
-  it('calls what somebody else wrote no fault of troupe', () => {
-    const thrown = storeError(new Error('key {troupe.0}:meta should be a hash'), 'checking the set-up')
+  it('does not call data of another program a fault of troupe', () => {
+    const thrown = storeError(new Error('DAMAGED key {troupe.0}:meta should be a hash'), 'checking the set-up')
     const message = expect.stringMatching(/key \{troupe\.0\}:meta should be a hash.* Another program wrote it/)
     expect(toComplaint(thrown)).toEqual({ code: 'bug', message, exitCode: 1, stack: undefined })
   })
 
-  it('keeps the stack of what is nobody else’s fault', () => {
+  it('keeps the stack of an error that may be a fault of troupe', () => {
     expect(toComplaint(new errors.InvariantError('x'))).toMatchObject({
       code: 'bug',
       exitCode: 1,
@@ -77,7 +77,7 @@ describe('toComplaint', () => {
 })
 
 describe('exitCodeOfSignal', () => {
-  it('is what shells say', () => {
+  it('is 128 and the number of the signal', () => {
     expect(['SIGHUP', 'SIGINT', 'SIGTERM'].map((signal) => exitCodeOfSignal(signal as 'SIGINT'))).toEqual([
       129, 130, 143,
     ])

@@ -14,7 +14,7 @@ describe('parseInput', () => {
     ['', ''],
     ['{"folder":"."}', { folder: '.' }],
     ['  [1, 2]', [1, 2]],
-  ])('reads %j without being told what it is', (text, value) => {
+  ])('reads %j without an option', (text, value) => {
     expect(parseInput(text, undefined, 'the input')).toEqual(value)
   })
 
@@ -22,15 +22,15 @@ describe('parseInput', () => {
     ['5', 5],
     ['null', null],
     ['"quoted"', 'quoted'],
-  ])('reads %j as JSON when told so', (text, value) => {
+  ])('reads %j with --as json', (text, value) => {
     expect(parseInput(text, 'json', 'the input')).toEqual(value)
   })
 
-  it('sends text that begins with a bracket as it is when told so', () => {
+  it('sends text that begins with a bracket unchanged with --as text', () => {
     expect(parseInput('[draft] hello', 'text', 'the input')).toBe('[draft] hello')
   })
 
-  it('says how to send what only looks like JSON', () => {
+  it('says how to send text that only looks like JSON', () => {
     expect(() => parseInput('[draft] hello', undefined, 'the input')).toThrow(
       /^the input is not valid JSON .*--as text/,
     )
@@ -55,7 +55,7 @@ describe('readInput', () => {
     yield Buffer.from([0xa9, 0x0a])
   }
 
-  it('takes no byte order mark for a part of the text', async () => {
+  it('removes a byte order mark', async () => {
     const file = join(folder, 'mark.json')
     await writeFile(file, '\ufeff{"a":1}')
     expect(await readInput(undefined, { file }, nothing())).toEqual({ a: 1 })
@@ -65,7 +65,7 @@ describe('readInput', () => {
     expect(await readInput('-', {}, marked())).toBe('hello')
   })
 
-  it('refuses what is not UTF-8, instead of changing it', async () => {
+  it('refuses input that is not UTF-8', async () => {
     const file = join(folder, 'latin.txt')
     await writeFile(file, Buffer.from('caf\u00e9', 'latin1'))
     const advice = 'is not text in UTF-8: save it as UTF-8, or send a reference to it.'
@@ -75,27 +75,27 @@ describe('readInput', () => {
     const latin = async function* () {
       yield Buffer.from([0x63, 0xe9])
     }
-    await expect(readInput('-', {}, latin())).rejects.toThrow(new InputError(`what came from stdin ${advice}`))
+    await expect(readInput('-', {}, latin())).rejects.toThrow(new InputError(`the input from stdin ${advice}`))
   })
 
-  it('stops reading what is longer than a message can be', async () => {
-    let given = 0
+  it('stops reading input that is longer than any message', async () => {
+    let chunks = 0
     const endless = async function* () {
       for (;;) {
-        given++
+        chunks++
         yield Buffer.alloc(65_536, 'x')
       }
     }
     await expect(readInput('-', {}, endless())).rejects.toMatchObject({ code: 'message_too_big' })
-    expect(given).toBe(65)
+    expect(chunks).toBe(65)
   })
 
   it.skipIf(process.platform === 'win32')('stops reading a file that does not end', async () => {
     const zero = readInput(undefined, { file: '/dev/zero' }, nothing())
-    await expect(zero).rejects.toThrow(/^the file \/dev\/zero has more than 4194304 bytes/)
+    await expect(zero).rejects.toThrow(/^the file \/dev\/zero is longer than 4194304 bytes/)
   })
 
-  it('is null when none is given', async () => {
+  it('is null without an input', async () => {
     expect(await readInput(undefined, {}, nothing())).toBeNull()
   })
 
@@ -104,7 +104,7 @@ describe('readInput', () => {
     expect(await readInput(undefined, { file: join(folder, 'note.txt') }, nothing())).toBe('one\ntwo')
   })
 
-  it('reads stdin for -, however the bytes are cut', async () => {
+  it('reads stdin for -, wherever a chunk ends', async () => {
     expect(await readInput('-', {}, piped())).toBe('café')
     const spaced = async function* () {
       yield Buffer.from('  a line \r\n\n\r\n')
@@ -112,14 +112,14 @@ describe('readInput', () => {
     expect(await readInput('-', {}, spaced())).toBe('  a line \r\n\n')
   })
 
-  it('says which file cannot be read, and why', async () => {
+  it('names a file that cannot be read, and the reason', async () => {
     await expect(readInput(undefined, { file: join(folder, 'none') }, nothing())).rejects.toThrow(
       /none cannot be read: there is no such file/,
     )
     await expect(readInput(undefined, { file: folder }, nothing())).rejects.toThrow(/it is a folder/)
   })
 
-  it('takes one input, not two', async () => {
+  it('refuses two inputs', async () => {
     await expect(readInput('x', { file: 'y' }, nothing())).rejects.toThrow(/not both/)
   })
 })

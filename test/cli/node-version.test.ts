@@ -1,16 +1,16 @@
-/** The command line on a Node that is older than it needs: npm only warns of that when it installs. */
+/** The command line on a Node that is too old, of which npm only warns at installation. */
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { Project } from './command-line.ts'
 
-/** Has Node take itself for another one. */
+/** Makes Node report another version. */
 const pretending = (version: string) =>
   `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`
 
 const tooOld =
   /^troupe: this is Node \d+\.\d+\.\d+, and troupe needs 24\.12 or later: put that one first on the PATH\.\n$/
 
-test.each(['20.20.2', '22.99.0'])('on Node %s a command says so, and does nothing', async (version) => {
+test.each(['20.20.2', '22.99.0'])('on Node %s a command asks for a newer Node, and does nothing', async (version) => {
   await using project = await Project.create({}, { NODE_OPTIONS: pretending(version) })
   const { code, stdout, stderr } = await project.run(['tools', '--json'])
   expect(stderr).toMatch(tooOld)
@@ -20,7 +20,7 @@ test.each(['20.20.2', '22.99.0'])('on Node %s a command says so, and does nothin
   expect(await project.run(['--help'])).toMatchObject({ code: 0, stderr: '' })
 })
 
-test.each(['24.0.0', '24.12.0', '100.1.0'])('on Node %s it does not', async (version) => {
+test.each(['24.0.0', '24.12.0', '100.1.0'])('on Node %s a command works', async (version) => {
   await using project = await Project.create({}, { NODE_OPTIONS: pretending(version) })
   await project.write(
     'workers/echo.ts',
@@ -29,7 +29,7 @@ test.each(['24.0.0', '24.12.0', '100.1.0'])('on Node %s it does not', async (ver
   expect(await project.run(['tools'])).toMatchObject({ code: 0 })
 })
 
-test('the Node it needs is that of the package', async () => {
+test('the tests above match the Node version in package.json', async () => {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   expect((JSON.parse(text) as { engines: { node: string } }).engines.node).toBe('>=24.12')
 })

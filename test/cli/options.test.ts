@@ -11,14 +11,14 @@ describe('wholeNumber', () => {
 })
 
 describe('idempotencyKey', () => {
-  it('is not empty: that is mostly a variable of a shell that was never set', () => {
+  it('must not be empty', () => {
     expect(idempotencyKey('survey-42')).toBe('survey-42')
     expect(() => idempotencyKey('')).toThrow('Expected a key that is not empty.')
   })
 })
 
 describe('name', () => {
-  it('is one that a worker can have, and else said to be none as options say it', () => {
+  it('must be a valid name of a worker', () => {
     expect(name('survey of docs')).toBe('survey of docs')
     for (const text of ['', 'x'.repeat(65), 'a\tb'])
       expect(() => name(text)).toThrow(/^Expected a text of 1 to 64 bytes without control characters\.$/)
@@ -26,11 +26,11 @@ describe('name', () => {
 })
 
 describe('limits', () => {
-  it('collects pairs, the last one wins', () => {
+  it('collects pairs, and the last one wins', () => {
     expect(limits('workers=500,depth=0', { workers: 1, children: 7 })).toEqual({ workers: 500, children: 7, depth: 0 })
   })
 
-  it('names the limits there are', () => {
+  it('lists the known limits in its error', () => {
     for (const text of ['worker=5', 'workers', 'workers=5=6', '', 'toString=1']) {
       expect(() => limits(text, undefined)).toThrow(/workers, children, depth, mailbox/)
     }
@@ -40,7 +40,7 @@ describe('limits', () => {
 })
 
 describe('permissions', () => {
-  it('collects what several options say', () => {
+  it('adds up several options', () => {
     const one = permissions('tools=look_up,mail/send', undefined)
     expect(one).toEqual({ tools: ['look_up', 'mail/send'] })
     expect(permissions('tools=pay', one)).toEqual({ tools: ['look_up', 'mail/send', 'pay'] })
@@ -51,7 +51,7 @@ describe('permissions', () => {
     })
   })
 
-  it('names the restrictions there are, and what each takes', () => {
+  it('explains each restriction in its error', () => {
     for (const text of ['', 'tools', 'tool=x', 'toString=x', '=x'])
       expect(() => permissions(text, undefined)).toThrow(/tools=<names>, kinds=<names> or folder=<path>/)
     for (const text of ['tools=a b', 'tools=a,,b', 'kinds=*'])

@@ -1,4 +1,4 @@
-/** What the command line shows of agents: a run, its history, what it used, its tools; with the offline model, which needs no key. */
+/** The command line and agents: a run, its history, its usage, its tools; with the offline model, which needs no key. */
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { Project } from '../cli/command-line.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => project[Symbol.asyncDispose]())
 
 describe.concurrent('an agent', () => {
-  it('is run: finished things beside the data, its words as data', async () => {
+  it('runs: its steps go to stderr, and its answer to stdout', async () => {
     const { code, stdout, stderr } = await project.run(['run', 'planner', 'hello'])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     expect(stdout).toContain('I called look, jump')
@@ -28,12 +28,12 @@ describe.concurrent('an agent', () => {
     expect(stderr).toMatch(/planner {2}.*replied.*, calls a tool/)
     expect(stderr).toMatch(/planner {2}.*ran look/)
     expect(stderr).toMatch(/planner {2}.*jump failed/)
-    // Neither words as they stream nor anything that moves a cursor.
+    // Streamed words and cursor control stay out of a pipe.
     expect(stderr).not.toContain('I called')
     expect(stderr).not.toContain('\u001b')
   })
 
-  it('is run for a program: all events, transient ones too, and its facts', async () => {
+  it('runs with --json: all events, also transient ones, and its facts', async () => {
     const { code, objects, stderr } = await project.run(['run', 'planner', 'hello', '--json'])
     expect({ code, stderr }).toMatchObject({ code: 0 })
     const types = objects.map(({ type }) => type)
@@ -45,7 +45,7 @@ describe.concurrent('an agent', () => {
     })
   })
 
-  it('is looked at: its conversation, what it used, where it stands', async () => {
+  it('shows its conversation, its usage and its state', async () => {
     const { objects } = await project.run(['run', 'planner', 'look at it', '--json'])
     const { sessionId, workerId } = objects[0] as { sessionId: string; workerId: string }
     const [history, raw, session, tree, worker] = await Promise.all(
@@ -71,7 +71,7 @@ describe.concurrent('an agent', () => {
 })
 
 describe.concurrent('troupe tools', () => {
-  it('lists the tools of the files here, without Redis', async () => {
+  it('lists the tools of the local files, without Redis', async () => {
     const env = { TROUPE_REDIS_URL: 'redis://127.0.0.1:1' }
     const { code, stdout } = await project.run(['tools'], { env })
     expect(code).toBe(0)
@@ -81,7 +81,7 @@ describe.concurrent('troupe tools', () => {
     expect(objects).toContainEqual({ name: 'jump', effect: 'once', kinds: ['planner'], description: 'Jumps.' })
   })
 
-  it('says where it looked when there are none', async () => {
+  it('names the folder that does not exist', async () => {
     const { code, stderr } = await project.run(['tools', '--workers', 'node_modules/.none'])
     expect(code).toBe(2)
     expect(stderr).toContain('node_modules/.none')
@@ -89,7 +89,7 @@ describe.concurrent('troupe tools', () => {
 })
 
 describe.concurrent('--model', () => {
-  it('is the model of agents that name none, in the list of kinds too', async () => {
+  it('is the model of agents that name no model, also in the list of kinds', async () => {
     const { stdout } = await project.run(['kinds'], { env: { TROUPE_MODEL: 'openai/gpt-5' } })
     expect(stdout).toMatch(/^planner +\d +agent +default +openai\/gpt-5 +look, jump +Plans\.$/m)
     const { code, stderr } = await project.run(['run', 'planner', 'x', '--model', 'gpt-5'])

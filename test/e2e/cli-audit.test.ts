@@ -1,4 +1,4 @@
-/** `troupe audit`: its exit codes, and that it leaves nothing behind. */
+/** `troupe audit`: its exit codes, and that it writes nothing. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, it } from 'vitest'
 import { rootIdOf } from '../../src/core/ids.ts'
@@ -25,7 +25,7 @@ async function submitted(namespace: string): Promise<string> {
 }
 
 describe.concurrent('troupe audit', () => {
-  it('says that nothing was ever started in a namespace, and creates nothing in it', async () => {
+  it('says that nothing was ever started in a namespace, and writes nothing to it', async () => {
     const namespace = `${cli.namespace}-nothere`
     const { code, objects, stderr } = await auditIn(namespace)
     expect(stderr).toBe(
@@ -35,7 +35,7 @@ describe.concurrent('troupe audit', () => {
     expect(await withRedis((redis) => redis.keys(`{${namespace}*`))).toEqual([])
   })
 
-  it('refuses a namespace of another number of partitions', async () => {
+  it('refuses a namespace with another number of partitions', async () => {
     const namespace = `${cli.namespace}-partitions`
     await submitted(namespace)
     const env = { TROUPE_PARTITIONS: '3' }
@@ -43,7 +43,7 @@ describe.concurrent('troupe audit', () => {
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('was set up with 1 partition, not 3') })
   })
 
-  it('exits with 0, with 1 for a finding, and with 66 for a session that is not known', async () => {
+  it('exits with 0 without a finding, with 1 for a finding, and with 66 for an unknown session', async () => {
     const namespace = `${cli.namespace}-codes`
     const sessionId = await submitted(namespace)
     expect(await auditIn(namespace, sessionId)).toMatchObject({ code: 0, objects: [{ type: 'audit', sessions: 1 }] })
@@ -59,7 +59,7 @@ describe.concurrent('troupe audit', () => {
     expect(objects[1]?.what).toBe(`key ${log} is a string and should be a list`)
   })
 
-  it('exits with 70 when it cannot look, and names the key that keeps it from looking', async () => {
+  it('exits with 70 when it cannot read a key, and names the key', async () => {
     const namespace = `${cli.namespace}-fault`
     await submitted(namespace)
     const { meta } = partitionKeys(tagOf(namespace, 0))

@@ -1,4 +1,4 @@
-/** The demo, on a configured Redis and on one that it starts itself. */
+/** The demo, with a configured Redis and with a Redis that it starts itself. */
 
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
@@ -34,7 +34,7 @@ describe.concurrent('troupe demo', () => {
     expect(await readFile(join(cli.project.folder, 'report.md'), 'utf8')).toMatch(/^# /)
   })
 
-  it('exits with 2 before it surveys for a report that cannot be written', async () => {
+  it('exits with 2 before the survey if the report cannot be written', async () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers', '--out', 'none/report.md'])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(/^troupe: the report cannot be written: ENOENT.*none.*\n$/)
@@ -43,15 +43,15 @@ describe.concurrent('troupe demo', () => {
   it.each([
     [['demo', 'workers', '--out', ''], 'the report cannot be written: --out is an empty text; name a file.'],
     [['demo', 'workers', '--out', 'reports/'], 'the report cannot be written: reports/ is a folder.'],
-    [['demo', ''], 'the folder is an empty text: name one, or none at all for this one.'],
-  ])('exits with 2 before it surveys: %j', async (args, message) => {
+    [['demo', ''], 'the folder is an empty text: name a folder, or leave it out for the current one.'],
+  ])('exits with 2 before the survey: %j', async (args, message) => {
     const ended = await cli.project.run(args)
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: `troupe: ${message}\n` })
   })
 
-  it('shows a report that could not be written at last, and says where it is kept', async () => {
+  it('prints a report that it cannot write at the end, and says where the report is kept', async () => {
     const folder = dirname(await cli.project.write('passing/none.txt', ''))
-    // It cannot be through before the folder is gone.
+    // The proxy keeps the survey from ending before the folder is gone.
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     proxy.holdNew()
     const out = join(folder, 'report.md')
@@ -61,13 +61,13 @@ describe.concurrent('troupe demo', () => {
     proxy.mend()
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toMatchObject({ code: 1, stdout: expect.stringMatching(/^# /) })
-    expect(stderr).toMatch(/troupe: the report cannot be written: ENOENT.* It is on stdout instead\. It is kept as/)
+    expect(stderr).toMatch(/troupe: the report cannot be written: ENOENT.* It is on stdout instead\. It is also value/)
     const command = /`troupe (session result [0-9a-f-]{36} --json)`/.exec(stderr)?.[1] as string
     const { objects } = await cli.project.run(command.split(' '))
     expect(objects[0]).toMatchObject({ value: { facts: { report: { markdown: stdout } } } })
   })
 
-  it('exits with 2 for a folder that is not there', async () => {
+  it('exits with 2 for a folder that does not exist', async () => {
     expect(await cli.project.run(['demo', 'nowhere'])).toMatchObject({
       code: 2,
       stderr: 'troupe: there is no folder nowhere.\n',
@@ -75,7 +75,7 @@ describe.concurrent('troupe demo', () => {
     expect(await cli.project.run(['demo', 'workers/echo.ts'])).toMatchObject({ code: 2 })
   })
 
-  it('tells a folder that cannot be reached from one that is not there', async () => {
+  it('distinguishes a folder that cannot be opened from one that does not exist', async () => {
     await symlink('loop', join(cli.project.folder, 'loop'))
     expect(await cli.project.run(['demo', 'loop'])).toMatchObject({
       code: 2,
@@ -95,7 +95,7 @@ describe.concurrent('troupe demo', () => {
         await writeFile(join(own, 'redis', 'appendonly.aof'), 'damaged\n')
       },
     ],
-  ])('uses a Redis for once where .troupe %s', async (_, spoil) => {
+  ])('uses a throw-away Redis where .troupe %s', async (_, spoil) => {
     const folder = dirname(await cli.project.write(`spoiled-${randomUUID()}/f.txt`, 'one\n'))
     await spoil(join(folder, '.troupe'))
     const { code, objects, stderr } = await cli.project.run(['demo', '--json'], { cwd: folder, env: ownRedis })
@@ -117,7 +117,7 @@ describe.concurrent('troupe demo', () => {
     expect(stderr).toContain('troupe: redis-server 7.0.0 ended at once. The end of its log:\n  one\n  a\\eb\n')
   })
 
-  it('says once what to install where there is no Redis, and blames no folder', async () => {
+  it('says what to install without a Redis, and blames no folder', async () => {
     const { code, stderr } = await cli.project.run(['demo', 'workers'], { env: { ...ownRedis, PATH: '/nowhere' } })
     expect(code).toBe(69)
     expect(stderr).toMatch(/^troupe: There is no Redis: .+ install one with: .+\n$/)
@@ -126,7 +126,7 @@ describe.concurrent('troupe demo', () => {
   it('cancels its survey on Ctrl+C, and exits with 130', async () => {
     const many = Array.from({ length: 300 }, (_, number) => cli.project.write(`many/${number}/file.txt`, 'text'))
     await Promise.all(many)
-    // Each answer comes late, or it might be through before the signal is there.
+    // Each answer comes late, so that the survey is not done before the signal arrives.
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     proxy.delay(20)
     const running = cli.project.start(['demo', 'many', '--redis-url', proxy.url])
@@ -136,12 +136,12 @@ describe.concurrent('troupe demo', () => {
     expect({ code, stderr }).toMatchObject({ code: 130, stderr: expect.stringContaining('again to end at once') })
   })
 
-  it('exits with 2 where the current folder was removed', async () => {
+  it('exits with 2 if the current folder was removed', async () => {
     const script = 'd=$(mktemp -d) && cd "$d" && rmdir "$d" && exec "$@"'
     for (const folder of ['.', cli.project.folder]) {
       const words = [process.execPath, '--conditions=troupe-source', main, 'demo', folder]
       const { output } = await runProgram('sh', ['-c', script, 'sh', ...words], 160_000)
-      expect(output).toBe('troupe: the current folder cannot be found (ENOENT): go to another one.')
+      expect(output).toBe('troupe: the current folder does not exist any more (ENOENT): change to another folder.')
     }
   })
 
@@ -154,11 +154,11 @@ describe.concurrent('troupe demo', () => {
       output: expect.stringMatching(/^# Survey of `.*b\\xffd`\n\n\*\*1 file, 4 bytes/),
     })
     expect(output).toContain('the path of the current folder is not UTF-8.\n')
-    // Nothing was made beside it, under what its name becomes as text.
+    // It created no folder with the name that the bytes become as text.
     expect((await readdir(cli.project.folder)).filter((name) => name === 'b\ufffdd')).toHaveLength(1)
   })
 
-  it('starts a Redis where none is configured, and leaves nothing running', async () => {
+  it('starts a Redis if none is configured, and leaves nothing running', async () => {
     const { code, stdout, stderr } = await cli.project.run(['demo', 'workers'], { env: ownRedis })
     expect({ code, head: stdout.slice(0, 2) }).toEqual({ code: 0, head: '# ' })
     const port = Number(/at 127\.0\.0\.1:(\d+), data in/.exec(stderr)?.[1])

@@ -1,4 +1,4 @@
-/** `troupe run` and the nodes it leaves its work to: when they have gone it runs the work itself, or says that nobody does. */
+/** `troupe run` and the nodes that run its work: when they are gone, it runs the work itself, or says that no node does. */
 import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
-const results = new CliProject('results', { withNode: false })
+const delegating = new CliProject('delegating', { withNode: false })
 const mixed = new CliProject('mixed', { withNode: false })
 const bare = new CliProject('bare', { withNode: false })
 const busy = new CliProject('busy', { withNode: false })
@@ -33,7 +33,7 @@ function source(kind: keyof typeof sources): string {
   return `import { defineWorker } from 'troupe'\nexport default defineWorker(${sources[kind]})\n`
 }
 
-/** A node that was killed still counts as live, until it was not seen for some time. */
+/** A killed node still counts as live for some time. */
 async function leaveGhost({ namespace }: CliProject): Promise<{ forget(): Promise<unknown> }> {
   const keys = partitionKeys(tagOf(namespace, 0))
   const [seconds] = (await redis.call('TIME')) as [string, string]
@@ -42,8 +42,8 @@ async function leaveGhost({ namespace }: CliProject): Promise<{ forget(): Promis
   return { forget: () => redis.hdel(keys.nodes, 'n-ghost') }
 }
 
-describe.concurrent('a command whose kind nobody hosts just now', () => {
-  it('submits, and says that it waits', async () => {
+describe.concurrent('a command whose kind no live node hosts', () => {
+  it('submits, and says that the session waits', async () => {
     const keys = partitionKeys(tagOf(nowhere.namespace, 0))
     await redis.hset(keys.kinds, 'once', 'default {"description":""}')
     const { code, stderr, objects } = await nowhere.project.run(['submit', 'once', 'x', '--json'])
@@ -52,7 +52,7 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
     expect(objects[0]).toMatchObject({ type: 'submitted', warning })
   })
 
-  it('sends, and says that it waits', async () => {
+  it('sends, and says that the message waits', async () => {
     const { workerId } = await nowhere.submit('later', 'x')
     const { code, stderr, objects } = await nowhere.project.run(['send', workerId, 'y', '--json'])
     const warning = 'no live node hosts "later" just now: the message waits until one does.'
@@ -60,7 +60,7 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
     expect(objects[0]).toMatchObject({ type: 'sent', position: 1, again: false, warning })
   })
 
-  it('waits for a result, and says so once', async () => {
+  it('waits for a result, and says once that a worker waits', async () => {
     const { sessionId } = await nowhere.submit('never', 'x')
     const waiting = nowhere.project.start(['session', 'result', sessionId, '--wait'])
     const line = 'no live node hosts never: 1 worker waits for one; start a node whose workers folder has never.ts'
@@ -71,8 +71,8 @@ describe.concurrent('a command whose kind nobody hosts just now', () => {
   })
 })
 
-describe.concurrent('a run of a kind that nobody has', () => {
-  it('says that the folder of worker files holds none', async () => {
+describe.concurrent('a run of an unknown kind', () => {
+  it('says that the folder holds no worker files', async () => {
     const cwd = dirname(await bare.project.write('bare/none.txt', ''))
     const { code, stderr } = await bare.project.run(['run', 'echo', 'x', '--workers', cwd])
     const advice = `there is no kind "echo"; no node is live, and ${cwd} holds no worker file.`
@@ -80,18 +80,18 @@ describe.concurrent('a run of a kind that nobody has', () => {
   })
 })
 
-describe.concurrent('a run whose children nobody hosts', () => {
-  it('says so once, and goes on when somebody does', async () => {
-    const file = await results.project.write('family/parent.ts', source('parent'))
-    const running = results.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
+describe.concurrent('a run whose children no node hosts', () => {
+  it('says so once, and goes on as soon as a node hosts them', async () => {
+    const file = await delegating.project.write('delegating/parent.ts', source('parent'))
+    const running = delegating.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
-    const { stdout: preview } = await results.project.run(['session', 'show', id])
-    expect(preview).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
-    expect(preview).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
-    const others = dirname(await results.project.write('orphans/orphan.ts', source('orphan')))
-    const node = results.project.start(['node', '--workers', others])
+    const { stdout: text } = await delegating.project.run(['session', 'show', id])
+    expect(text).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
+    expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
+    const others = dirname(await delegating.project.write('orphans/orphan.ts', source('orphan')))
+    const node = delegating.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended
     node.kill('SIGTERM')
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both are here\n' })
@@ -99,7 +99,7 @@ describe.concurrent('a run whose children nobody hosts', () => {
     await node.ended
   })
 
-  it('runs beside agents whose model lacks its key, and says that they are not hosted', async () => {
+  it('leaves out agents whose model lacks its key, and says so', async () => {
     await mixed.project.write('mixed/thinker.ts', source('thinker'))
     const folder = dirname(await mixed.project.write('mixed/parent.ts', source('parent')))
     const running = mixed.project.start(['run', 'parent', 'x', '--workers', folder])
@@ -114,18 +114,20 @@ describe.concurrent('a run whose children nobody hosts', () => {
   })
 })
 
-describe.concurrent('a run whose node has gone', () => {
-  it('goes on here, with the worker files that are here', async () => {
+describe.concurrent('a run whose node is gone', () => {
+  it('goes on in its own process, with the local worker files', async () => {
     const ghost = await leaveGhost(here)
     const running = here.project.start(['run', 'echo', 'hello'])
     await running.saw('troupe: session')
     await ghost.forget()
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: 'hello\n' })
-    expect(stderr).toContain('no live node hosts echo any more: running it here, with the worker files of ./workers')
+    expect(stderr).toContain(
+      'no live node hosts echo any more: this process runs it, with the worker files of ./workers',
+    )
   })
 
-  it('says so where there is none, and what an interrupted one leaves', async () => {
+  it('says that the session waits, also after an interrupt, if no local file has the kind', async () => {
     const ghost = await leaveGhost(nowhere)
     const cwd = dirname(await nowhere.project.write('empty/none.txt', ''))
     const running = nowhere.project.start(['run', 'echo', 'hello'], { cwd })
@@ -135,10 +137,10 @@ describe.concurrent('a run whose node has gone', () => {
     running.kill('SIGINT')
     const { code, stderr } = await running.ended
     expect(code).toBe(130)
-    expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` says what it waits for/)
+    expect(stderr).toMatch(/the session has not ended yet; `troupe session show [0-9a-f-]{36}` shows what it waits for/)
   })
 
-  it('tells once why it cannot go on here yet, and goes on when it can', async () => {
+  it('says once why its process cannot run the kind yet, and goes on when it can', async () => {
     const ghost = await leaveGhost(hindered)
     const { kinds, leases } = partitionKeys(tagOf(hindered.namespace, 0))
     const running = hindered.project.start(['run', 'echo', 'hello'])
@@ -152,13 +154,13 @@ describe.concurrent('a run whose node has gone', () => {
     await redis.del(leases)
     const { code, stdout, stderr } = await running.ended
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'hello\n' })
-    expect(stderr.split('running it here')).toHaveLength(2)
-    expect(stderr.match(/^troupe: it cannot run here yet, and is tried again: .*$/gm)).toEqual([
+    expect(stderr.split('this process runs it')).toHaveLength(2)
+    expect(stderr.match(/^troupe: this process cannot run it yet, and tries again: .*$/gm)).toEqual([
       expect.stringContaining(`key ${leases} is a string and should be a zset`),
     ])
   })
 
-  it('names the worker file for which it cannot go on here', async () => {
+  it('names the worker file that keeps its process from running the kind', async () => {
     const ghost = await leaveGhost(broken)
     const folder = dirname(await broken.project.write('broken/echo.ts', 'export default 7'))
     const running = broken.project.start(['run', 'echo', 'hello', '--workers', folder])
@@ -171,8 +173,8 @@ describe.concurrent('a run whose node has gone', () => {
 })
 
 describe.concurrent('a run in a node of its own', () => {
-  // A node of `troupe node` would wait for half a minute, and say so.
-  it('ends with its node, also where that has a turn of another session that does not end', async () => {
+  // `troupe node` would wait for half a minute in this case, and say so.
+  it('ends with its node, even if a turn of another session hangs in that node', async () => {
     const begun = join(busy.project.folder, 'begun')
     const head = `import { existsSync, writeFileSync } from 'node:fs'\nimport { defineWorker } from 'troupe'\n`
     await busy.project.write(

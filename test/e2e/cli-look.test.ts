@@ -1,7 +1,8 @@
-/** What the command line shows of sessions, workers, mailboxes, kinds and health. */
+/** The commands that show and change sessions, workers, mailboxes, kinds and health. */
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { beforeAll, describe, expect, inject, it } from 'vitest'
+import { rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { CliProject, unknownId } from '../cli/cli-project.ts'
 
@@ -14,17 +15,22 @@ describe.concurrent('troupe session', () => {
     await cli.waitForEnd(sessionId)
   })
 
-  it('lists', async () => {
+  it('lists sessions', async () => {
     const { text, objects } = await cli.both('session', 'list', '--kind', 'parent')
     expect(text).toMatch(/^ID +NAME +STATE +AGE +WORKERS\n/)
     expect(text).toMatch(new RegExp(`^${sessionId} +parent +completed +\\S+ +3$`, 'm'))
-    expect(objects.find(({ id }) => id === sessionId)).toMatchObject({ kind: 'parent', state: 'completed', workers: 3 })
+    expect(objects.find((row) => row.sessionId === sessionId)).toMatchObject({
+      workerId: rootIdOf(sessionId),
+      kind: 'parent',
+      state: 'completed',
+      workers: 3,
+    })
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
     const cut = await cli.project.ask(['session', 'list', '--limit', '1'])
     expect(cut.stderr).toBe('The newest 1 are shown; more with --limit.\n')
   })
 
-  it('says in which namespace it found nothing, since it may be another one than was meant', async () => {
+  it('names the namespace without results, because the person may have meant another one', async () => {
     const elsewhere = ['--namespace', 'where-nothing-is']
     const none = (...words: string[]) => cli.project.ask([...words, ...elsewhere])
     expect(await none('session', 'list')).toMatchObject({
@@ -43,14 +49,38 @@ describe.concurrent('troupe session', () => {
     })
   })
 
-  it('shows', async () => {
+  it('shows a session and its workers', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
     expect(text).toMatch(/second \(fails\) +inactiveFailed +Failed +handler_failed: no \\e\[31mluck$/m)
-    expect(objects[0]).toMatchObject({ session: { id: sessionId, state: 'completed' }, workers: [{}, {}, {}] })
+    const ids = { sessionId, workerId: rootIdOf(sessionId) }
+    expect(objects[0]).toMatchObject({ session: { ...ids, id: sessionId, state: 'completed' }, workers: [ids, {}, {}] })
   })
 
-  it('shows what it waits for while it goes on, and what it came to when it has ended', async () => {
+  it('takes the id of any of its workers for its own', async () => {
+    const { objects: workers } = await cli.both('worker', 'list', '--session', sessionId)
+    const childId = String(workers.find(({ name }) => name === 'first')?.workerId)
+    for (const id of [childId, rootIdOf(sessionId)]) {
+      expect((await cli.both('session', 'result', id)).objects).toMatchObject([{ sessionId, status: 'completed' }])
+      expect((await cli.both('session', 'show', id)).objects).toMatchObject([{ session: { sessionId } }])
+    }
+    expect((await cli.both('audit', childId)).objects).toMatchObject([{ type: 'audit', sessions: 1 }])
+    expect((await cli.both('worker', 'list', '--session', childId)).objects).toHaveLength(3)
+  })
+
+  it('shows a failure once, and the whole of it', async () => {
+    const { sessionId: failed } = await cli.submit('babbles')
+    await cli.waitForEnd(failed)
+    const { stdout: text } = await cli.project.run(['session', 'show', failed])
+    expect(text.split('no luck '.repeat(60).trim())).toHaveLength(2)
+    expect(text).toMatch(/ +as above$/m)
+    const { stdout: list } = await cli.project.run(['worker', 'list', '--session', failed])
+    expect(Math.max(...list.split('\n').map((line) => line.length))).toBeLessThan(200)
+    const { stdout: worker } = await cli.project.run(['worker', 'show', failed])
+    expect(worker).toContain('no luck '.repeat(60).trim())
+  })
+
+  it('shows what an active session waits for, and how a finished session ended', async () => {
     const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
     const { stdout: before } = await cli.project.ask(['session', 'show', waiting.sessionId])
     expect(before).toMatch(/^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*\ncreated +/m)
@@ -66,7 +96,7 @@ describe.concurrent('troupe session', () => {
     expect(after).not.toMatch(/^(name|waits for)/m)
   })
 
-  it('sets anew what its agents may use', async () => {
+  it('changes the limits of its agents', async () => {
     const { sessionId: waiting } = await cli.submit('nobody')
     const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
     expect(text).toBe(`the agents of session ${waiting} may make 7 model calls and use 900 tokens, all together\n`)
@@ -86,13 +116,13 @@ describe.concurrent('troupe session', () => {
     })
   })
 
-  it('gives the result', async () => {
+  it('prints the result', async () => {
     const { text, objects } = await cli.both('session', 'result', sessionId)
     expect(text).toBe('both have ended\n')
     expect(objects).toEqual([{ type: 'result', sessionId, status: 'completed', run: 1, value: 'both have ended' }])
   })
 
-  it('closes a conversation, which takes no more then', async () => {
+  it('closes a conversation, which then accepts no more messages', async () => {
     const idle = await cli.submit('tally', 'abc', '--keep-open')
     await cli.project.run(['session', 'result', idle.sessionId, '--wait', '--run', '1'])
     const { text, objects } = await cli.both('session', 'close', idle.sessionId)
@@ -102,24 +132,24 @@ describe.concurrent('troupe session', () => {
     expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
     const busy = await cli.submit('waits', '--keep-open')
     const closed = await cli.both('session', 'close', busy.sessionId)
-    expect(closed.text).toBe(`session ${busy.sessionId} ends when what waits is answered\n`)
+    expect(closed.text).toBe(`session ${busy.sessionId} ends once its waiting messages are answered\n`)
     expect(closed.objects).toMatchObject([{ state: 'active' }])
     await cli.project.ask(['session', 'cancel', busy.sessionId])
     expect(await cli.project.ask(['session', 'close', unknownId])).toMatchObject({ code: 1 })
   })
 
-  it('cancels once, and says so when it is too late', async () => {
+  it('cancels once, and says when it is too late', async () => {
     const { sessionId: waiting } = await cli.submit('waits')
     const { code, stdout } = await cli.project.ask(['session', 'cancel', waiting, '--reason', 'enough'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session \S+ is cancell/)
     const result = await cli.project.run(['session', 'result', waiting, '--wait'])
     expect(result).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('was cancelled') })
-    // As of a variable of a shell that was never set.
+    // An empty reason comes from a shell variable that was never set.
     const { sessionId: unsaid } = await cli.submit('nobody')
     await cli.project.ask(['session', 'cancel', unsaid, '--reason', ''])
-    const { stdout: preview } = await cli.project.ask(['session', 'show', unsaid])
-    expect(preview).toMatch(/^state +cancell(ing|ed)$/m)
+    const { stdout: text } = await cli.project.ask(['session', 'show', unsaid])
+    expect(text).toMatch(/^state +cancell(ing|ed)$/m)
     const late = await cli.project.ask(['session', 'cancel', sessionId, '--json'])
     expect(late.objects[0]).toMatchObject({ accepted: false, state: 'completed' })
     expect((await cli.project.ask(['session', 'cancel', sessionId])).stdout).toBe(
@@ -149,7 +179,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     await cli.waitForEnd(sessionId)
   })
 
-  it('list the workers', async () => {
+  it('list workers', async () => {
     const { text, objects } = await cli.both('worker', 'list', '--session', sessionId)
     expect(text.trimEnd().split('\n')).toHaveLength(4)
     expect(objects.map(({ name }) => name)).toEqual(['parent', 'first', 'second'])
@@ -159,13 +189,22 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect((await cli.project.ask(['worker', 'list', '--session', sessionId])).stderr).toBe('')
   })
 
-  it('show one', async () => {
+  it('show one worker', async () => {
     const { text, objects } = await cli.both('worker', 'show', workerId)
     expect(text).toMatch(/^kind +parent$/m)
-    expect(objects[0]).toMatchObject({ id: workerId, lifecycle: 'idle', state: 'inactive' })
+    expect(objects[0]).toMatchObject({ sessionId, workerId, id: workerId, lifecycle: 'idle', state: 'inactive' })
   })
 
-  it('show what a worker may use, as it was submitted', async () => {
+  it('take the id of a session for its first worker', async () => {
+    expect((await cli.both('worker', 'show', sessionId)).objects).toMatchObject([{ workerId }])
+    expect((await cli.both('worker', 'history', sessionId)).objects).toHaveLength(4)
+    expect((await cli.both('mailbox', 'list', sessionId)).objects).toEqual([])
+    expect(await cli.project.run(['mailbox', 'redrive', sessionId])).toMatchObject({ code: 0 })
+    const late = await cli.project.run(['send', sessionId, 'x', '--json'])
+    expect(late).toMatchObject({ code: 1, objects: [{ code: 'session_finished' }] })
+  })
+
+  it('show what a worker may use, as the submitter assigned it', async () => {
     const permissions = ['tools=a,b', 'kinds=', 'folder=/srv/x'].flatMap((what) => ['--permissions', what])
     const assigned = await cli.submit('echo', 'x', ...permissions)
     const { text, objects } = await cli.both('worker', 'show', assigned.workerId)
@@ -183,10 +222,10 @@ describe.concurrent('troupe worker and mailbox', () => {
     expect((await cli.project.ask(['worker', 'history', workerId, '--limit', '2'])).stderr).toContain('--after 1')
   })
 
-  it('show what waits', async () => {
+  it('show waiting messages', async () => {
     const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
-    expect(text).toMatch(/^user +0 +input: hello$/m)
+    expect(text).toMatch(/^inbox +0 +input: hello$/m)
     expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
     await cli.project.ask(['session', 'cancel', waiting])
     const empty = await cli.project.ask(['mailbox', 'list', workerId])
@@ -222,7 +261,7 @@ describe.concurrent('troupe worker and mailbox', () => {
 })
 
 describe.concurrent('troupe kinds', () => {
-  it('joins what nodes host with what the files here define', async () => {
+  it('lists the kinds of nodes together with the kinds of local files', async () => {
     await cli.project.write(
       'more/workers/shout.ts',
       `import { defineWorker } from 'troupe'
@@ -242,7 +281,7 @@ export default defineWorker({ receive() {} })`,
 })
 
 describe.concurrent('troupe audit', () => {
-  it('counts what became of every message, and exits with 0 when nothing is wrong', async () => {
+  it('counts the outcome of every message, and exits with 0 without a finding', async () => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
     const { text, objects } = await cli.both('audit', sessionId)
@@ -254,7 +293,7 @@ describe.concurrent('troupe audit', () => {
     expect(objects[0]).toMatchObject({ counts: { all: { accepted: 5, completed: 4, failed: 1 } } })
   })
 
-  it('names what is wrong, and exits with 1', async () => {
+  it('names each finding, and exits with 1', async () => {
     const namespace = `${cli.namespace}-audit`
     const other = ['--namespace', namespace]
     const [submitted] = (await cli.project.ask(['submit', 'nobody', 'x', '--json', ...other])).objects
@@ -288,14 +327,14 @@ describe.concurrent('troupe audit', () => {
 })
 
 describe.concurrent('troupe doctor', () => {
-  it('says what is so and what to do', async () => {
+  it('lists its findings', async () => {
     const { stdout } = await cli.project.ask(['doctor'])
     expect(stdout).toMatch(/^ok +it never evicts keys/m)
     expect(stdout).toMatch(/^ok +1 node with 50 slots live/m)
     expect(stdout).toMatch(/\d problems?, \d warnings?\n$/)
   })
 
-  it('exits with 1 for work that nobody can do', async () => {
+  it('exits with 1 for work that no node can do', async () => {
     const other = ['--namespace', `${cli.namespace}-doctor`]
     await cli.project.ask(['submit', 'nobody', 'x', ...other])
     const { code, objects } = await cli.project.ask(['doctor', '--json', ...other])

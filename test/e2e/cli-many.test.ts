@@ -1,4 +1,4 @@
-/** What the command line reads and says where there is very much: no question about one thing reads all the others. */
+/** The command line with very many records: a command about one record does not read all the others. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
@@ -14,13 +14,13 @@ beforeAll(() => {
 })
 afterAll(() => redis.disconnect())
 
-describe('of a session with many workers', () => {
+describe('a session with many workers', () => {
   it.each([
     [['session', 'result']],
     [['session', 'close']],
     [['session', 'cancel']],
     [['worker', 'list', '--limit', '2', '--session']],
-  ])('%j reads no more workers than it tells of', async (command) => {
+  ])('%j reads only the workers that it shows', async (command) => {
     const { sessionId } = await cli.submit('parent')
     await cli.waitForEnd(sessionId)
     const tag = tagOf(cli.namespace, 0)
@@ -29,13 +29,13 @@ describe('of a session with many workers', () => {
     const asked = await commandsNaming(redis, record, async () => {
       expect(await cli.project.run([...command, sessionId])).toMatchObject({ code: 0 })
     })
-    // Sweeps read records as well, of a session that is cancelled; its newest entry is read for reports alone.
+    // Sweeps also read records of a cancelled session, but only a report reads the newest history entry.
     expect(asked.filter(({ name }) => name === 'lindex')).toEqual([])
   })
 })
 
 describe('many dead letters', () => {
-  it('that cannot all be put back are told as far as they were', async () => {
+  it('are shown as far as they were put back before an error', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const alone = new Redis(server.url)
     using _closing = { [Symbol.dispose]: () => alone.disconnect() }
@@ -46,7 +46,7 @@ describe('many dead letters', () => {
     const adding = alone.pipeline()
     for (let number = 0; number < 5_000; number++) adding.xadd(dead, '*', 'worker', workerId, 'mail', 'i\t-\t1')
     await adding.exec()
-    // Each answer comes late, or it might be through before Redis is full.
+    // Each answer comes late, so that the command is not done before Redis is full.
     await using proxy = await TcpProxy.start(server.url)
     proxy.delay(10)
     const command = cli.project.start(['mailbox', 'redrive', '--all', '--json', '--redis-url', proxy.url])
@@ -58,7 +58,7 @@ describe('many dead letters', () => {
     const error = objects.pop()
     expect({ code, error: error?.code }).toEqual({ code: 69, error: 'store_refused' })
     const told = new RegExp(
-      `^troupe: it came as far as these ${objects.length}; the same command goes on with the others\ntroupe: .*OOM`,
+      `^troupe: only these ${objects.length} are done; the same command continues with the others\ntroupe: .*OOM`,
     )
     expect(stderr).toMatch(told)
     await alone.config('SET', 'maxmemory', '0')
@@ -66,7 +66,7 @@ describe('many dead letters', () => {
     const back = [...objects, ...rest.objects].filter(({ status }) => status === 'redriven')
     expect(back.map(({ messageId }) => messageId)).toEqual(back.map((_, index) => `inbox-${index + 1}`))
     expect(back).toHaveLength(999)
-    // The mailbox is full: what cannot go back is dismissed.
+    // The mailbox is full, so that the other letters can only be dismissed.
     const { code: dismissed, objects: last } = await cli.project.run(['mailbox', 'dismiss', '--all', '--json', ...at])
     expect({ dismissed, last: last.length }).toEqual({ dismissed: 0, last: 4_001 })
     const { stdout } = await cli.project.run(['mailbox', 'dead', '--limit', '1', ...at])
@@ -76,7 +76,7 @@ describe('many dead letters', () => {
 })
 
 describe('dead letters', () => {
-  it('are told one by one with what became of each, and end with 1 where one could not go back', async () => {
+  it('are shown one by one with their outcome, and a refused one gives exit code 1', async () => {
     const other = ['--namespace', `${cli.namespace}-letters`]
     const { dead } = partitionKeys(tagOf(`${cli.namespace}-letters`, 0))
     const [{ workerId, sessionId } = { workerId: '', sessionId: '' }] = (
@@ -115,7 +115,7 @@ describe('dead letters', () => {
   })
 })
 
-describe('what is cut off says so:', () => {
+describe('a list that its limit cuts short says so:', () => {
   it('a mailbox', async () => {
     const { workerId } = await cli.submit('nobody', 'one')
     await cli.project.run(['send', workerId, 'two'])

@@ -1,4 +1,4 @@
-/** Times that a node is started with: how long it waits for turns when it is stopped, how long its namespace keeps what has finished. */
+/** The times of a node: how long a stop waits for turns, and how long its namespace keeps finished sessions. */
 import { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
@@ -6,7 +6,7 @@ import { CliProject } from '../cli/cli-project.ts'
 
 const cli = new CliProject('times', { withNode: false })
 
-it('a node keeps to both', async () => {
+it('a node respects both times', async () => {
   const worker = `{ async receive(message, self) { self.log.info('stays'); await new Promise(() => {}) } }`
   const source = `import { defineWorker } from 'troupe'\nexport default defineWorker(${worker})\n`
   const path = await cli.project.write('slow/stays.ts', source)
@@ -32,7 +32,7 @@ it('a node keeps to both', async () => {
 })
 
 it.each([
-  [['--retention', '59s'], "option '--retention <duration>' argument '59s' is invalid. Expected a minute at least"],
+  [['--retention', '59s'], "option '--retention <duration>' argument '59s' is invalid. Expected at least a minute"],
   [['--drain', 'soon'], `"soon" is not a duration`],
 ])('%j is refused', async (flags, sentence) => {
   const { code, stderr } = await cli.project.run(['node', ...flags])

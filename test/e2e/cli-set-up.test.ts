@@ -1,4 +1,4 @@
-/** What sets a namespace up, and with it its number of partitions: who creates, and not who asks. */
+/** Only a command that creates sets a namespace up, with its number of partitions; a command that reads or changes does not. */
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { rootIdOf } from '../../src/core/ids.ts'
@@ -14,7 +14,7 @@ afterAll(() => redis.disconnect())
 
 const worker = rootIdOf(unknownId)
 
-describe('a namespace that nobody set up', () => {
+describe('a namespace that was never set up', () => {
   const asking = [
     'doctor',
     'kinds',
@@ -32,7 +32,7 @@ describe('a namespace that nobody set up', () => {
     'mailbox redrive --all',
     `send ${worker} hello`,
   ]
-  it.concurrent.each(asking)('stays so: %s', async (line) => {
+  it.concurrent.each(asking)('stays so after: %s', async (line) => {
     const namespace = `${cli.namespace}-${asking.indexOf(line)}`
     const { stderr } = await cli.project.run([...line.split(' '), '--namespace', namespace])
     expect(stderr).toMatch(line.includes('0199') ? /^troupe: (session|worker) \S+ is not known: / : '')

@@ -1,21 +1,21 @@
-/** The command line when code of a worker file ends its process: it says who did, where, and what becomes of the session. */
+/** The command line when code of a worker file ends its process: it names the place, and says what happens to the session. */
 import { dirname } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { CliProject } from '../cli/cli-project.ts'
 
 const cli = new CliProject('ends', { withNode: false })
 
-/** A node that ended suddenly is counted on for a while: no other test is to wait for it. */
+/** A node that ended suddenly counts as live for a while, so that each test has a namespace of its own. */
 async function placeOf(kind: string, receive: string, top = ''): Promise<string[]> {
   const source = `import { defineWorker } from 'troupe'\n${top}\nexport default defineWorker({ receive(message, self) {\n${receive}\n} })\n`
   const folder = dirname(await cli.project.write(`of-${kind}/${kind}.ts`, source))
   return ['--workers', folder, '--namespace', `${cli.namespace}-${kind}`]
 }
 
-const notLost = /The session is not lost; its result later: troupe session result [0-9a-f-]{36} --wait$/m
+const notLost = /The session is not lost\. Get its result later with: troupe session result [0-9a-f-]{36} --wait$/m
 
-describe.concurrent('an error that nothing caught', () => {
-  it('ends a run with 70, its place and how to get the result later', async () => {
+describe.concurrent('an uncaught error', () => {
+  it('ends a run with exit code 70, its place, and the command for the result', async () => {
     const place = await placeOf('leaks', "  void Promise.reject(new TypeError('no luck'))\n  self.after(60_000, 1)")
     const more = ['--namespace', `${cli.namespace}-leaks-json`, '--json']
     const [human, json] = await Promise.all([
@@ -24,7 +24,7 @@ describe.concurrent('an error that nothing caught', () => {
     ])
     expect(human).toMatchObject({ code: 70, stdout: '' })
     expect(human.stderr).toMatch(
-      /^troupe: no code of a worker caught this error: TypeError: no luck, at \S+\/of-leaks\/leaks\.ts:4:\d+\. /m,
+      /^troupe: no code caught this error: TypeError: no luck, at \S+\/of-leaks\/leaks\.ts:4:\d+\. /m,
     )
     expect(human.stderr).toMatch(notLost)
     expect(human.stderr).not.toMatch(/^ +at /m)
@@ -34,7 +34,7 @@ describe.concurrent('an error that nothing caught', () => {
     expect(last?.message).toContain(`troupe session result ${String(last?.sessionId)} --wait`)
   })
 
-  it('that is no error is told as it is', async () => {
+  it('may be a rejection with any value, which is shown unchanged', async () => {
     const place = await placeOf('rejects', "  void Promise.reject('just so')\n  self.after(60_000, 1)")
     const { code, stderr } = await cli.project.run(['run', 'rejects', ...place])
     expect({ code, stderr }).toMatchObject({
@@ -43,7 +43,7 @@ describe.concurrent('an error that nothing caught', () => {
     })
   })
 
-  it('ends a node with 70 and a line of its log, after one that says which worker called self too late', async () => {
+  it('ends a node with exit code 70 and a log line, after a line that names the worker that called self too late', async () => {
     const late = "  if (message.kind !== 'input') return\n  setTimeout(() => self.reply(1), 1)"
     const place = await placeOf('late', late)
     const node = cli.project.start(['node', ...place, '--json'])
@@ -71,7 +71,7 @@ describe.concurrent('an error that nothing caught', () => {
 })
 
 describe.concurrent('a call of process.exit', () => {
-  it('in a handler is named with its place', async () => {
+  it('in a handler is reported with its place', async () => {
     const place = await placeOf('exits', '  process.exit(7)')
     const { code, objects, stderr } = await cli.project.run(['run', 'exits', ...place, '--json'])
     expect(code).toBe(7)
@@ -81,13 +81,13 @@ describe.concurrent('a call of process.exit', () => {
     expect(objects.at(-1)).toMatchObject({ type: 'error', code: 'uncaught', message: expect.stringMatching(notLost) })
   })
 
-  it('with 0 is not taken for success', async () => {
+  it('with code 0 is no success', async () => {
     const place = await placeOf('leaves', '  process.exit(0)')
     expect(await cli.project.run(['run', 'leaves', ...place])).toMatchObject({ code: 70, stdout: '' })
   })
 
   it.each([['kinds'], ['run', 'quits'], ['node']])(
-    'while a worker file is loaded names the file: %s',
+    'while a worker file loads is reported with the file: %s',
     async (...args) => {
       const place = await placeOf('quits', '', 'process.exit(3)')
       const { code, stderr } = await cli.project.run([...args, ...place])

@@ -1,4 +1,4 @@
-/** The command line where Redis is away, refuses, or stands still. */
+/** The command line while Redis is away, refuses commands, or is frozen. */
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Redis } from 'ioredis'
@@ -10,7 +10,7 @@ import { waitUntil } from '../support/wait-until.ts'
 const cli = new CliProject('trouble', { withNode: false })
 
 describe.concurrent('without Redis', () => {
-  // A port at which nobody of this machine ever listens; one that is free now may be somebody's the next moment.
+  // Nothing on this machine ever listens at port 1; any port that is free now may be used a moment later.
   const url = 'redis://127.0.0.1:1'
 
   it.each([
@@ -33,7 +33,7 @@ describe.concurrent('without Redis', () => {
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'store_unavailable' })
   })
 
-  it('doctor names the sentinels, and what they watch, but no password', async () => {
+  it('doctor names the sentinels and their master, but no password', async () => {
     const at = 'redis+sentinel://user:hush@127.0.0.1:1,127.0.0.1:2/mymaster'
     const { code, stdout, stderr } = await cli.project.run(['doctor', '--redis-url', at])
     expect(code).toBe(69)
@@ -42,23 +42,23 @@ describe.concurrent('without Redis', () => {
     expect(stdout + stderr).not.toContain('hush')
   })
 
-  it('kinds lists the worker files here', async () => {
+  it('kinds lists the local worker files', async () => {
     const { code, stdout, stderr } = await cli.project.run(['kinds', '--redis-url', url])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^echo +0 +handler/m)
-    expect(stderr).toContain('only the worker files here are listed')
+    expect(stderr).toContain('only the local worker files are listed')
   })
 })
 
 describe.concurrent('a Redis that refuses', () => {
-  it('writes exits with 69', async () => {
+  it('writes gives exit code 69', async () => {
     await using redis = await RedisServer.start({ durability: 'none', settings: ['min-replicas-to-write 1'] })
     const { code, objects, stderr } = await cli.project.run(['submit', 'echo', 'x', '--json', '--redis-url', redis.url])
     expect(stderr).toMatch(/^troupe: .*NOREPLICAS.*\n$/)
     expect({ code, error: objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
   })
 
-  it('writes since it cannot save still shows what there is, and doctor says why', async () => {
+  it('writes because it cannot save still answers reads, and doctor names the cause', async () => {
     await using redis = await RedisServer.start({
       durability: 'none',
       settings: ['save 3600 1', 'dbfilename here.rdb'],
@@ -84,7 +84,7 @@ describe.concurrent('a Redis that refuses', () => {
       )
   })
 
-  it('writes since it is full is why no node is seen, says doctor', async () => {
+  it('writes because it is full is the one cause that doctor reports', async () => {
     await using redis = await RedisServer.start()
     const at = ['--json', '--redis-url', redis.url]
     await cli.project.run(['submit', 'echo', 'x', ...at])
@@ -104,7 +104,7 @@ describe.concurrent('a Redis that refuses', () => {
     ])
   })
 
-  it('may evict keys is a wrong set-up, and a finding of doctor', async () => {
+  it('to promise its keys is a wrong set-up, and a finding of doctor', async () => {
     await using redis = await RedisServer.start({
       durability: 'none',
       settings: ['maxmemory 50mb', 'maxmemory-policy allkeys-lru'],
@@ -118,7 +118,7 @@ describe.concurrent('a Redis that refuses', () => {
   })
 })
 
-describe.concurrent('a key of the namespace that somebody wrote over', () => {
+describe.concurrent('a key of the namespace that another program overwrote', () => {
   it('is a finding of doctor', async () => {
     const at = ['--json', '--namespace', `${cli.namespace}-spoilt`]
     await cli.project.run(['submit', 'echo', 'x', ...at])
@@ -128,19 +128,19 @@ describe.concurrent('a key of the namespace that somebody wrote over', () => {
     const { code, stderr, objects } = await cli.project.run(['doctor', ...at])
     await admin.del(key)
     admin.disconnect()
-    const what = `key ${key} should be a zset: another program wrote over it`
+    const what = `key ${key} should be a zset: another program overwrote it`
     const finding = {
       type: 'finding',
       level: 'problem',
       what,
-      todo: expect.stringMatching(/remove it, and cancel .* that troupe audit names/),
+      todo: expect.stringMatching(/remove it, and then cancel .* that troupe audit names/),
     }
     expect({ code, stderr, objects }).toEqual({ code: 1, stderr: '', objects: [finding] })
   })
 })
 
-describe.concurrent('what was accepted', () => {
-  it('is told as accepted, also where it cannot be seen who takes it', async () => {
+describe.concurrent('an accepted message', () => {
+  it('is reported as accepted, even if nobody knows whether a node takes it', async () => {
     const namespace = `${cli.namespace}-kinds`
     const at = ['--json', '--namespace', namespace]
     const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', ...at])
@@ -149,16 +149,16 @@ describe.concurrent('what was accepted', () => {
     await admin.set(`{${namespace}.0}:kinds`, 'not a hash')
     admin.disconnect()
     const sent = await cli.project.run(['send', workerId, 'y', ...at])
-    const warning = expect.stringMatching(/message was accepted; .*could not be seen.*:kinds should be a hash/)
+    const warning = expect.stringMatching(/message was accepted, but .*not known whether.*:kinds should be a hash/)
     expect(sent).toMatchObject({ code: 0, objects: [{ type: 'sent', workerId, position: 1, warning }] })
   })
 })
 
-describe.concurrent('what was asked of a session that is damaged', () => {
+describe.concurrent('the end of a damaged session', () => {
   it.each([
-    ['close', 'closeRequested', 'has ended, or ends when what waits is answered'],
+    ['close', 'closeRequested', 'has ended, or ends once its waiting messages are answered'],
     ['cancel', 'cancelRequested', 'is cancelling'],
-  ])('(%s) is told as done', async (verb, type, what) => {
+  ])('is requested by %s, which says so', async (verb, type, what) => {
     const namespace = `${cli.namespace}-${verb}`
     const at = ['--namespace', namespace]
     const submitted = await cli.project.run(['submit', 'echo', 'x', '--keep-open', '--json', ...at])
@@ -169,32 +169,34 @@ describe.concurrent('what was asked of a session that is damaged', () => {
     const asked = await cli.project.run(['session', verb, String(sessionId), '--json', ...at])
     expect(asked).toMatchObject({ code: 0, objects: [{ type, sessionId, state: 'damaged' }] })
     const { stdout } = await cli.project.run(['session', verb, String(sessionId), ...at])
-    const note = 'it is damaged: troupe session show names what another program wrote over'
+    const note = 'it is damaged: troupe session show names the data that another program overwrote'
     expect(stdout).toBe(`session ${String(sessionId)} ${what}; ${note}\n`)
   })
 })
 
-describe.concurrent('a Redis that goes while a run is watched', () => {
-  it('ends the command with 69, which says how to get the result later', async () => {
+describe.concurrent('a Redis that goes away during a run', () => {
+  it('ends the command with 69, and the command says how to get the result later', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
     await running.saw('started')
     redis.freeze()
     const { code, stderr } = await running.ended
     expect(code).toBe(69)
-    expect(stderr).toMatch(/the session is not lost; its result later: troupe session result [0-9a-f-]{36} --wait/)
+    expect(stderr).toMatch(
+      /the session is not lost\. Get its result later with: troupe session result [0-9a-f-]{36} --wait/,
+    )
   })
 })
 
 describe.concurrent('a second Ctrl+C', () => {
-  it('ends the command at once, whatever keeps it', async () => {
+  it('ends the command at once, whatever it waits for', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })
     const running = cli.project.start(['run', 'waits', '--redis-url', redis.url])
     await running.saw('started')
     redis.freeze()
     running.kill('SIGINT')
     await running.saw('interrupted')
-    // The same key press can arrive twice: only what comes a little later is a second one.
+    // The same key press can arrive twice, and only a signal a little later is a second one.
     await waitUntil('the end of the command', () => {
       running.kill('SIGINT')
       return running.child.exitCode !== null

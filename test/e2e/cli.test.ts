@@ -8,7 +8,7 @@ import type { Ended } from '../cli/command-line.ts'
 const cli = new CliProject('use', { withNode: true })
 
 describe.concurrent('troupe run', () => {
-  it('prints text as it is and anything else as JSON', async () => {
+  it('prints text as text, and any other value as JSON', async () => {
     const [text, json] = await Promise.all([
       cli.project.run(['run', 'echo', 'hello']),
       cli.project.run(['run', 'echo', '{"a": [1]}']),
@@ -16,6 +16,24 @@ describe.concurrent('troupe run', () => {
     expect(text).toMatchObject({ code: 0, stdout: 'hello\n' })
     expect(text.stderr).toMatch(/^\d\d:\d\d:\d\d {2}echo {2}done/m)
     expect(json).toMatchObject({ code: 0, stdout: '{\n  "a": [\n    1\n  ]\n}\n' })
+  })
+
+  it('escapes its result, unless --raw asks for the unchanged text', async () => {
+    const text = 'a\u001b[2J\u200b'
+    const [escaped, raw] = await Promise.all([
+      cli.project.run(['run', 'echo', text]),
+      cli.project.run(['run', 'echo', text, '--raw']),
+    ])
+    expect([escaped.stdout, raw.stdout]).toEqual(['a\\e[2J\\u200b\n', `${text}\n`])
+  })
+
+  it('is left alone by SIGHUP without a terminal, and still cancels on Ctrl+C', async () => {
+    const running = cli.project.start(['run', 'waits'])
+    await running.saw('started')
+    running.kill('SIGHUP')
+    running.kill('SIGINT')
+    await running.saw('interrupted')
+    expect(await running.ended).toMatchObject({ code: 130 })
   })
 
   it('prints events and the result as one object per line', async () => {
@@ -37,7 +55,7 @@ describe.concurrent('troupe run', () => {
     expect([piped, read, none].map(({ objects }) => objects.at(-1)?.value)).toEqual(['from stdin', [1, 2], null])
   })
 
-  it('exits with 1 when the run failed, and shows no control character of the failure', async () => {
+  it('exits with 1 when the run failed, and escapes control characters of the failure', async () => {
     const [human, json] = await Promise.all([
       cli.project.run(['run', 'fails']),
       cli.project.run(['run', 'fails', '--json']),
@@ -52,7 +70,7 @@ describe.concurrent('troupe run', () => {
     expect(json.objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', failure: { code: 'handler_failed' } })
   })
 
-  it('runs a node itself where no live node hosts the kind, and says so', async () => {
+  it('runs a node itself if no live node hosts the kind, and says so', async () => {
     await cli.project.write(
       'more/workers/shout.ts',
       `import { defineWorker } from 'troupe'
@@ -62,25 +80,36 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
       cwd: join(cli.project.folder, 'more'),
     })
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'HEY\n' })
-    expect(stderr).toContain('no live node hosts shout: running it here, with the worker files of ./workers')
+    expect(stderr).toContain('no live node hosts shout: this process runs it, with the worker files of ./workers')
     expect(stderr).toMatch(/shout {2}info {2}shouting {2}at=you/)
   })
 
-  it('says so where a live node hosts the kind, and other worker files are named', async () => {
-    const { code, stdout, stderr } = await cli.project.run(['run', 'echo', 'x', '--workers', 'elsewhere'])
+  it('says which options are ignored, because a live node hosts the kind', async () => {
+    const { code, stdout, stderr } = await cli.project.run([
+      'run',
+      'echo',
+      'x',
+      '--workers',
+      'elsewhere',
+      '--model',
+      'a/b',
+    ])
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'x\n' })
-    expect(stderr).toContain('a live node hosts echo: it runs there, not with the worker files of elsewhere')
+    expect(stderr).toContain('a live node hosts echo and runs it; --workers elsewhere is ignored')
+    expect(stderr).toContain('a live node hosts echo and chooses its model; --model a/b is ignored')
   })
 
-  it('exits with 2 for a kind that is nowhere, and names those there are', async () => {
+  it('exits with 2 for an unknown kind, and names the known kinds', async () => {
     const { code, stdout, stderr } = await cli.project.run(['run', 'ecko', 'x', '--json'])
     expect(code).toBe(2)
-    expect(stderr).toMatch(/^troupe: there is no kind "ecko"; there are: .*echo, fails.*\. Did you mean echo\?\n$/)
+    expect(stderr).toMatch(
+      /^troupe: there is no kind "ecko"; there are: .*babbles, echo, fails.*\. Did you mean echo\?\n$/,
+    )
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'kind_unknown' })
   })
 
   it.each(["import 'node:fs'", 'export default 1'])(
-    'says what to set where a worker file is CommonJS: %s',
+    'says how to make a CommonJS worker file a module: %s',
     async (text) => {
       await cli.project.write('common/package.json', '{ "type": "commonjs" }')
       await cli.project.write('common/a.ts', text)
@@ -92,7 +121,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     },
   )
 
-  it('says where it is that a file does not parse which a worker file takes in', async () => {
+  it('names the place of a syntax error in a file that a worker file imports', async () => {
     await cli.project.write('unfit/a.cjs', "require('./_part.cjs')")
     await cli.project.write('unfit/_part.cjs', '\nexports.part = ;')
     const { code, stderr } = await cli.project.run(['run', 'a', '--workers', 'unfit'])
@@ -108,7 +137,7 @@ export default defineWorker({ receive(message, self) { self.log.info('shouting',
     expect(ended).toMatchObject({ code: 2, stdout: '', stderr: expect.stringContaining(file) })
   })
 
-  it('sends to stderr what a worker file prints, by whichever console', async () => {
+  it('sends the output of a worker file to stderr, whichever console it uses', async () => {
     const source = `import own, { log } from 'node:console'
 import { defineWorker } from 'troupe'
 console.log('on loading')
@@ -187,7 +216,7 @@ describe.concurrent('input', () => {
     expect(stderr.trimEnd().split('\n').at(-1)).toMatch(/^troupe: /)
   })
 
-  it('that is wrong is an object with --json as well', async () => {
+  it('that is wrong gives an error object with --json', async () => {
     const { code, stdout } = await cli.project.ask(['session', 'list', '--json', '--limit', '0'])
     expect(code).toBe(2)
     expect(JSON.parse(stdout)).toMatchObject({ type: 'error', code: 'input_invalid' })
@@ -210,12 +239,12 @@ describe.concurrent('troupe submit, send and session result', () => {
     expect((await cli.project.ask(['session', 'result', sessionId])).stdout).toContain('"total": 5')
   })
 
-  it('give the same session for the same key', async () => {
+  it('create one session for one key', async () => {
     const [one, two] = [await cli.submit('echo', 'x', '--key', 'k1'), await cli.submit('echo', 'x', '--key', 'k1')]
     expect(two.sessionId).toBe(one.sessionId)
   })
 
-  it('send once under one key, and say of the second time that nothing was added', async () => {
+  it('send once for one key, and say that a repetition added nothing', async () => {
     const { workerId } = await cli.submit('tally', 'x', '--keep-open')
     const send = (text: string) => cli.project.ask(['send', workerId, text, '--key', 'k2', '--json'])
     const [one, two, three] = [await send('a'), await send('a'), await send('b')]
@@ -227,7 +256,7 @@ describe.concurrent('troupe submit, send and session result', () => {
     expect(three.stderr).toMatch(/^troupe: its idempotency key was used before, for something else: /)
   })
 
-  it('print ids for people, and warn where no live node hosts the kind', async () => {
+  it('print ids for people, and warn if no live node hosts the kind', async () => {
     const { code, stdout, stderr } = await cli.project.ask(['submit', 'nobody', 'x'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^session [0-9a-f-]{36}\nworker {2}[0-9a-f-]{36}\n$/)
@@ -235,7 +264,7 @@ describe.concurrent('troupe submit, send and session result', () => {
     await cli.project.ask(['session', 'cancel', stdout.slice(8, 44)])
   })
 
-  it('say what has not ended, and what is not there', async () => {
+  it('report a run that has not ended, and an unknown worker', async () => {
     const { sessionId } = await cli.submit('waits')
     const early = await cli.project.ask(['session', 'result', sessionId, '--json'])
     expect(early).toMatchObject({ code: 1, stderr: expect.stringContaining('--wait') })
@@ -259,7 +288,7 @@ describe.concurrent('troupe node', () => {
     for (const line of stderr.trimEnd().split('\n')) expect(JSON.parse(line)).toMatchObject({ level: 30 })
   })
 
-  it('exits with 2 without worker files, and for a pool that has none', async () => {
+  it('exits with 2 without worker files, and for a pool without kinds', async () => {
     const [none, pool] = await Promise.all([
       cli.project.ask(['node', '--workers', './nowhere']),
       cli.project.run(['node', '--pool', 'gpu', '--json']),
@@ -271,7 +300,7 @@ describe.concurrent('troupe node', () => {
 })
 
 describe.concurrent('output', () => {
-  it('that nobody reads any more ends the writing, not the command', async () => {
+  it('without a reader ends the writing, not the command', async () => {
     const command = cli.project.start(['run', 'parent', '--json'])
     command.child.stdout?.destroy()
     const { code, stderr } = await command.ended
@@ -279,7 +308,7 @@ describe.concurrent('output', () => {
     expect(stderr).not.toMatch(/EPIPE|at .*\.ts:/)
   })
 
-  it('has no colour unless it is asked for', async () => {
+  it('has colours only on demand', async () => {
     expect((await cli.project.run(['doctor'])).stdout).not.toContain('\u001b')
     expect((await cli.project.run(['doctor'], { env: { FORCE_COLOR: '1' } })).stdout).toContain('\u001b[32m')
   })

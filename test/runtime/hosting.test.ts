@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { Waker } from '../../src/core/ports/ports.ts'
+import type { Waker } from '../../src/core/ports/wake.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { expectInvariants } from '../support/oracle.ts'
@@ -357,7 +357,7 @@ describe('a wake-up', () => {
 })
 
 describe('a burst of short turns', () => {
-  test('is told of at once, so that fewer wake-ups are rung for what follows (0002)', async () => {
+  test('is told of at once, so that fewer wake-ups are rung for what follows', async () => {
     const shareOfBurst = async () => {
       // No other sweep is due within the test.
       await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })

@@ -1,4 +1,4 @@
-/** `troupe audit [session]`: whether every accepted message is accounted for, and what is stored agrees with itself. */
+/** `troupe audit [session]`: checks that every accepted message is accounted for, and that the stored data is consistent. */
 import type { Command } from 'commander'
 import type { AuditProgress, AuditReport } from '../../audit/audit.ts'
 import type { MessageCounts } from '../../audit/counts.ts'
@@ -6,20 +6,21 @@ import type { AuditFinding } from '../../audit/finding.ts'
 import { exitCodes, Unanswered } from '../exit-code.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
-import { columnsOf, dim, paint, print, printJson, printTable, safe } from '../terminal/output.ts'
-import type { Column } from '../terminal/table.ts'
+import { columnsOf, pageOf, paint, print, printJson, safe } from '../terminal/output.ts'
+import { ProgressLine } from '../terminal/progress-line.ts'
 import { wrapText } from '../terminal/text-width.ts'
-import { count } from '../view/count.ts'
-import { ProgressLine } from '../view/progress-line.ts'
+import { count } from '../view/amounts.ts'
+import { type Column, tableLines } from '../view/table.ts'
+import { eitherId } from './verb.ts'
 
 export function addAuditCommand(program: Command): void {
   const command = program
     .command('audit')
-    .description('count every message that was accepted, and check that what is stored agrees with itself')
-    .argument('[session]', 'id of a session; default: all')
+    .description('account for every accepted message, and check that the stored data is consistent')
+    .argument('[session]', 'id of a session, or of one of its workers; default: all sessions')
   addConnectionOptions(command)
   addExamples(command, [
-    ['troupe audit', 'all sessions; nodes may go on meanwhile'],
+    ['troupe audit', 'all sessions; nodes may keep working'],
     ['troupe audit 0199…', 'one session'],
     ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor'],
   ])
@@ -33,16 +34,19 @@ export function addAuditCommand(program: Command): void {
 }
 
 const exitCodesHelp = `
-Exit codes: 0 nothing was found, 1 a finding. When nothing can be said:
-2 the command is wrong, or the namespace is one where nothing was ever started,
+Exit codes: 0 no finding, 1 a finding. Without a result:
+2 the command is wrong, or nothing was ever started in the namespace,
 66 no such session, 69 Redis is unavailable, 70 the audit itself failed.`
 
 async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
   try {
     using progress = new ProgressLine()
     const onProgress = ({ sessions, workers }: AuditProgress) =>
-      progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} looked at`)
-    return await withTroupe(flags, 'look', (troupe) => troupe.audit({ sessionId, onProgress }))
+      progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} checked`)
+    return await withTroupe(flags, 'look', async (troupe) => {
+      const wanted = sessionId === undefined ? undefined : await eitherId(troupe, sessionId, 'session')
+      return troupe.audit({ sessionId: wanted, onProgress })
+    })
   } catch (thrown) {
     throw new Unanswered(thrown)
   }
@@ -63,7 +67,7 @@ const columns: Column<Row>[] = [
 
 function show({ sessions, workers, removed, counts, findings }: AuditReport): void {
   const rows = Object.entries(counts).map(([what, row]) => ({ ...row, what }))
-  printTable(rows, columns)
+  for (const line of tableLines(rows, columns, pageOf())) print(line)
   print('')
   for (const finding of findings) showFinding(finding)
   if (findings.length > 0) print('')
@@ -73,8 +77,9 @@ function show({ sessions, workers, removed, counts, findings }: AuditReport): vo
   )
   if (findings.length > 0)
     print(
-      dim(
-        'I1 to I17: docs/protocol.md, section Invariants; key: something else wrote it. Keep what is in Redis, and `troupe worker history` of those workers.',
+      paint(
+        'dim',
+        'docs/protocol.md, section Invariants, explains I1 to I17; `key` means that another program wrote a key. Keep the data of Redis and the `troupe worker history` of these workers for an analysis.',
       ),
     )
 }

@@ -1,7 +1,8 @@
-/** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the report is printed. */
+/** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the command prints the report. */
 import { access, constants, realpath, stat, writeFile } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import type { Command } from 'commander'
+import type { Roster } from '../../client/activity.ts'
 import { InputError, TerminalError } from '../../core/errors.ts'
 import type { RawEvent } from '../../core/event/event.ts'
 import type { AgentResult, RunResult } from '../../core/history/entry.ts'
@@ -10,28 +11,34 @@ import { exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { demoRedis } from '../host/demo-redis.ts'
 import { startLocalNode } from '../host/local-node.ts'
-import { bundledWorkersFolder } from '../host/workers-folder.ts'
-import { addConnectionOptions, addExamples, addModelOption, type NodeFlags } from '../options.ts'
-import { followToEnd } from '../terminal/follow.ts'
+import { bundledWorkersFolder } from '../host/worker-files.ts'
+import {
+  addConnectionOptions,
+  addExamples,
+  addModelOption,
+  addRawOption,
+  type NodeFlags,
+  type RawFlag,
+} from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { printJson, printText, safe } from '../terminal/output.ts'
+import { Progress } from '../terminal/progress.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
-import { Progress } from '../view/progress.ts'
-import type { Roster } from '../view/roster.ts'
-import { printResult } from './result.ts'
+import { followToEnd } from './follow.ts'
+import { printResult } from './print-result.ts'
 
-interface DemoFlags extends NodeFlags {
+interface DemoFlags extends NodeFlags, RawFlag {
   readonly out?: string
 }
 
-/** What the surveyor's tools establish. */
+/** The facts that the tools of the surveyor establish. */
 interface Survey {
   readonly markdown: string
   readonly totals: Readonly<Record<'files' | 'bytes' | 'lines' | 'unreadable' | 'workers', number>>
   readonly isComplete: boolean
 }
 
-/** The session of a survey, and the command that shows its result later, where its Redis stays. */
+/** The session of a survey, and the command that shows its result later, if its Redis stays. */
 interface Surveyed {
   readonly id: string
   readonly later: string | undefined
@@ -54,15 +61,15 @@ export function addDemoCommand(program: Command): void {
     .description('survey a folder with a tree of workers')
     .argument('[folder]', 'folder to survey', '.')
     .option('--out <file>', 'write the report to a file instead of stdout')
-  addConnectionOptions(addModelOption(command), 'one of its own')
+  addConnectionOptions(addModelOption(addRawOption(command)), 'a Redis of its own')
   addExamples(command, [
     ['troupe demo', 'this folder'],
-    ['troupe demo ~/src --out report.md', 'another one, into a file'],
-    ['troupe demo . --json | tail -1', 'its totals'],
+    ['troupe demo ~/src --out report.md', 'another folder; the report goes into a file'],
+    ['troupe demo . --json | tail -1', 'the totals'],
   ])
   command.addHelpText(
     'after',
-    '\nIt uses the Redis that is configured, else it starts one of its own, and stops it\nagain. Ctrl+C cancels the survey; a second one ends this process at once.',
+    '\nIt uses the configured Redis. Without one it starts its own Redis, and stops it at\nthe end. Ctrl+C cancels the survey; a second one ends this process at once.',
   )
   command.action(demo)
 }
@@ -75,12 +82,12 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   onSuddenEnd({ tell: (line) => progress.tell(line) })
   using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
   await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line), interrupt.signal))
-  // The progress tells enough, unless somebody asked for more.
+  // The progress is enough, unless somebody asked for more.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
-  const placed = { ...config, redisUrl: redis.url, logLevel }
-  await using troupe = await interrupt.orThrow(connectTo(placed, 'create'))
+  const settings = { ...config, redisUrl: redis.url, logLevel }
+  await using troupe = await interrupt.orThrow(connectTo(settings, 'create'))
   await using node = await interrupt.orThrow(
-    startLocalNode(placed, bundledWorkersFolder(), (line) => progress.tell(line)),
+    startLocalNode(settings, bundledWorkersFolder(), { tell: (line) => progress.tell(line) }),
   )
   progress.watch(() => node.busy)
   progress.tell(modelLine(config.model))
@@ -123,20 +130,21 @@ async function deliver(
   for (const line of text.trim().split('\n')) tell(safe(line))
   if (flags.out !== undefined) {
     await writeReport(flags.out, markdown).catch((cause: unknown) => {
-      const preview = flags.json ? '' : ' It is on stdout instead.'
-      const kept = later === undefined ? '' : ` It is kept as value.facts.report.markdown of \`${later}\`.`
-      if (!flags.json) printText(markdown)
-      throw new TerminalError(`${unwritable(cause).message} It is of session ${id}.${preview}${kept}`, { cause })
+      const instead = flags.json ? '' : ' It is on stdout instead.'
+      const kept = later === undefined ? '' : ` It is also value.facts.report.markdown of \`${later}\`.`
+      if (!flags.json) printText(markdown, flags)
+      throw new TerminalError(`${unwritable(cause).message} It belongs to session ${id}.${instead}${kept}`, { cause })
     })
     tell(`The report is in ${safe(flags.out)}.`)
-  } else if (!flags.json) printText(markdown)
+  } else if (!flags.json) printText(markdown, flags)
   if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
 }
 
-/** By its path, or, where a name on the way there is no text, by the bytes of it: the form that a surveyor takes. */
+/** The folder as a surveyor takes it: its path, or the bytes of its path if a name in it is not valid text. */
 async function existingFolder(argument: string): Promise<string | { readonly base64: string }> {
-  if (argument === '') throw new InputError('the folder is an empty text: name one, or none at all for this one.')
-  // Throws where that is gone: no thread of a tool can start there, whatever folder is surveyed.
+  if (argument === '')
+    throw new InputError('the folder is an empty text: name a folder, or leave it out for the current one.')
+  // Throws if the current folder is gone: no thread of a tool could start in it, whatever folder is surveyed.
   process.cwd()
   const found = await stat(argument).catch((cause: NodeJS.ErrnoException) => {
     const isMissing = cause.code === 'ENOENT' || cause.code === 'ENOTDIR'
@@ -151,7 +159,7 @@ async function existingFolder(argument: string): Promise<string | { readonly bas
   return { base64: (await realpath(argument, { encoding: 'buffer' })).toString('base64') }
 }
 
-/** Before the survey, which may take long. Nothing is written yet. */
+/** Checks before the survey, which may take long. Writes nothing. */
 async function checkWritable(file: string): Promise<void> {
   if (file === '') throw new InputError('the report cannot be written: --out is an empty text; name a file.')
   try {

@@ -1,4 +1,4 @@
-/** `troupe doctor`: whether Redis, nodes and queues are as they should be, and what to do where they are not. */
+/** `troupe doctor`: checks Redis, nodes and queues, and says what to do about each fault. */
 import type { Command } from 'commander'
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf } from '../../core/errors.ts'
@@ -6,9 +6,9 @@ import { redisPlace } from '../../core/redis-url.ts'
 import { exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
-import { columnsOf, dim, paint, print, printJson, safe, tell } from '../terminal/output.ts'
+import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
 import { wrapText } from '../terminal/text-width.ts'
-import { count } from '../view/count.ts'
+import { count } from '../view/amounts.ts'
 import { type Finding, judge } from '../view/findings.ts'
 
 export function addDoctorCommand(program: Command): void {
@@ -20,7 +20,7 @@ export function addDoctorCommand(program: Command): void {
   ])
   command.action(async (flags: ConnectionFlags) => {
     const config = await configOf(flags)
-    if (!flags.json) print(`${dim(`Redis at ${placeOf(config)}, namespace ${config.namespace}`)}\n`)
+    if (!flags.json) print(`${paint('dim', `Redis at ${addressOf(config)}, namespace ${config.namespace}`)}\n`)
     const findings = await examine(config, flags)
     for (const finding of findings) {
       if (flags.json) printJson({ type: 'finding', ...finding })
@@ -29,16 +29,16 @@ export function addDoctorCommand(program: Command): void {
     const has = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
     if (!flags.json) {
       print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
-      tell('Whether a message was lost or doubled: troupe audit')
+      tell('To check that no message was lost or doubled, run: troupe audit')
     }
     process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
   })
 }
 
-/** A Redis that troupe refuses to use, or keys that cannot be read, are a finding here, not a wrong command. */
+/** A Redis that troupe refuses to use is a finding here, not a wrong command; the same holds for keys that cannot be read. */
 async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
   try {
-    // As one who changes things: rights that its Redis user lacks are a finding.
+    // It connects like a command that changes data, so that missing rights of the Redis user are a finding.
     await using troupe = await connectTo(config, 'change')
     const health = await troupe.health()
     if (flags.json) {
@@ -50,8 +50,8 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[
     if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
     const damage = damageOf(thrown)
     const todo =
-      'put it back; or remove it, and cancel the sessions that troupe audit names then: what waited by it waits for ever'
-    if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program wrote over it`, todo }]
+      'restore it; or remove it, and then cancel the sessions that troupe audit names: their workers would wait for ever'
+    if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program overwrote it`, todo }]
     throw thrown
   }
 }
@@ -66,12 +66,12 @@ function show({ level, what, todo }: Finding): void {
   for (const line of more) print(`${' '.repeat(margin)}${line}`)
   if (todo === undefined) return
   for (const [index, line] of wrapText(safe(todo), room - 2).entries()) {
-    print(`${' '.repeat(margin)}${index === 0 ? dim('→') : ' '} ${line}`)
+    print(`${' '.repeat(margin)}${index === 0 ? paint('dim', '→') : ' '} ${line}`)
   }
 }
 
 /** Host and database, without user and password. */
-function placeOf({ redisUrl }: Config): string {
+function addressOf({ redisUrl }: Config): string {
   if (redisUrl === undefined) return 'its default address'
   const { sentinels, name } = redisPlace(redisUrl)
   if (sentinels !== undefined) {
@@ -79,6 +79,6 @@ function placeOf({ redisUrl }: Config): string {
   }
   if (!URL.canParse(redisUrl)) return 'the given address'
   const { host, pathname } = new URL(redisUrl)
-  // Options may name the place.
+  // A URL without a host may name it in its options.
   return safe(`${host}${pathname === '/' ? '' : pathname}`) || 'the given address'
 }

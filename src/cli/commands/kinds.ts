@@ -1,20 +1,21 @@
-/** `troupe kinds`: what can be run: what nodes host, and what the worker files here would. */
+/** `troupe kinds`: the kinds that nodes host, and the kinds of the local worker files. */
 import type { Command } from 'commander'
 import type { KindSummary } from '../../client/summaries.ts'
 import type { Config } from '../../config.ts'
 import { defaultPool } from '../../core/ids.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
-import { loadLocalKinds } from '../host/local-kinds.ts'
-import { workersFolder } from '../host/workers-folder.ts'
+import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from '../options.ts'
-import { printRows, safe, tell } from '../terminal/output.ts'
-import type { Column } from '../terminal/table.ts'
+import { safe, tell } from '../terminal/output.ts'
+import { listing } from '../view/answer.ts'
 import { type DefinitionFacts, definitionFacts } from '../view/definition-facts.ts'
+import type { Column } from '../view/table.ts'
+import { printAnswer } from './verb.ts'
 
 interface LocalKind extends KindSummary, DefinitionFacts {}
 
-/** What only a worker file tells is null where there is none. */
+/** The facts that only a worker file has are null without a local file. */
 interface KindRow extends KindSummary {
   /** Whether a file of the local folder defines it. */
   readonly local: boolean
@@ -25,7 +26,7 @@ interface KindRow extends KindSummary {
 }
 
 export function addKindsCommand(program: Command): void {
-  const command = program.command('kinds').description('what nodes and local files can run')
+  const command = program.command('kinds').description('kinds that nodes host, and kinds of local files')
   addConnectionOptions(addWorkersOption(command))
   addExamples(command, [
     ['troupe kinds', ''],
@@ -36,16 +37,15 @@ export function addKindsCommand(program: Command): void {
     const folder = await workersFolder(config)
     const local = folder === undefined ? undefined : await localKinds(folder)
     const hosted = await hostedKinds(config, local !== undefined)
-    printRows(
-      joinKinds(hosted, local ?? []),
-      columnsFor(config.model),
-      flags,
-      'There are no kinds: no node is live, and no worker file is here.',
-    )
+    const answer = listing(joinKinds(hosted, local ?? []), {
+      columns: columnsFor(config.model),
+      empty: 'There are no kinds: no node is live, and there are no local worker files.',
+    })
+    printAnswer(answer, flags)
   })
 }
 
-/** Without worker files here, Redis is all there is to ask; with them it may be away. */
+/** Without local worker files Redis is the only source; with them Redis may be away. */
 async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummary[]> {
   try {
     await using troupe = await connectTo(config, 'look')
@@ -53,7 +53,7 @@ async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummar
   } catch (thrown) {
     const complaint = toComplaint(thrown)
     if (!mayFail || complaint.exitCode !== exitCodes.unavailable) throw thrown
-    tell(`troupe: only the worker files here are listed: ${safe(complaint.message)}`)
+    tell(`troupe: only the local worker files are listed: ${safe(complaint.message)}`)
     return []
   }
 }
@@ -82,7 +82,7 @@ function joinKinds(hosted: readonly KindSummary[], local: readonly LocalKind[]):
     .sort((a, b) => (a.kind < b.kind ? -1 : 1))
 }
 
-/** An agent that names no model takes the default one, when there is one here. */
+/** An agent that names no model uses the default model, if this process has one. */
 function columnsFor(modelDefault: string | undefined): Column<KindRow>[] {
   const model = (row: KindRow) => row.model ?? (row.sort === 'agent' ? (modelDefault ?? 'default') : '')
   return [

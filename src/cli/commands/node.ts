@@ -1,9 +1,9 @@
-/** `troupe node`: a node for production: runs until it is told to stop, then drains. */
+/** `troupe node`: a node for production. It runs until a signal stops it, and then drains. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { policy, retentionMsMin } from '../../core/policy.ts'
 import { configOf } from '../host/connection.ts'
-import { nodeOptions, serviceLogger } from '../host/node-options.ts'
-import { workersFolderDefault } from '../host/workers-folder.ts'
+import { nodeOptions, serviceLogger } from '../host/local-node.ts'
+import { workersFolderDefault } from '../host/worker-files.ts'
 import {
   addConnectionOptions,
   addExamples,
@@ -13,7 +13,7 @@ import {
   type NodeFlags,
 } from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
-import { print, printJson, safe } from '../terminal/output.ts'
+import { print, printJson, safe, tell } from '../terminal/output.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 
 interface NodeCommandFlags extends NodeFlags {
@@ -29,34 +29,34 @@ export function addNodeCommand(program: Command): void {
     .option('--pool <name...>', 'only kinds of these pools')
     .option(
       '--retention <duration>',
-      'keep finished sessions of the namespace so long; default: as before, or 7d',
+      'how long finished sessions of the namespace stay; default: unchanged, at first 7d',
       retention,
     )
-    .option('--drain <duration>', 'when stopped, wait so long for turns that run; default: 30s', duration)
+    .option('--drain <duration>', 'how long a stop waits for running turns; default: 30s', duration)
   addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
-    ['troupe node --workers ./workers', 'logs are JSON lines on stderr'],
-    ['troupe node --model openai/gpt-5', 'the model of agents that name none'],
+    ['troupe node --workers ./workers', 'logs go to stderr: JSON lines, or plain lines on a terminal'],
+    ['troupe node --model openai/gpt-5', 'the model for agents that name no model'],
     ['troupe node --pool gpu --concurrency 4', 'only the kinds of the pool gpu, four turns at a time'],
-    ['troupe node --retention 30d --drain 15s', 'finished sessions stay for a month'],
+    ['troupe node --retention 30d --drain 15s', 'keep finished sessions for a month'],
   ])
   command.addHelpText(
     'after',
-    '\nSIGTERM and SIGINT drain it: turns that run end at their next step.\nA second signal ends it at once.',
+    '\nSIGTERM and SIGINT drain it: running turns end at their next step. A second\nsignal ends it at once. A lost terminal also drains it; without a terminal (nohup,\na service) it ignores SIGHUP.',
   )
   command.action(node)
 }
 
-/** A parser for commander: who waits for a result still reads it from the session. */
+/** A parser for commander. The least is a minute, because callers that wait for a result read it from the finished session. */
 function retention(text: string): number {
   const ms = duration(text)
-  if (ms < retentionMsMin) throw new InvalidArgumentError('Expected a minute at least.')
+  if (ms < retentionMsMin) throw new InvalidArgumentError('Expected at least a minute.')
   return ms
 }
 
 async function node(flags: NodeCommandFlags): Promise<void> {
   const config = await configOf(flags)
-  const logger = await serviceLogger(config)
+  const logger = await serviceLogger(config, process.stderr.isTTY, tell)
   onSuddenEnd({ logger })
   using interrupt = new Interrupt(
     () => logger.info('draining; another signal ends this node at once'),

@@ -1,32 +1,45 @@
-/** `troupe run <kind> [input]`: a session in the foreground: submitted, followed, its result printed. */
+/** `troupe run <kind> [input]`: a session in the foreground: submits it, follows it, and prints its result. */
 import type { Command } from 'commander'
+import type { Roster } from '../../client/activity.ts'
+import type { Session } from '../../client/session.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { RawEvent } from '../../core/event/event.ts'
+import type { RunResult } from '../../core/history/entry.ts'
 import { parseKind } from '../../core/ids.ts'
 import { exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { KindHost } from '../host/kind-host.ts'
 import { queuedAmong, UnhostedNotice } from '../host/unhosted-notice.ts'
 import { addInputOptions, type InputFlags, readInput } from '../input.ts'
-import { addConnectionOptions, addExamples, addModelOption, addNodeOptions, type NodeFlags } from '../options.ts'
-import { followToEnd, type Teller } from '../terminal/follow.ts'
+import {
+  addConnectionOptions,
+  addExamples,
+  addModelOption,
+  addNodeOptions,
+  addRawOption,
+  addSessionOptions,
+  type NodeFlags,
+  type RawFlag,
+  type SessionFlags,
+  sessionRequest,
+} from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { LiveText } from '../terminal/live-text.ts'
 import { printJson, safe } from '../terminal/output.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
-import { eventLine } from '../view/event-lines.ts'
-import type { Roster } from '../view/roster.ts'
-import { printResult } from './result.ts'
-import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+import { EventLines } from '../view/lines/event-lines.ts'
+import { type CommitListener, followToEnd } from './follow.ts'
+import { printResult } from './print-result.ts'
 
-interface RunFlags extends NodeFlags, InputFlags, SessionFlags {}
+interface RunFlags extends NodeFlags, InputFlags, SessionFlags, RawFlag {}
 
 const details = `
-Where no live node hosts the kind and the folder of worker files has it, a node
-runs in this process until the result is there.
-On a terminal an agent's words are shown while its model speaks; with --json they
-are events like all others.
-Ctrl+C cancels the session; a second one ends this process at once.`
+If no live node hosts the kind and the folder of worker files has it, this process
+runs a node until the result is there.
+On a terminal the words of an agent appear while its model speaks; with --json
+they are events like all others.
+Ctrl+C cancels the session; a second one ends this process at once. If the
+terminal is lost, the session goes on.`
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -34,7 +47,8 @@ export function addRunCommand(program: Command): void {
     .description('run a worker and print its result')
     .argument('<kind>', 'kind of the worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
-  addConnectionOptions(addModelOption(addNodeOptions(addSessionOptions(addInputOptions(command)))))
+  addInputOptions(command)
+  addConnectionOptions(addModelOption(addNodeOptions(addSessionOptions(addRawOption(command)))))
   addExamples(command, [
     ['troupe run assistant "What is in these notes?" --model openai/gpt-5', 'an agent, with the model it thinks with'],
     ['troupe run surveyor \'{"folder":"docs"}\'', 'JSON'],
@@ -52,45 +66,70 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   using live = new LiveText()
   const tell = (line: string) => live.tell(line)
   onSuddenEnd({ tell })
-  using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
+  using interrupt = new Interrupt((signal) => {
+    if (signal !== 'SIGHUP') tell('troupe: interrupted (again to end at once)')
+  }, commandEndMsMax)
   await using troupe = await interrupt.orThrow(connectTo(config, 'create'))
-  await using host = new KindHost(kind, troupe, config, tell)
+  let roster: Roster | undefined
+  await using host = new KindHost(kind, troupe, config, { tell, labelOf: (id) => roster?.labelOf(id) })
   const isHere = await interrupt.orThrow(host.start())
-  if (!isHere && flags.workers !== undefined)
-    tell(`troupe: a live node hosts ${kind}: it runs there, not with the worker files of ${safe(flags.workers)}`)
-  const session = await troupe.sessions.create(sessionOrder(kind, input, flags))
+  if (!isHere) for (const line of ignoredOptions(kind, flags)) tell(line)
+  const session = await troupe.sessions.create(sessionRequest(kind, input, flags))
   onSuddenEnd({ sessionId: session.id, isLasting: true })
   tell(`troupe: session ${session.id}`)
   if (session.warning) tell(`troupe: ${safe(session.warning)}`)
   live.watch(session.rootId)
-  let known: Roster | undefined
-  using _notice = new UnhostedNotice(troupe, () => queuedAmong(known, kind), tell)
-  const teller = flags.json ? printEvents : tellTo(live)
-  const told: Teller = (commit, roster) => {
-    known = roster
-    teller(commit, roster)
+  using _notice = new UnhostedNotice(troupe, () => queuedAmong(roster, kind), tell)
+  const print = flags.json ? printEvents : printLines(live, session.rootId)
+  const onCommit: CommitListener = (commit, known) => {
+    roster = known
+    print(commit, known)
   }
-  const liveTeller = flags.json ? printJson : live.isShown ? (event: RawEvent) => live.note(event) : undefined
-  const following = followToEnd(session, interrupt, told, liveTeller)
+  const onLive = flags.json ? printJson : live.isShown ? (event: RawEvent) => live.note(event) : undefined
+  const following = followToEnd(session, interrupt, onCommit, onLive)
   const result = await following.catch((thrown: unknown) => {
-    if (thrown instanceof TransientError)
-      tell(`troupe: the session is not lost; its result later: troupe session result ${session.id} --wait`)
+    if (thrown instanceof TransientError) tell(`troupe: the session is not lost. ${laterText(session)}`)
     throw thrown
   })
   live.end()
   if (result) printResult(session.id, result, flags)
-  else tell(`troupe: the session has not ended yet; \`troupe session show ${session.id}\` says what it waits for`)
-  process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
+  else tell(unfinishedText(session, interrupt.isHangUp, isHere))
+  process.exitCode = exitCodeOf(interrupt, result)
+}
+
+/** A live node runs the kind with its own files and its own model. */
+export function ignoredOptions(kind: string, { workers, model }: Pick<RunFlags, 'workers' | 'model'>): string[] {
+  const lines = []
+  if (workers !== undefined)
+    lines.push(`troupe: a live node hosts ${kind} and runs it; --workers ${safe(workers)} is ignored`)
+  if (model !== undefined)
+    lines.push(`troupe: a live node hosts ${kind} and chooses its model; --model ${safe(model)} is ignored`)
+  return lines
+}
+
+function laterText(session: Session): string {
+  return `Get its result later with: troupe session result ${session.id} --wait`
+}
+
+function unfinishedText(session: Session, isHangUp: boolean, isHere: boolean): string {
+  if (!isHangUp)
+    return `troupe: the session has not ended yet; \`troupe session show ${session.id}\` shows what it waits for`
+  const fate = isHere ? 'waits for another node, because the node of this process ends' : 'goes on'
+  return `troupe: the terminal is lost, and the session ${fate}. ${laterText(session)}`
+}
+
+function exitCodeOf(interrupt: Interrupt, result: RunResult | undefined): number {
+  return interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
 }
 
 function printEvents(commit: readonly RawEvent[]): void {
   for (const event of commit) printJson(event)
 }
 
-function tellTo(live: LiveText): Teller {
+function printLines(live: LiveText, rootId: string): CommitListener {
+  const lines = new EventLines(rootId)
   return (commit, roster) => {
     for (const event of commit) live.note(event)
-    const line = eventLine(commit, roster)
-    if (line !== undefined) live.tell(line)
+    for (const line of lines.of(commit, roster)) live.tell(line)
   }
 }

@@ -1,11 +1,13 @@
-/** `troupe send <worker> <text>`: an input message to a worker. */
+/** `troupe send <worker> [text]`: sends an input message to a worker. */
 import type { Command } from 'commander'
 import { InputError } from '../../core/errors.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
 import { addInputOptions, type InputFlags, readInput } from '../input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from '../options.ts'
-import { print, printJson, safe, tell } from '../terminal/output.ts'
+import { safe, tell } from '../terminal/output.ts'
+import { sentence } from '../view/answer.ts'
+import { eitherId, printAnswer } from './verb.ts'
 
 interface SendFlags extends ConnectionFlags, InputFlags {
   readonly key?: string
@@ -15,28 +17,28 @@ export function addSendCommand(program: Command): void {
   const command = program
     .command('send')
     .description('send a message to a worker')
-    .argument('<worker>', 'id of the worker')
+    .argument('<worker>', 'id of the worker, or of a session for its first worker')
     .argument('[text]', 'the message; - reads stdin')
     .option('--key <key>', 'idempotency key: the same key sends once', idempotencyKey)
   addConnectionOptions(addInputOptions(command))
   addExamples(command, [
     ['troupe send 0199… "and the tests, please"', 'text'],
     ['troupe send 0199… \'{"folder":"docs"}\'', 'JSON'],
-    ['git diff | troupe send 0199… -', 'what comes from stdin'],
+    ['git diff | troupe send 0199… -', 'text from stdin'],
   ])
   command.action(send)
 }
 
-async function send(workerId: string, text: string | undefined, flags: SendFlags): Promise<void> {
+async function send(id: string, text: string | undefined, flags: SendFlags): Promise<void> {
   if (text === undefined && flags.file === undefined)
-    throw new InputError('there is no message: give it as an argument, with --file, or as - from stdin.')
+    throw new InputError('there is no message: give it as an argument, with --file, or with - from stdin.')
   const value = await readInput(text, flags, process.stdin)
   await withTroupe(flags, 'change', async (troupe) => {
-    const worker = troupe.workers.get(workerId)
+    const worker = troupe.workers.get(await eitherId(troupe, id, 'worker'))
     const { position, again, ...sent } = await worker.send(value, { idempotencyKey: flags.key })
     const warning = sent.warning ?? (await unhostedWarning('message', worker.report(), troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
-    if (flags.json) printJson({ type: 'sent', workerId: worker.id, position, again, warning })
-    else print(`accepted by worker ${worker.id} at position ${position}`)
+    const object = { type: 'sent', workerId: worker.id, position, again, warning }
+    printAnswer(sentence(object, `accepted by worker ${worker.id} at position ${position}`), flags)
   })
 }

@@ -1,12 +1,19 @@
-/** `troupe submit <kind> [input]`: a session in the background. */
+/** `troupe submit <kind> [input]`: starts a session in the background. */
 import type { Command } from 'commander'
 import { parseKind } from '../../core/ids.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
 import { addInputOptions, type InputFlags, readInput } from '../input.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
-import { print, printJson, safe, tell } from '../terminal/output.ts'
-import { addSessionOptions, type SessionFlags, sessionOrder } from './session-order.ts'
+import {
+  addConnectionOptions,
+  addExamples,
+  addSessionOptions,
+  type ConnectionFlags,
+  type SessionFlags,
+  sessionRequest,
+} from '../options.ts'
+import { safe, tell } from '../terminal/output.ts'
+import { printAnswer } from './verb.ts'
 
 interface SubmitFlags extends ConnectionFlags, InputFlags, SessionFlags {
   readonly keepOpen?: boolean
@@ -18,13 +25,16 @@ export function addSubmitCommand(program: Command): void {
     .description('start a session in the background')
     .argument('<kind>', 'kind of its first worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
-    .option('--keep-open', 'a conversation: further messages start further runs')
+    .option('--keep-open', 'a conversation: each further message starts another run')
   addConnectionOptions(addSessionOptions(addInputOptions(command)))
   addExamples(command, [
     ['troupe submit counter 5 --as json', 'a number'],
-    ['troupe submit surveyor \'{"folder":"/srv/docs"}\' --key survey-42', 'once, however often it is repeated'],
+    [
+      'troupe submit surveyor \'{"folder":"/srv/docs"}\' --key survey-42',
+      'one session, even if the command is repeated',
+    ],
     ['troupe submit clerk "What is it?" --permissions tools=look_up --permissions kinds=', 'one tool, and no children'],
-    ['troupe session result "$(troupe submit echo hi --json | jq -r .sessionId)" --wait', 'and wait for it later'],
+    ['troupe session result "$(troupe submit echo hi --json | jq -r .sessionId)" --wait', 'wait for the result'],
   ])
   command.action(submit)
 }
@@ -34,16 +44,13 @@ async function submit(kind: string, argument: string | undefined, flags: SubmitF
   const input = await readInput(argument, flags, process.stdin)
   await withTroupe(flags, 'create', async (troupe) => {
     const session = await troupe.sessions.create({
-      ...sessionOrder(kind, input, flags),
+      ...sessionRequest(kind, input, flags),
       keepOpen: flags.keepOpen ?? false,
     })
     const warning = session.warning ?? (await unhostedWarning('session', kind, troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
-    if (flags.json) {
-      printJson({ type: 'submitted', sessionId: session.id, workerId: session.root.id, warning })
-      return
-    }
-    print(`session ${session.id}`)
-    print(`worker  ${session.root.id}`)
+    const { id: sessionId, rootId: workerId } = session
+    const object = { type: 'submitted', sessionId, workerId, warning }
+    printAnswer({ objects: [object], lines: () => [`session ${sessionId}`, `worker  ${workerId}`] }, flags)
   })
 }

@@ -1,14 +1,15 @@
-/** `troupe tools`: the tools of the worker files here, and which kinds use them. */
+/** `troupe tools`: the tools of the local worker files, and the kinds that use them. */
 import type { Command } from 'commander'
 import type { Effect, Tool } from '../../core/definition/define-tool.ts'
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { configOf } from '../host/connection.ts'
-import { loadLocalKinds } from '../host/local-kinds.ts'
-import { workersFolder } from '../host/workers-folder.ts'
+import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addExamples, addJsonOption, addWorkersOption } from '../options.ts'
-import { printRows, safe } from '../terminal/output.ts'
-import type { Column } from '../terminal/table.ts'
+import { safe } from '../terminal/output.ts'
+import { listing } from '../view/answer.ts'
 import { toolsOf } from '../view/definition-facts.ts'
+import type { Column } from '../view/table.ts'
+import { printAnswer } from './verb.ts'
 
 interface ToolsFlags {
   readonly workers?: string
@@ -23,24 +24,24 @@ interface ToolRow {
 }
 
 export function addToolsCommand(program: Command): void {
-  const command = program.command('tools').description('tools of the worker files here')
+  const command = program.command('tools').description('tools of the local worker files')
   addJsonOption(addWorkersOption(command))
   addExamples(command, [
-    ['troupe tools', 'those of ./workers; nothing is asked of Redis'],
-    ['troupe tools --json | jq -r \'select(.effect == "once") | .name\'', 'what a crash must not repeat'],
+    ['troupe tools', 'the tools of ./workers, without Redis'],
+    ['troupe tools --json | jq -r \'select(.effect == "once") | .name\'', 'tools that a crash must not repeat'],
   ])
   command.action(async (flags: ToolsFlags) => {
     const folder = await workersFolder(await configOf(flags))
     const rows = folder === undefined ? [] : toolRows(await loadLocalKinds(folder))
-    const none =
+    const empty =
       folder === undefined
-        ? 'There is no folder of worker files here; name one with --workers.'
+        ? 'There is no folder of worker files; name one with --workers.'
         : `No kind in ${safe(folder)} has tools.`
-    printRows(rows, columns, flags, none)
+    printAnswer(listing(rows, { columns, empty }), flags)
   })
 }
 
-/** By name. Tools that only share a name stand apart. */
+/** Sorted by name. Different tools with the same name are different rows. */
 export function toolRows(kinds: ReadonlyMap<string, WorkerDefinition>): ToolRow[] {
   const users = new Map<Tool, string[]>()
   for (const [kind, definition] of kinds) {

@@ -1,4 +1,4 @@
-/** Duty: from flags to a connected client, closed again whatever happens. Loads the client only when a command needs it. */
+/** Duty: makes a connected client from flags, and closes it whatever happens. Loads the client only when a command needs it. */
 import type { Purpose, Troupe } from '../../client/client.ts'
 import type { Config } from '../../config.ts'
 import type { ConnectionFlags, NodeFlags } from '../options.ts'
@@ -11,14 +11,13 @@ export async function configOf(flags: NodeFlags): Promise<Config> {
   return readConfig(flags)
 }
 
-/** Commands but `demo` start no Redis: they say that there is none (exit code 69). */
+/** Starts no Redis. If there is none, the command says that, and ends with exit code 69; only `demo` starts one. */
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../../client/client.ts')
   const { redisUrl, namespace, partitions } = config
   return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax })
 }
 
-/** Connects, lets `use` work, and closes. */
 export async function withTroupe<Result>(
   flags: ConnectionFlags,
   purpose: Purpose,

@@ -1,4 +1,4 @@
-/** Duty: the Redis of a demo: the one that is configured, else one of this folder, else a throw-away one; gone afterwards. */
+/** Duty: the Redis of a demo: the configured one, else one that keeps its data in this folder, else a throw-away one. */
 import type { Config } from '../../config.ts'
 import type { DevRedis } from '../../dev/redis.ts'
 import { toComplaint } from '../exit-code.ts'
@@ -12,7 +12,7 @@ export async function demoRedis(config: Config, tell: (line: string) => void, si
   const redis = await findOrStartRedis({ ...wish, mode: 'development' }).catch(async (thrown: unknown) => {
     const reason = await faultOfFolder(thrown)
     if (reason === undefined) throw thrown
-    // In a folder one may only look at, a Redis for once will do without a word.
+    // In a read-only folder a throw-away Redis is what anybody expects.
     if (!readOnly.has(codeOf(thrown))) tell(`troupe: no Redis can keep its data in .troupe/redis: ${safe(reason)}`)
     return findOrStartRedis({ ...wish, mode: 'test' })
   })
@@ -20,7 +20,7 @@ export async function demoRedis(config: Config, tell: (line: string) => void, si
   return redis
 }
 
-/** Why a Redis may do elsewhere what it cannot do in this folder; undefined if it is not the folder's fault. */
+/** Why Redis cannot run in this folder; undefined if the folder is not the reason. */
 async function faultOfFolder(thrown: unknown): Promise<string | undefined> {
   const { ServerFailedError } = await import('../../dev/redis-unavailable.ts')
   if (thrown instanceof ServerFailedError) {

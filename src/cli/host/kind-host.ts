@@ -1,6 +1,6 @@
 /**
- * Duty: somebody who runs the kind: a node that lives already, else one in this process with the worker files that are here.
- * Where there is neither, the command is wrong, and the kinds that exist are named.
+ * Duty: makes sure that some node hosts the kind: a live node, else one in this process with the local worker files.
+ * If neither is possible, the command is wrong, and the error names the kinds that exist.
  */
 import type { Troupe } from '../../client/client.ts'
 import type { KindSummary } from '../../client/summaries.ts'
@@ -9,36 +9,34 @@ import { didYouMean } from '../../core/check/closest.ts'
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { ConfigError, NotFoundError } from '../../core/errors.ts'
 import { safe } from '../terminal/output.ts'
-import { loadLocalKinds } from './local-kinds.ts'
-import { type LocalNode, startLocalNode } from './local-node.ts'
+import { type CommandOutput, type LocalNode, startLocalNode } from './local-node.ts'
 import { isHosted } from './unhosted-notice.ts'
-import { workersFolder } from './workers-folder.ts'
+import { loadLocalKinds, workersFolder } from './worker-files.ts'
 
-/** How often it is looked whether a node still hosts the kind. */
+/** How often it checks that a node still hosts the kind. */
 const lookEveryMs = 3_000
 
-type Tell = (line: string) => void
-
-/** From `start` on somebody hosts the kind, also when the node that did has gone; what was started here goes with this. */
+/** From `start` on some node hosts the kind, also after the node that did so has gone. Disposing of it stops the node in this process. */
 export class KindHost implements AsyncDisposable {
   readonly #kind: string
   readonly #troupe: Troupe
   readonly #config: Config
-  readonly #tell: Tell
+  readonly #output: CommandOutput
   #starting: Promise<LocalNode | undefined> | undefined
   #timer: NodeJS.Timeout | undefined
+  /** No node hosts the kind any more, and the person knows. */
   #isMissed = false
-  /** What need not be told again until somebody hosts the kind. */
-  readonly #told = new Set<string>()
+  /** Lines that are not written again until a node hosts the kind. */
+  readonly #written = new Set<string>()
 
-  constructor(kind: string, troupe: Troupe, config: Config, tell: Tell) {
+  constructor(kind: string, troupe: Troupe, config: Config, output: CommandOutput) {
     this.#kind = kind
     this.#troupe = troupe
     this.#config = config
-    this.#tell = tell
+    this.#output = output
   }
 
-  /** Tells whether the kind is hosted here. Throws a NotFoundError where nobody knows the kind, or nobody can run it. */
+  /** Returns whether this process hosts the kind. Throws a NotFoundError if the kind is unknown, or if no node can run it. */
   async start(): Promise<boolean> {
     this.#starting = this.#host()
     const isHere = (await this.#starting) !== undefined
@@ -55,12 +53,12 @@ export class KindHost implements AsyncDisposable {
     if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, { folder, kinds: [...kinds.keys()] })
     await this.#leaveOut(kinds)
     const still = this.#isMissed ? ' any more' : ''
-    const where = `running it here, with the worker files of ${safe(folder)}`
-    this.#tellOnce(`troupe: no live node hosts ${this.#kind}${still}: ${where}`)
-    return startLocalNode(this.#config, kinds, this.#tell)
+    const here = `this process runs it, with the worker files of ${safe(folder)}`
+    this.#tellOnce(`troupe: no live node hosts ${this.#kind}${still}: ${here}`)
+    return startLocalNode(this.#config, kinds, this.#output)
   }
 
-  /** What this run may never need does not keep it from running. Throws what is wrong with its own kind. */
+  /** Leaves out kinds that cannot be used, because this run may never need them. Throws if its own kind is one of them. */
   async #leaveOut(kinds: Map<string, WorkerDefinition>): Promise<void> {
     const { unusableKinds } = await import('../../compose.ts')
     const unusable = await unusableKinds(kinds, this.#config.modelSettings)
@@ -73,8 +71,8 @@ export class KindHost implements AsyncDisposable {
   }
 
   #tellOnce(line: string): void {
-    if (!this.#told.has(line)) this.#tell(line)
-    this.#told.add(line)
+    if (!this.#written.has(line)) this.#output.tell(line)
+    this.#written.add(line)
   }
 
   #lookAgain(): void {
@@ -86,33 +84,33 @@ export class KindHost implements AsyncDisposable {
     }, lookEveryMs)
   }
 
-  /** Nobody waits in silence: a node runs here, or the person is told once that there is none. */
+  /** Starts a node in this process if no live node hosts the kind any more, or says once that none can run. */
   async #look(): Promise<LocalNode | undefined> {
     try {
       if (isHosted(this.#kind, await this.#troupe.kinds())) {
         this.#isMissed = false
-        this.#told.clear()
+        this.#written.clear()
       } else if (!this.#isMissed) {
         this.#isMissed = true
         return await this.#host()
       }
     } catch (thrown) {
-      // A Redis that was away before is told by who waits for the result.
+      // The wait for the result reports that Redis is away.
       if (thrown instanceof NotFoundError || thrown instanceof ConfigError) {
         const here = thrown instanceof ConfigError ? `, and none can run here: ${safe(thrown.message)}` : ''
-        this.#tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does${here}`)
+        this.#output.tell(`troupe: no live node hosts ${this.#kind} any more; the session waits until one does${here}`)
       } else {
         this.#isMissed = false
         const why = thrown instanceof Error ? thrown.message : String(thrown)
-        // Nor where the command has ended meanwhile.
-        if (this.#told.size > 0 && this.#timer)
-          this.#tellOnce(`troupe: it cannot run here yet, and is tried again: ${safe(why)}`)
+        // Without a timer the command has ended.
+        if (this.#written.size > 0 && this.#timer)
+          this.#tellOnce(`troupe: this process cannot run it yet, and tries again: ${safe(why)}`)
       }
     }
     return undefined
   }
 
-  /** Also of a node that was still starting. */
+  /** Stops the node of this process, also if it is still starting. */
   async [Symbol.asyncDispose](): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
@@ -128,7 +126,7 @@ interface LocalKinds {
 
 function unknownKind(kind: string, known: readonly KindSummary[], local: LocalKinds | undefined): NotFoundError {
   if (known.some((summary) => summary.kind === kind)) {
-    const advice = 'start one with `troupe node`, or leave the work to wait with `troupe submit`'
+    const advice = 'start one with `troupe node`, or submit the work for later with `troupe submit`'
     return new NotFoundError(
       'kind_unknown',
       `no live node hosts "${kind}", and its worker file is not here: ${advice}.`,

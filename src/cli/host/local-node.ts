@@ -1,27 +1,43 @@
 /**
- * Duty: a node in this process that only helps a command, and goes with it.
- * Other sessions of the namespace may have given it work as well: when the command is done they get a moment, then another node
- * goes on with them.
+ * Duty: a node in this process: its options, its log, and a node that helps one command and ends with it.
+ * Such a node may also have taken turns of other sessions. After the command these turns get a moment, then other nodes continue them.
  */
 import type { StartNodeOptions } from '../../compose.ts'
 import type { Config } from '../../config.ts'
-import { commandLogger, nodeOptions } from './node-options.ts'
+import type { Logger } from '../../log.ts'
+import {
+  type LabelOf,
+  type LogLevel,
+  type LogRecord,
+  lineBesideEvents,
+  logLevels,
+  nodeLogLine,
+} from '../view/lines/log-line.ts'
 
-/** How long turns of other sessions may go on after the command is done. */
+/** How long turns of other sessions may go on after the command. */
 const drainMsMax = 2_000
 
 export interface LocalNode extends AsyncDisposable {
-  /** Turns running now. */
+  /** The number of turns that run now. */
   readonly busy: number
+}
+
+/** The command that the node helps: where its lines go, and the names of the workers in them. */
+export interface CommandOutput {
+  readonly tell: (line: string) => void
+  readonly labelOf?: LabelOf
 }
 
 export async function startLocalNode(
   config: Config,
   workers: StartNodeOptions['workers'],
-  tell: (line: string) => void,
+  { tell, labelOf }: CommandOutput,
 ): Promise<LocalNode> {
   const { startNode } = await import('../../compose.ts')
-  const logger = await commandLogger(config.logLevel, tell)
+  const logger = await lineLogger(config.logLevel, (record) => {
+    const line = lineBesideEvents(record, labelOf)
+    if (line !== undefined) tell(line)
+  })
   const node = await startNode({ ...nodeOptions(config), workers, logger })
   return {
     get busy() {
@@ -33,4 +49,33 @@ export async function startLocalNode(
       clearTimeout(timer)
     },
   }
+}
+
+export function nodeOptions(config: Config): Omit<StartNodeOptions, 'workers'> {
+  const { redisUrl, namespace, partitions, concurrency, modelSettings: models } = config
+  return { redisUrl, namespace, partitions, concurrency, models }
+}
+
+/** The log of `troupe node`: lines for people on a terminal, JSON elsewhere. */
+export async function serviceLogger(
+  config: Config,
+  isTerminal: boolean,
+  tell: (line: string) => void,
+): Promise<Logger> {
+  if (isTerminal) return lineLogger(config.logLevel, (record) => tell(nodeLogLine(record)))
+  const { stderrLogger } = await import('../../log.ts')
+  return stderrLogger(config.logLevel)
+}
+
+async function lineLogger(least: string, write: (record: LogRecord) => void): Promise<Logger> {
+  const { silentLogger } = await import('../../log.ts')
+  const log = (level: LogLevel) => (fields: unknown, message?: unknown) => {
+    if (isWanted(level, least)) write({ at: Date.now(), level, fields, message })
+  }
+  return Object.assign(silentLogger(), Object.fromEntries(logLevels.map((level) => [level, log(level)])))
+}
+
+function isWanted(level: LogLevel, least: string): boolean {
+  const from = (logLevels as readonly string[]).indexOf(least)
+  return from >= 0 && logLevels.indexOf(level) >= from
 }

@@ -1,19 +1,20 @@
 /**
- * Duty: tells who waits for a session of the kinds in it whose workers wait because no live node hosts them, each once, until one does.
- * For watching only: nothing is decided by it.
+ * Duty: tells a person who waits for a session that some of its workers wait, because no live node hosts their kind. It says so once for
+ * each kind, until a node hosts that kind. It is for watching only, and no decision depends on it.
  */
+
+import type { Roster } from '../../client/activity.ts'
 import type { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session.ts'
 import type { KindSummary } from '../../client/summaries.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
-import { countWaiting } from '../view/count.ts'
-import type { Roster } from '../view/roster.ts'
+import { countWaiting } from '../view/amounts.ts'
 
-/** Workers of a hosted kind have mostly begun after this long, and nothing is asked about them. */
+/** After this time most workers of a hosted kind have begun, so that most sessions need no check. */
 const lookAfterMs = 3_000
 
-/** How many workers of each kind wait for a turn. */
+/** By kind, the number of workers that wait for a turn. */
 type Waiting = ReadonlyMap<string, number>
 
 export class UnhostedNotice implements Disposable {
@@ -21,7 +22,7 @@ export class UnhostedNotice implements Disposable {
   readonly #waiting: () => Waiting | Promise<Waiting>
   readonly #tell: (line: string) => void
   readonly #everyMs: number
-  readonly #told = new Set<string>()
+  readonly #reported = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
   constructor(
@@ -39,7 +40,7 @@ export class UnhostedNotice implements Disposable {
 
   #lookIn(ms: number): void {
     this.#timer = setTimeout(() => {
-      // A Redis that is away is told by who waits for the result.
+      // The wait for the result reports that Redis is away.
       void this.#look()
         .catch(() => {})
         .then(() => this.#timer && this.#lookIn(this.#everyMs))
@@ -51,9 +52,9 @@ export class UnhostedNotice implements Disposable {
     if (waiting.size === 0) return
     const known = await this.#troupe.kinds()
     for (const [kind, workers] of waiting) {
-      if (isHosted(kind, known)) this.#told.delete(kind)
-      else if (this.#timer && !this.#told.has(kind)) {
-        this.#told.add(kind)
+      if (isHosted(kind, known)) this.#reported.delete(kind)
+      else if (this.#timer && !this.#reported.has(kind)) {
+        this.#reported.add(kind)
         const advice = `start a node whose workers folder has ${kind}.ts`
         const what = `no live node hosts ${kind}: ${countWaiting(workers, 'worker')} for one`
         this.#tell(`troupe: ${safe(what)}; ${safe(advice)}`)
@@ -67,14 +68,14 @@ export class UnhostedNotice implements Disposable {
   }
 }
 
-/** As events tell. Of the kind `but` somebody else tells. */
+/** According to the events of the session. `but` is a kind that other code reports. */
 export function queuedAmong(roster: Roster | undefined, but: string): Waiting {
   const kinds = roster?.kinds().filter((kind) => kind !== but) ?? []
   const counts = kinds.map((kind): [string, number] => [kind, roster?.counts(kind).queued ?? 0])
   return new Map(counts.filter(([, queued]) => queued > 0))
 }
 
-/** As the records say. */
+/** According to the records of the session. */
 export async function queuedIn(session: Session): Promise<Waiting> {
   const { workers } = await session.report()
   const counts = new Map<string, number>()
@@ -82,12 +83,12 @@ export async function queuedIn(session: Session): Promise<Waiting> {
   return counts
 }
 
-/** By a node that is live now. */
+/** Whether a live node hosts the kind now. */
 export function isHosted(kind: string, known: readonly KindSummary[]): boolean {
   return known.some((summary) => summary.kind === kind && summary.hosted)
 }
 
-/** Of what was just given to a worker of this kind; null where a node will take it. Never throws: what was accepted is not given again. */
+/** A warning about a session or message that troupe has just accepted; null if a live node will take it. Never throws, so that the caller does not send it again. */
 export async function unhostedWarning(
   what: 'session' | 'message',
   of: string | Promise<{ readonly kind: string }>,
@@ -98,6 +99,6 @@ export async function unhostedWarning(
     if (isHosted(kind, await troupe.kinds())) return null
     return `no live node hosts "${kind}" just now: the ${what} waits until one does.`
   } catch (thrown) {
-    return `the ${what} was accepted; whether a live node takes it could not be seen: ${toComplaint(thrown).message}`
+    return `the ${what} was accepted, but it is not known whether a live node takes it: ${toComplaint(thrown).message}`
   }
 }

@@ -1,4 +1,4 @@
-/** Duty: a few lines on a terminal that are drawn again in place. Whoever else writes there wipes them first. */
+/** Duty: a few lines on a terminal that are drawn again in place. Any other code that writes there wipes them first. */
 import { columnsOf, write } from './output.ts'
 
 export class DrawnLines {
@@ -13,7 +13,7 @@ export class DrawnLines {
     return this.#count > 0
   }
 
-  /** What a line may take: one more would be broken, and count as two. */
+  /** The most columns of a line: a full line would be broken by some terminals, and count as two. */
   get columns(): number {
     return columnsOf(this.#stream) - 1
   }

@@ -1,33 +1,69 @@
 /**
- * Duty: text of others (names, errors, results) made safe to show: nothing in it can move the cursor, colour, hide or reorder
- * what a terminal shows. Every value that reaches a person passes here.
+ * Duty: makes foreign text (names, errors, results, logs) safe to print, so that nothing in it can move the cursor, set a colour, or hide
+ * or reorder text. Every value that reaches a person passes here.
+ * ESC-1 There is one class of unsafe characters for all output: control characters, line and paragraph separators, marks that reorder
+ *       text, halves of surrogate pairs, and characters that a reader cannot see.
+ * ESC-2 An invisible character stays where a script or an emoji needs it: a joiner between two emoji or within a word of a script that
+ *       uses joiners, and one variation selector after a character that has variants.
  */
 
-/** C0, DEL, C1, line separators, and the marks that reorder text (bidi). */
-const unsafe = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
-const unsafeInText = /(?![\n\t])[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g
+const joiningScripts = [
+  'Arabic',
+  'Syriac',
+  'Mongolian',
+  'Devanagari',
+  'Bengali',
+  'Gurmukhi',
+  'Gujarati',
+  'Oriya',
+  'Tamil',
+  'Telugu',
+  'Kannada',
+  'Malayalam',
+  'Sinhala',
+  'Khmer',
+  'Myanmar',
+]
+const joined = `[${joiningScripts.map((script) => `\\p{Script=${script}}`).join('')}]`
+const needed = [
+  String.raw`(?<=\p{Extended_Pictographic}\ufe0f?|\p{Emoji_Modifier})\u200d(?=\p{Extended_Pictographic})`,
+  String.raw`(?<=[\p{Extended_Pictographic}0-9#*])[\ufe0e\ufe0f]`,
+  String.raw`(?<=\p{Script=Han})[\ufe00-\ufe02\u{e0100}-\u{e01ef}]`,
+  String.raw`(?<=${joined})[\u200c\u200d](?=${joined})`,
+].join('|')
+const invisible = String.raw`\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\ufff9-\ufffb`
+const characters = String.raw`([\p{Cc}\p{Zl}\p{Zp}\p{Cs}${invisible}])`
+const unsafe = new RegExp(`${needed}|${characters}`, 'gu')
+const unsafeInText = new RegExp(String.raw`${needed}|(?![\n\t])${characters}`, 'gu')
 
 const short: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t', '\u001b': '\\e' }
 
-/** For one line: line breaks are shown as `\n`. */
+/** For one line: a line break becomes `\n`. */
 export function escapeLine(text: string): string {
-  return text.replace(unsafe, show)
+  return escapeWith(text, unsafe, visible)
 }
 
-/** For text of many lines: line breaks and tabs stay. */
+/** For text of several lines: line breaks and tabs stay. */
 export function escapeText(text: string): string {
-  return text.replaceAll('\r\n', '\n').replace(unsafeInText, show)
+  return escapeWith(text.replaceAll('\r\n', '\n'), unsafeInText, visible)
 }
 
-/** For JSON, which escapes few of them by itself: the same value, and one line for whatever reads lines. */
+/** For JSON, which escapes few of them by itself. The value stays the same, and stays on one line. */
 export function escapeJson(json: string): string {
-  return json.replace(unsafe, unicode)
+  return escapeWith(json, unsafe, (character) => character.split('').map(unicode).join(''))
 }
 
-function show(character: string): string {
-  return short[character] ?? unicode(character)
+function escapeWith(text: string, characters: RegExp, replace: (character: string) => string): string {
+  return text.replace(characters, (kept: string, character: string | undefined) =>
+    character === undefined ? kept : replace(character),
+  )
 }
 
-function unicode(character: string): string {
-  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+function visible(character: string): string {
+  const point = character.codePointAt(0) as number
+  return short[character] ?? (point > 0xffff ? `\\u{${point.toString(16)}}` : unicode(character))
+}
+
+function unicode(unit: string): string {
+  return `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
 }

@@ -1,19 +1,24 @@
 /**
- * Duty: Ctrl+C and its kin while a command works: the first asks it to end well, the second ends it at once.
- * A terminal sends the signal to all its processes and npm sends it on, so the same key press can arrive twice: what follows
- * within a tenth of a second is the first one again.
+ * Duty: signals while a command works (Ctrl+C, SIGTERM, a lost terminal). The first asks the command to end well, the second ends it at
+ * once.
+ * INT-1 One key press can arrive twice, because a terminal sends the signal to all its processes and npm passes it on. A second signal
+ *       within a tenth of a second is the same key press.
+ * INT-2 SIGHUP means that the terminal is lost. A process without a terminal (nohup, a service) ignores it: Node forgets that the
+ *       caller had it ignored, so that the streams are the only trace of that.
  */
 import { exitCodeOfSignal, exitCodes } from '../exit-code.ts'
+import { hasTerminal } from './output.ts'
 import { endProcess } from './sudden-end.ts'
 
 const samePressMs = 100
-/** How long a command that was interrupted may take to cancel and to stop. */
+/** How long an interrupted command may take to cancel and to stop. */
 export const commandEndMsMax = 15_000
-/** How long what was begun may take to come and to be put away. */
-const putAwayMsMax = 2_000
+/** How long the interrupted command waits for an operation in progress, and for the release of its result. */
+const releaseMsMax = 2_000
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+type Signal = (typeof signals)[number]
 
-/** Thrown out of a command that a signal ended before it had anything to end well. */
+/** Ends a command that a signal interrupted before it had anything to stop. */
 export class Interrupted extends Error {
   override readonly name = 'Interrupted'
   readonly exitCode: number
@@ -26,21 +31,24 @@ export class Interrupted extends Error {
 
 export class Interrupt implements Disposable {
   readonly #controller = new AbortController()
-  readonly #onSignal: (signal: (typeof signals)[number]) => void
+  readonly #onSignal: (signal: Signal) => void
   #firstAt = 0
   #exitCode: number | undefined
+  #isHangUp = false
 
   /**
-   * `onFirst` is told of the first signal, to say what happens now. Ending well may take `endMsMax`, then the process ends as with a
-   * second signal: a Redis that has gone must not hold a person.
+   * Calls `onFirst` at the first signal, so that the command can say what happens now. After `endMsMax` the process ends as with a second
+   * signal, because a Redis that is gone must not keep a person waiting.
    */
-  constructor(onFirst: () => void, endMsMax?: number) {
+  constructor(onFirst: (signal: Signal) => void, endMsMax?: number) {
     this.#onSignal = (signal) => {
+      if (signal === 'SIGHUP' && !hasTerminal()) return
       const now = performance.now()
       if (this.#exitCode === undefined) {
         this.#firstAt = now
         this.#exitCode = exitCodeOfSignal(signal)
-        onFirst()
+        this.#isHangUp = signal === 'SIGHUP'
+        onFirst(signal)
         this.#controller.abort()
         if (endMsMax !== undefined) setTimeout(() => endProcess(this.#exitCode), endMsMax).unref()
       } else if (now - this.#firstAt > samePressMs) {
@@ -55,14 +63,19 @@ export class Interrupt implements Disposable {
     return this.#controller.signal
   }
 
-  /** What the process is to end with after the first signal; undefined before. */
+  /** The exit code of the process after the first signal; undefined before. */
   get exitCode(): number | undefined {
     return this.#exitCode
   }
 
+  /** Whether the first signal was a lost terminal: the person did not ask to stop anything. */
+  get isHangUp(): boolean {
+    return this.#isHangUp
+  }
+
   /**
-   * The value, unless a signal comes first: then an Interrupted is thrown, and what would have come is put away again. For what cannot
-   * be cancelled itself.
+   * Returns the value of an operation that cannot be cancelled. If a signal comes first, it throws an Interrupted, and disposes of the
+   * value as soon as that is there.
    */
   async orThrow<Value>(promise: Promise<Value>): Promise<Value> {
     const { promise: interrupted, reject } = Promise.withResolvers<never>()
@@ -72,7 +85,7 @@ export class Interrupt implements Disposable {
     try {
       return await Promise.race([interrupted, promise])
     } catch (thrown) {
-      if (thrown instanceof Interrupted) await putAway(promise)
+      if (thrown instanceof Interrupted) await release(promise)
       throw thrown
     } finally {
       this.signal.removeEventListener('abort', onAbort)
@@ -84,14 +97,14 @@ export class Interrupt implements Disposable {
   }
 }
 
-/** A node that goes on starting would count as live when this process has gone. */
-async function putAway(promise: Promise<unknown>): Promise<void> {
-  const away = promise.then(async (value) => {
+/** Without this, a node that is still starting would count as live after this process has ended. */
+async function release(promise: Promise<unknown>): Promise<void> {
+  const released = promise.then(async (value) => {
     if (typeof value === 'object' && value !== null && Symbol.asyncDispose in value)
       await (value as AsyncDisposable)[Symbol.asyncDispose]()
   })
   const { promise: late, resolve } = Promise.withResolvers<void>()
-  const timer = setTimeout(resolve, putAwayMsMax)
-  await Promise.race([away.catch(() => {}), late])
+  const timer = setTimeout(resolve, releaseMsMax)
+  await Promise.race([released.catch(() => {}), late])
   clearTimeout(timer)
 }

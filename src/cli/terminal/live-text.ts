@@ -1,10 +1,11 @@
 /**
- * Duty: on a terminal, the words of a model while it speaks: the last lines of its reply, drawn again in place below what is told.
- * L-a They are a view of what passes, never data: they are wiped when the reply is recorded, and the result is printed whole.
- * L-b Where there is no terminal nothing of them is written, so that what is piped holds finished lines alone.
+ * Duty: on a terminal, the words of a model while it speaks: the last lines of its reply, drawn again in place below all other lines.
+ * LIVE-1 They are a view, never data: they are wiped when the reply is recorded, and the result is printed whole at the end.
+ * LIVE-2 Without a terminal nothing of them is written, so that a pipe holds only finished lines.
+ * LIVE-3 A flood of text costs no more than the few lines that fit.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { textOf } from '../view/text-of.ts'
+import { stringOr } from '../view/lines/message-line.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { escapeText } from './escape.ts'
 import { canDraw, write } from './output.ts'
@@ -12,7 +13,7 @@ import { breakText } from './text-width.ts'
 
 const drawEveryMs = 40
 const linesMax = 8
-/** More than that many lines of a wide terminal hold. */
+/** More than the lines of a wide terminal hold. */
 const charsKept = 4_000
 
 export class LiveText implements Disposable {
@@ -21,7 +22,7 @@ export class LiveText implements Disposable {
   #workerId: string | undefined
   #text = ''
   #iteration: unknown
-  /** Of this run: the iteration whose reply is recorded; what is still said of it comes late. */
+  /** The last iteration of this run whose reply is recorded. Text of it that arrives later is ignored. */
   #replied = 0
   #timer: NodeJS.Timeout | undefined
 
@@ -30,12 +31,12 @@ export class LiveText implements Disposable {
     this.#lines = new DrawnLines(stream)
   }
 
-  /** Shows what this worker's model says. */
+  /** Selects the worker whose model is shown. */
   watch(workerId: string): void {
     this.#workerId = workerId
   }
 
-  /** Nothing is shown where nobody sees it. */
+  /** Whether there is a terminal that can show the text. */
   get isShown(): boolean {
     return canDraw(this.#stream)
   }
@@ -44,11 +45,11 @@ export class LiveText implements Disposable {
     if (workerId !== this.#workerId || !this.isShown) return
     switch (type) {
       case 'text.delta':
-        this.#say(details.iteration, textOf(details.text))
+        this.#say(details.iteration, stringOr(details.text))
         return
       case 'model.replied':
         this.#replied = Number(details.iteration ?? 0)
-        // A model may speak again before its reply before is recorded.
+        // The model may already speak again before its previous reply is recorded.
         if (!(Number(this.#iteration) > this.#replied)) this.#clear()
         return
       case 'model.blanked':
@@ -65,14 +66,14 @@ export class LiveText implements Disposable {
     }
   }
 
-  /** A line of its own, above what is drawn. */
+  /** Writes a line above what is drawn. */
   tell(line: string): void {
     this.#lines.wipe()
     write(this.#stream, `${line}\n`)
     if (this.#text !== '') this.#draw()
   }
 
-  /** Shows nothing more. Safe to call twice. */
+  /** Wipes what is drawn. Safe to call twice. */
   end(): void {
     this.#clear()
   }
@@ -99,8 +100,10 @@ export class LiveText implements Disposable {
   #draw(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined
-    const preview = escapeText(this.#text.trimEnd()).replaceAll('\t', '  ')
     const rows = Math.max(1, Math.min(linesMax, (this.#stream.rows ?? linesMax * 2) - 2))
-    this.#lines.draw(breakText(preview, this.#lines.columns).slice(-rows))
+    // Earlier lines cannot be on the screen, and to measure thousands of them would take longer than the time between two drawings.
+    const last = this.#text.trimEnd().split('\n').slice(-rows).join('\n')
+    const text = escapeText(last).replaceAll('\t', '  ')
+    this.#lines.draw(breakText(text, this.#lines.columns).slice(-rows))
   }
 }

@@ -1,29 +1,29 @@
 /**
- * Duty: where words go. Data on stdout, everything else on stderr; with --json one object per line on stdout.
- * O-a A reader that goes away (`| head`) ends the writing, never the command.
- * O-b Colours only where styleText finds them wanted (terminal, NO_COLOR, FORCE_COLOR); cursor control only on a terminal that is not dumb.
+ * Duty: the two streams. Data goes to stdout, everything else to stderr; with --json stdout is one object per line.
+ * OUT-1 If a reader goes away (`| head`), the command writes no more, and goes on.
+ * OUT-2 Colours appear only where styleText wants them (terminal, NO_COLOR, FORCE_COLOR); the cursor moves only on a terminal that is
+ *       not dumb.
+ * OUT-3 Foreign text is escaped on its way out, also into a pipe, unless the person asked for it raw.
  */
 import { styleText } from 'node:util'
 import { isDumbTerminal } from '../../config.ts'
+import type { Page, Style } from '../view/page.ts'
 import { escapeJson, escapeLine, escapeText } from './escape.ts'
-import { type Column, tableLines } from './table.ts'
 
 export interface JsonFlag {
   readonly json?: boolean
 }
 
-type Style = Parameters<typeof styleText>[0]
-
 const columnsDefault = 80
 const closed = new Set<NodeJS.WriteStream>()
 let isDataLost = false
 
-/** To be called once, before anything is written. */
+/** Call it once, before anything is written. */
 export function surviveClosedPipes(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       closed.add(stream)
-      // A full disk and its like are worth a word; a reader that has seen enough is not.
+      // A reader that has seen enough is no error; a full disk is.
       if (error.code === 'EPIPE' || stream !== process.stdout) return
       isDataLost = true
       tell(`troupe: the output could not be written: ${error.message}`)
@@ -31,59 +31,33 @@ export function surviveClosedPipes(): void {
   }
 }
 
-/** One line of data. The caller has made it safe. */
+/** Writes one line of data. The caller has escaped it. */
 export function print(line: string): void {
   write(process.stdout, `${line}\n`)
 }
 
-/** One object of data, on a line of its own. */
+/** Writes one object of data, on a line of its own. */
 export function printJson(value: unknown): void {
   write(process.stdout, `${escapeJson(JSON.stringify(value))}\n`)
 }
 
-/** One line for people, beside the data. The caller has made it safe. */
+/** Writes one line for people, beside the data. The caller has escaped it. */
 export function tell(line: string): void {
   write(process.stderr, `${line}\n`)
 }
 
-/** Text of others, as data: as it is for a program, made safe for a terminal. */
-export function printText(text: string): void {
-  const preview = process.stdout.isTTY ? escapeText(text) : text
-  write(process.stdout, preview.endsWith('\n') ? preview : `${preview}\n`)
+/** Writes foreign text as data: escaped, or unchanged if the person asked for that. */
+export function printText(text: string, { raw = false }: { readonly raw?: boolean } = {}): void {
+  const printed = raw ? text : escapeText(text)
+  write(process.stdout, printed.endsWith('\n') ? printed : `${printed}\n`)
 }
 
-/** A value for people: text as it is, anything else as indented JSON. */
-export function printValue(value: unknown): void {
-  printText(typeof value === 'string' ? value : JSON.stringify(value, null, 2))
+/** The place that lines on stdout are made for. */
+export function pageOf(stream: NodeJS.WriteStream = process.stdout): Page {
+  return { columns: columnsOf(stream), paint: (style, text) => paint(style, text, stream) }
 }
 
-/** Rows, as a table or as one object per line; `empty` is said beside the data when there is none. */
-export function printRows<Row>(
-  rows: readonly Row[],
-  columns: readonly Column<Row>[],
-  flags: JsonFlag,
-  empty: string,
-): void {
-  if (flags.json) {
-    for (const row of rows) printJson(row)
-    return
-  }
-  printTable(rows, columns)
-  if (rows.length === 0) tell(empty)
-}
-
-export function printTable<Row>(rows: readonly Row[], columns: readonly Column<Row>[]): void {
-  for (const line of tableLines(rows, columns, columnsOf(process.stdout))) print(line)
-}
-
-/** `label  value` lines; what has no value is left out. */
-export function printFacts(facts: readonly (readonly [label: string, value: string | null | undefined])[]): void {
-  const known = facts.filter((fact): fact is readonly [string, string] => fact[1] != null && fact[1] !== '')
-  const width = known.reduce((most, [label]) => Math.max(most, label.length), 0)
-  for (const [label, value] of known) print(`${dim(label.padEnd(width))}  ${value}`)
-}
-
-/** Width to lay out for: that of the terminal, and none where lines are read by a program. */
+/** The width of the terminal; Infinity for a pipe or a file. */
 export function columnsOf(stream: NodeJS.WriteStream): number {
   return stream.isTTY ? stream.columns || columnsDefault : Number.POSITIVE_INFINITY
 }
@@ -93,18 +67,19 @@ export function canDraw(stream: NodeJS.WriteStream): boolean {
   return stream.isTTY && !isDumbTerminal()
 }
 
-export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  return styleText(style, text, { stream })
+/** Whether a person may sit at one of the three streams. */
+export function hasTerminal(): boolean {
+  return [process.stdin, process.stdout, process.stderr].some((stream) => stream.isTTY)
 }
 
-export function dim(text: string): string {
-  return paint('dim', text)
+export function paint(style: Style | undefined, text: string, stream: NodeJS.WriteStream = process.stdout): string {
+  return style === undefined ? text : styleText(style, text, { stream })
 }
 
-/** Text of others inside a line. */
+/** Escapes foreign text inside a line. */
 export const safe = escapeLine
 
-/** Resolves when all that was written has left the process; false when data could not be written. */
+/** Resolves when all output has left the process; false if data could not be written. */
 export async function flush(): Promise<boolean> {
   await Promise.all([process.stdout, process.stderr].map(drain))
   return !isDataLost

@@ -1,72 +1,72 @@
 /**
- * Duty: the last words of a process that ends in the middle of its command, since code of a worker file threw where nobody catches,
- * or called process.exit. Without them it would end with a stack of Node's, or without a word.
- * S-a After an error that nobody caught the state of the process is not known: it ends at once, with 70, and drains nothing.
- * S-b Only the command line does this: what an error means for the process of somebody else is theirs to say.
+ * Duty: the last message of a process that ends in the middle of its command, because code of a worker file threw an error that nothing
+ * catches, or called process.exit. Without it the process would end with a stack of Node, or without a word.
+ * END-1 After an uncaught error the state of the process is unknown. It ends at once, with exit code 70, and drains nothing.
+ * END-2 Only the command line does this. The owner of any other process decides for itself.
  */
 import { inspect } from 'node:util'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
-import { placeOf } from '../view/stack-place.ts'
+import { placeOf } from '../view/lines/stack-place.ts'
 import { paint, printJson, safe, tell } from './output.ts'
 
-/** How a command wants its last words said, as far as it has come. */
+/** How the command prints its last message, and what that message has to mention. */
 interface Surroundings {
   tell(line: string): void
   readonly json: boolean
-  /** Of a command whose words are its log. */
+  /** For a command that writes a log instead of lines. */
   readonly logger?: Logger
-  /** The session whose result it was to bring. */
+  /** The session whose result the command waits for. */
   readonly sessionId?: string
-  /** Whether somebody else can bring the result of that session. */
+  /** Whether another command can still print the result of that session. */
   readonly isLasting?: boolean
 }
 
 let around: Surroundings = { tell, json: false }
-let isMeant = false
+let isExpected = false
 
-/** To be called once, before any code of users is loaded. */
+/** Call it once, before any code of users is loaded. */
 export function watchForSuddenEnd(json: boolean): void {
   around = { ...around, json }
   process.on('uncaughtException', (thrown: unknown) => {
     sayUncaught(thrown)
     endProcess(exitCodes.fault)
   })
-  // Nothing is left to wait for: nobody called process.exit.
-  process.once('beforeExit', () => (isMeant = true))
+  // Nothing is left to wait for, which means that nobody called process.exit.
+  process.once('beforeExit', () => (isExpected = true))
   process.once('exit', (code) => {
-    if (isMeant) return
+    if (isExpected) return
     say(
       `something in this process called process.exit(${code})${at(new Error('process.exit').stack)}, before the command had ended.`,
     )
-    // Who reads the exit code would take it for success.
+    // A caller would take exit code 0 for success.
     if (code === 0) process.exitCode = exitCodes.fault
   })
 }
 
-/** The command goes on to where its last words would be others. */
+/** Adds what the command knows by now to its last message. */
 export function onSuddenEnd(more: Partial<Surroundings>): void {
   around = { ...around, ...more }
 }
 
-/** The one way to end this process without last words. */
+/** The one way to end this process without a last message. */
 export function endProcess(exitCode: number | undefined): never {
-  isMeant = true
+  isExpected = true
   process.exit(exitCode)
 }
 
 function sayUncaught(thrown: unknown): void {
   const stack = thrown instanceof Error ? thrown.stack : undefined
   const fate =
-    'This process ends at once, as its state is not known; other nodes go on with its turns when their leases have ended.'
-  say(`no code of a worker caught this error: ${describe(thrown)}${at(stack)}. ${fate}`, stack)
+    'This process ends at once, because its state is unknown; other nodes continue its turns when their leases expire.'
+  say(`no code caught this error: ${describe(thrown)}${at(stack)}. ${fate}`, stack)
   if (stack !== undefined && placeOf(stack) === undefined && !around.logger) around.tell(safeLines(stack))
 }
 
 function say(what: string, stack?: string): void {
   const { sessionId, json, logger, isLasting } = around
   const advice = isLasting
-    ? ` The session is not lost; its result later: troupe session result ${sessionId} --wait`
+    ? ` The session is not lost. Get its result later with: troupe session result ${sessionId} --wait`
     : ''
   const message = `${what}${advice}`
   if (logger) logger.fatal({ ...(stack !== undefined && { stack }) }, message)
@@ -74,7 +74,7 @@ function say(what: string, stack?: string): void {
   if (json) printJson({ type: 'error', code: 'uncaught', message, ...(sessionId !== undefined && { sessionId }) })
 }
 
-/** `TypeError: no such thing`. What is rejected without being an error, Node puts into one of its own. */
+/** `TypeError: no such thing`. Node wraps a rejection that is no error into an error of its own. */
 function describe(thrown: unknown): string {
   if (!(thrown instanceof Error)) return inspect(thrown, { depth: 2 })
   const isWrapped = 'code' in thrown && thrown.code === 'ERR_UNHANDLED_REJECTION'

@@ -1,8 +1,8 @@
-/** Duty: how many columns a text takes in a terminal, and text cut or wrapped to fit. Takes text that is escaped already. */
+/** Duty: the width of a text in columns of a terminal, and text that is cut or wrapped to fit. The text is escaped already. */
 
 const segments = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 const plain = /^[\u0020-\u007e]*$/
-/** East Asian wide and full-width characters, and pictures. */
+/** East Asian wide and full-width characters, and emoji. */
 const wide =
   /^(?:\p{Emoji_Presentation}|[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6]|[\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}])/u
 const invisible = /^[\p{Mark}\p{Default_Ignorable_Code_Point}]+$/u
@@ -14,21 +14,22 @@ export function textWidth(text: string): number {
   return width
 }
 
-/** The text, or as much of its beginning as fits with an ellipsis. */
+/** The text, or its beginning and an ellipsis if the text is too wide. */
 export function fitText(text: string, columns: number): string {
-  if (textWidth(text) <= columns) return text
+  if (text.length <= columns && plain.test(text)) return text
   if (columns < 1) return ''
   let kept = ''
   let width = 0
+  // Stops early: the text may be a mebibyte long.
   for (const { segment } of segments.segment(text)) {
     width += segmentWidth(segment)
-    if (width > columns - 1) break
-    kept += segment
+    if (width > columns) return `${kept.trimEnd()}…`
+    if (width < columns) kept += segment
   }
-  return `${kept.trimEnd()}…`
+  return text
 }
 
-/** The text in lines, broken at spaces; a word that is longer than a line stays whole. */
+/** Breaks the text into lines at spaces. A word that is longer than a line stays whole. */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = []
   let line = ''
@@ -41,7 +42,7 @@ export function wrapText(text: string, columns: number): string[] {
   return [...lines, line]
 }
 
-/** The text in lines of at most so many columns, broken anywhere and at its own line breaks. */
+/** Breaks the text into lines of at most `columns` columns: at its line breaks, and anywhere else. */
 export function breakText(text: string, columns: number): string[] {
   return text.split('\n').flatMap((whole) => {
     const lines: string[] = []

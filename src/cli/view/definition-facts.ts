@@ -1,10 +1,10 @@
-/** Duty: what a worker file says of its kind, in words for the lists of kinds and tools. */
+/** Duty: the facts of a worker definition that the lists of kinds and tools show. */
 import type { Tool } from '../../core/definition/define-tool.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 
 export interface DefinitionFacts {
   readonly sort: 'agent' | 'handler'
-  /** What the definition names; null for a handler, and for an agent that takes the default. */
+  /** The model that the definition names; null for a handler, and for an agent with the default model. */
   readonly model: string | null
   readonly tools: readonly string[]
   readonly spawns: readonly string[]
@@ -25,7 +25,7 @@ export function toolsOf(definition: WorkerDefinition): readonly Tool[] {
   return isAgentDefinition(definition) ? (definition.tools ?? []) : []
 }
 
-/** A model may be given as an object: ours has an id, that of the AI SDK a provider and a modelId. */
+/** A definition may hold a model object: ours has an `id`, a model of the AI SDK has `provider` and `modelId`. */
 function modelName(model: unknown): string | null {
   if (model === undefined || model === null) return null
   if (typeof model === 'string') return model

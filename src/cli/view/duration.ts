@@ -1,4 +1,4 @@
-/** Duty: durations as people write and read them: `7d`, `90s`, `1h30m`; moments as a time of day or a date. */
+/** Duty: durations as people write and read them (`7d`, `90s`, `1h30m`), and moments as a time of day or a date. */
 import { InputError } from '../../core/errors.ts'
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -12,7 +12,7 @@ const unitMs: Readonly<Record<string, number>> = {
 const whole = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
 const part = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
 
-/** `7d`, `12h`, `90s`, `1h30m`; `0` is nothing. A bare number is refused: its unit would be a guess. */
+/** `7d`, `12h`, `90s`, `1h30m`, or `0`. Any other number needs a unit, because a default unit would be a guess. */
 export function parseDuration(text: string): number {
   const trimmed = text.trim()
   if (trimmed === '0') return 0
@@ -27,7 +27,7 @@ export function parseDuration(text: string): number {
   return Math.round(total)
 }
 
-/** Two significant units at most: `3d 4h`, `12m 5s`, `4.2s`, `180ms`. Never negative: clocks of two machines differ a little. */
+/** At most two units: `3d 4h`, `12m 5s`, `4.2s`, `180ms`. Never negative, although the clocks of two machines differ a little. */
 export function formatDuration(ms: number): string {
   const value = Math.max(0, Math.round(ms))
   if (value < 1_000) return `${value}ms`
@@ -60,7 +60,7 @@ export function formatMoment(at: number): string {
   return `${day.join('-')} ${formatTime(at)}`
 }
 
-/** A moment and how long ago it was; null where it is not known. */
+/** A moment and its age; null if the moment is not known. */
 export function momentAndAge(at: number | null): string | null {
   return at === null ? null : `${formatMoment(at)} (${formatDuration(Date.now() - at)} ago)`
 }

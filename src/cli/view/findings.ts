@@ -4,7 +4,7 @@
  */
 import type { Health } from '../../client/health/health.ts'
 import { unhostedPool } from '../../core/ids.ts'
-import { count, countWaiting } from './count.ts'
+import { count, countWaiting } from './amounts.ts'
 import { formatDuration } from './duration.ts'
 
 export interface Finding {
@@ -264,7 +264,7 @@ function judgeMisplaced({ misplaced, submitPrefix }: Health): Finding[] {
 function judgeWakeups({ pausedWakeups }: Health): Finding[] {
   return [...Map.groupBy(pausedWakeups, ({ pool }) => pool)].map(([pool, queues]) => {
     const where = queues.map(({ prefix }) => prefix).join(', ')
-    const what = `the queue wake-up-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
+    const what = `the queue wakeup-${pool} (prefix ${where}) is paused in BullMQ: work may begin a second late`
     return { level: 'warning', what, todo: resume }
   })
 }

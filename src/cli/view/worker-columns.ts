@@ -1,32 +1,39 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
 import type { WorkerReport } from '../../client/report.ts'
+import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
-import type { Column } from '../terminal/table.ts'
-import { count } from './count.ts'
-import { failureCause } from './failure-text.ts'
-import { paintState } from './state-colour.ts'
-import { tokensText } from './tokens.ts'
+import { count, tokensText } from './amounts.ts'
+import { failureCause } from './lines/message-line.ts'
+import { stateStyle } from './page.ts'
+import type { Column } from './table.ts'
 
-/** `reader` for a reader named so, else `docs (reader)`. */
+/** The widest failure in a table. `troupe worker show` and --json give it whole. */
+const failureColumnsMax = 100
+
+/** `reader` for a reader without a name of its own, else `docs (reader)`. */
 export function nameAndKind(name: string, kind: string): string {
   return name === kind || name === '' ? kind : `${name} (${kind})`
 }
 
-export function workerColumns(workers: readonly WorkerReport[]): Column<WorkerReport>[] {
+/** `alreadyShown`: a failure that stands above the table. */
+export function workerColumns(
+  workers: readonly WorkerReport[],
+  alreadyShown: Failure | null = null,
+): Column<WorkerReport>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'worker', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 10 },
     stateColumn<WorkerReport>((worker) => worker),
     { header: 'run', value: ({ run }) => run, shrinksTo: 8 },
     ...usageColumns<WorkerReport>(workers, (worker) => worker),
-    failureColumn<WorkerReport>((worker) => worker),
+    failureColumn<WorkerReport>((worker) => worker, alreadyShown),
   ]
 }
 
-/** What agents used; no columns where there is none. */
+/** The model usage of agents; no columns if no worker used a model. */
 export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => WorkerReport): Column<Row>[] {
   if (!rows.some((row) => of(row).usage.modelCalls !== undefined)) return []
-  const tokens = (count: number | undefined) => (count === undefined ? '' : tokensText(count))
+  const tokens = (number: number | undefined) => (number === undefined ? '' : tokensText(number))
   return [
     {
       header: 'iterations',
@@ -38,37 +45,36 @@ export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => Worker
   ]
 }
 
-/** `12 calls; 12.3k tokens in, 1.2k of them from the cache; 678 out`; null where no model was called. */
+/** `12 model calls; 12.3k tokens in (1.2k from the cache), 678 out`; null if no model was called. */
 export function usageText(usage: Partial<UsageReport>): string | null {
   const { modelCalls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, reasoningTokens = 0 } = usage
   if (modelCalls === 0) return null
-  const part = (count: number, where: string) => (count === 0 ? '' : ` (${tokensText(count)} ${where})`)
+  const part = (tokens: number, where: string) => (tokens === 0 ? '' : ` (${tokensText(tokens)} ${where})`)
   const read = `${tokensText(inputTokens)} tokens in${part(cacheReadTokens, 'from the cache')}`
   const said = `${tokensText(outputTokens)} out${part(reasoningTokens, 'reasoning')}`
   return `${count(modelCalls, 'model call')}; ${read}, ${said}`
 }
 
-/** What a worker does. */
 export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
   return {
     header: 'state',
     value: (row) => of(row).state,
     shrinksTo: 9,
-    paint: (cell, row) => paintState(cell, of(row).state),
+    style: (row) => stateStyle(of(row).state),
   }
 }
 
-/** What children wait for; no column where none does. */
+/** What children wait for; no column if no child waits. */
 export function waitsColumn(workers: readonly WorkerReport[]): Column<WorkerReport>[] {
   if (!workers.some(({ parentId, waitsFor }) => parentId !== null && waitsFor !== null)) return []
   return [{ header: 'waits for', value: ({ waitsFor }) => waitsFor ?? '', shrinksTo: 9 }]
 }
 
-/** How its last run failed. */
-export function failureColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
-  return { header: 'failure', value: (row) => failureLine(of(row)), shrinksTo: 9 }
-}
-
-function failureLine({ lastFailure }: WorkerReport): string {
-  return lastFailure === null ? '' : failureCause(lastFailure)
+/** How the last run of a worker failed. */
+export function failureColumn<Row>(of: (row: Row) => WorkerReport, alreadyShown: Failure | null = null): Column<Row> {
+  const text = ({ lastFailure }: WorkerReport) => {
+    if (lastFailure === null) return ''
+    return lastFailure.message === alreadyShown?.message ? 'as above' : failureCause(lastFailure)
+  }
+  return { header: 'failure', value: (row) => text(of(row)), shrinksTo: 9, atMost: failureColumnsMax }
 }

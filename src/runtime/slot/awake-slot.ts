@@ -5,20 +5,19 @@
  * SLOT-1 The slot claims until the line is empty, its time is over, or the node drains. If another line's wake-up found no free slot
  *    here, that time is short, and the slot then goes to the line that has been without one for longest: no line starves the others. It
  *    comes back later, because the wake-up that is sent for the rest of its line may reach a node that is full.
- * SLOT-2 Each claim has a fresh random nonce. Exception: if a claim got no answer, the slot repeats its nonce, so that Redis hands out the
- *    same worker again instead of leaving it leased to nobody.
+ * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim, Wakeup, WakeupAnswer } from '../../core/ports/ports.ts'
+import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Kind } from '../node/kind.ts'
-import { nonceOf, type Partition } from '../node/partition.ts'
-import type { EndingTurn, SlotPlan } from '../turn/slot-plan.ts'
+import type { Partition } from '../node/partition.ts'
 import type { Step } from '../turn/step.ts'
 import { Turn } from '../turn/turn.ts'
-import type { TurnHost } from '../turn/turn-host.ts'
+import type { EndingTurn, SlotPlan, TurnHost } from '../turn/turn-host.ts'
 import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'
 import { warnOfSuspect } from './quarantine.ts'
 import type { QueuedWakeup, Slots } from './slots.ts'
@@ -68,12 +67,11 @@ export class AwakeSlot {
     })
   }
 
-  /** Until it has nothing left to run. `claimed` is called when it has found something, or nothing. */
-  async run(claimed?: () => void): Promise<WakeupAnswer> {
+  /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
+  async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
     // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
     let answer = await this.#claim()
-    if (answer.kind !== 'unfit') claimed?.()
-    this.#node.slots.tellCame(this.#queuedWakeup)
+    onFirstClaim(answer.kind === 'unfit')
     while (answer.kind === 'assigned') {
       const turn = this.#turnOf(answer.assignment)
       await this.#runTurn(turn)
@@ -140,7 +138,7 @@ export class AwakeSlot {
   async #after({ endAnswer, over }: Turn): Promise<ClaimAnswer> {
     const claimed = claimedWith(endAnswer)
     if (claimed.kind !== 'none') {
-      this.#partition.unanswered[this.#slot] = undefined
+      this.#partition.nonces.noteAnswer(this.#slot)
       this.#isBusy = false
       return claimed
     }
@@ -197,7 +195,7 @@ export class AwakeSlot {
       pool: this.#wakeup.pool,
       wakeup: this.#wakeup.id,
       slot: String(this.#slot),
-      nonce: nonceOf(this.#partition, this.#slot),
+      nonce: this.#partition.nonces.next(this.#slot),
       // A cancelled turn may overrun, which is known only when it is over.
       maySuspect: !isAborted && this.#node.suspects.ask(this.#slot),
       wasBusy: this.#isBusy,
@@ -215,13 +213,13 @@ export class AwakeSlot {
 
   /** SLOT-2. */
   async #claim(): Promise<ClaimAnswer> {
-    const { unanswered, turns } = this.#partition
-    const isRepeated = unanswered[this.#slot] !== undefined
+    const { nonces, turns } = this.#partition
+    const isRepeated = nonces.isUnanswered(this.#slot)
     const answer = await turns.claim(this.#nextClaim())
     this.#isBusy = false
     // Redis may have handed this worker out long ago: then its lease is older than this question.
     const assignment = isRepeated && answer.kind === 'assigned' ? await this.#renewed(answer.assignment) : null
-    unanswered[this.#slot] = undefined
+    nonces.noteAnswer(this.#slot)
     if (!isRepeated) return answer
     return assignment ? { kind: 'assigned', assignment } : this.#claim()
   }

@@ -11,10 +11,10 @@ import { performance } from 'node:perf_hooks'
 import type { Assignment, CommitAnswer, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
 import { childAssignment } from '../../core/worker/child-assignment.ts'
 import type { Kind } from '../node/kind.ts'
-import type { EndingTurn } from '../turn/slot-plan.ts'
 import type { Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
-import { newNonce } from './nonce.ts'
+import type { EndingTurn } from '../turn/turn-host.ts'
+import { newNonce } from './nonces.ts'
 
 /** Children that the ending commit of a turn offers to its slot. */
 export interface ChildOffer {

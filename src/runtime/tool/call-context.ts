@@ -2,7 +2,7 @@
  * Duty: build what a tool sees of its call. Input, facts and children are the call's own copies: a tool may change them, and nobody else
  * sees the change.
  * CALL-CONTEXT-1 The copies are made when the tool first reads them, because most tools read none.
- * CALL-CONTEXT-2 All calls share the same accessors. Accessors made for each call would outlive it (decision 0013).
+ * CALL-CONTEXT-2 All calls share the same accessors. Accessors made for each call would outlive it (bench/history.md).
  * CALL-CONTEXT-3 They are own properties: `{ ...context }` has them.
  * CALL-CONTEXT-4 They work through a Proxy or an object created from the context. That is why the values are under a symbol and not in a
  *                private field.

@@ -2,8 +2,8 @@
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import type { Assignment, CommitRequest, SlotNext } from '../../core/ports/ports.ts'
 import { encodeWait } from '../../core/worker/wait.ts'
-import type { SlotPlan } from './slot-plan.ts'
 import type { Step } from './step.ts'
+import type { SlotPlan } from './turn-host.ts'
 import type { TurnEnd } from './turn-state.ts'
 
 /** What a commit says beside its step. */

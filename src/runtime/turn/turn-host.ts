@@ -1,10 +1,25 @@
-/** Duty: what a turn needs of its node and its slot. */
+/** Duty: what a turn needs of its node and its slot: among it the plan of the slot, as data. */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, LivePublisher, TurnStore, Wakeup } from '../../core/ports/ports.ts'
-import type { EndingTurn, SlotPlan } from './slot-plan.ts'
+import type { Assignment, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Step } from './step.ts'
+
+/** A turn that is about to end, as its slot sees it. */
+export interface EndingTurn {
+  readonly assignment: Assignment
+  /** It was cancelled, or its node stops. */
+  readonly aborted: boolean
+}
+
+/** What the slot does next. The slot makes this plan, and the ending commit of the turn carries it out. */
+export type SlotPlan =
+  | { readonly kind: 'claim'; readonly claim: NextClaim }
+  /** `wasBusy`: the slot's wake-up was moved to the busy ones. */
+  | { readonly kind: 'leave'; readonly wasBusy: boolean }
+  /** The slot runs something else first. `children`: spawned by this very step, and offered to the slot (inline-children.ts). */
+  | { readonly kind: 'stay'; readonly children?: SlotOffer }
 
 export interface TurnHost {
   readonly store: TurnStore

@@ -1,6 +1,6 @@
 /**
  * Duty: time limits of calls that are made by the thousand: one timer looks at all of them, a little late. A timer and a race of
- * promises for each would cost more than the rest of a call (decision 0013).
+ * promises for each would cost more than the rest of a call (bench/history.md).
  * D-a Time in which this process did nothing but compute does not count: an answer may be there, and nobody could take it.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Duty: scripts as text. The library is all of them, as functions that Redis keeps (decision 0021); a source is one of them by itself, with what
+ * Duty: scripts as text. The library is all of them, as functions that Redis keeps (bench/history.md); a source is one of them by itself, with what
  * it uses of lua/shared/ in front, directly or through others.
  */
 import { createHash } from 'node:crypto'
@@ -21,6 +21,7 @@ const parts = [
   'records',
   'spending',
   'waits',
+  'wakeups',
   'mail',
   'sessions',
   'claims',

@@ -1,5 +1,5 @@
 /**
- * Duty: how a script is asked for: as a function of the library, which Redis keeps with its closures made (decision 0021); where Redis has
+ * Duty: how a script is asked for: as a function of the library, which Redis keeps with its closures made (bench/history.md); where Redis has
  * no functions (6.2), or does not let this user have them, by its digest, and by its source where the digest is not known there.
  * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
  * W-b Where a call has to be made again in another way, so have those that were made before its answer came: who calls meanwhile waits

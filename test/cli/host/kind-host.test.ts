@@ -1,8 +1,8 @@
-/** What looks again and again whether somebody hosts a kind: it asks no more when its command has ended, and fails nothing. */
+/** The check that some node hosts a kind: it stops when its command ends, and its errors fail no command. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { KindHost } from '../../../src/cli/host/kind-host.ts'
 import { queuedAmong, queuedIn, UnhostedNotice } from '../../../src/cli/host/unhosted-notice.ts'
-import { Roster } from '../../../src/cli/view/roster.ts'
+import { Roster } from '../../../src/client/activity.ts'
 import type { Troupe } from '../../../src/client/client.ts'
 import type { Session } from '../../../src/client/session.ts'
 import type { KindSummary } from '../../../src/client/summaries.ts'
@@ -14,30 +14,30 @@ afterEach(() => void vi.useRealTimers())
 
 const hosted = [{ kind: 'echo', hosted: true }] as unknown as readonly KindSummary[]
 
-/** A client that is asked for kinds alone. */
+/** A client that only knows kinds. */
 function asked(answer: () => Promise<readonly KindSummary[]>) {
   const kinds = vi.fn<() => Promise<readonly KindSummary[]>>(answer)
-  return { kinds, troupe: { kinds } as unknown as Troupe, told: [] as string[] }
+  return { kinds, troupe: { kinds } as unknown as Troupe, lines: [] as string[] }
 }
 
-test('a kind is looked for until the command has ended', async () => {
-  const { kinds, troupe, told } = asked(() => Promise.resolve(hosted))
-  const host = new KindHost('echo', troupe, readConfig({}, {}), (line) => told.push(line))
+test('the check for the kind repeats until the command has ended', async () => {
+  const { kinds, troupe, lines } = asked(() => Promise.resolve(hosted))
+  const host = new KindHost('echo', troupe, readConfig({}, {}), { tell: (line) => lines.push(line) })
   expect(await host.start()).toBe(false)
   await vi.advanceTimersByTimeAsync(7_000)
   expect(kinds).toHaveBeenCalledTimes(3)
   await host[Symbol.asyncDispose]()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(kinds).toHaveBeenCalledTimes(3)
-  expect(told).toEqual([])
+  expect(lines).toEqual([])
 })
 
-test('a command that ends in the middle of a look ends', async () => {
+test('a command can end in the middle of a check', async () => {
   const answer = Promise.withResolvers<readonly KindSummary[]>()
-  const { kinds, troupe, told } = asked(() =>
+  const { kinds, troupe, lines } = asked(() =>
     kinds.mock.calls.length === 1 ? Promise.resolve(hosted) : answer.promise,
   )
-  const host = new KindHost('echo', troupe, readConfig({}, {}), (line) => told.push(line))
+  const host = new KindHost('echo', troupe, readConfig({}, {}), { tell: (line) => lines.push(line) })
   await host.start()
   await vi.advanceTimersByTimeAsync(3_000)
   const ended = host[Symbol.asyncDispose]()
@@ -45,34 +45,34 @@ test('a command that ends in the middle of a look ends', async () => {
   await ended
   await vi.advanceTimersByTimeAsync(60_000)
   expect(kinds).toHaveBeenCalledTimes(2)
-  expect(told).toEqual([])
+  expect(lines).toEqual([])
 })
 
-test('a notice outlives a Redis that is away, tells each kind once until it is hosted, and ends', async () => {
+test('a notice survives an unavailable Redis, reports each kind once until a node hosts it, and ends', async () => {
   const answers = [Promise.reject(new Error('away')), Promise.resolve([]), Promise.resolve([]), Promise.resolve(hosted)]
   answers[0]?.catch(() => {})
-  const { kinds, troupe, told } = asked(() => answers.shift() ?? Promise.resolve([]))
+  const { kinds, troupe, lines } = asked(() => answers.shift() ?? Promise.resolve([]))
   const notice = new UnhostedNotice(
     troupe,
     () => new Map([['echo', 2]]),
-    (line) => told.push(line),
+    (line) => lines.push(line),
   )
   await vi.advanceTimersByTimeAsync(9_000)
-  expect({ asked: kinds.mock.calls.length, told }).toEqual({
+  expect({ asked: kinds.mock.calls.length, lines }).toEqual({
     asked: 3,
-    told: [expect.stringContaining('no live node hosts echo: 2 ')],
+    lines: [expect.stringContaining('no live node hosts echo: 2 ')],
   })
   await vi.advanceTimersByTimeAsync(6_000)
-  expect(told).toHaveLength(2)
+  expect(lines).toHaveLength(2)
   notice[Symbol.dispose]()
   await vi.advanceTimersByTimeAsync(60_000)
   expect(kinds).toHaveBeenCalledTimes(5)
 })
 
-test('who waits is counted by kind: only workers in line, and of the kind that was run somebody else tells', async () => {
-  const workers = ['queued', 'running', 'queued', 'idle'].map((place, index) => ({
+test('queued workers are counted by kind, without the kind that other code reports', async () => {
+  const workers = ['queued', 'running', 'queued', 'idle'].map((status, index) => ({
     kind: index === 2 ? 'other' : 'echo',
-    place,
+    status,
   }))
   const session = { report: async () => ({ workers }) } as unknown as Session
   expect(await queuedIn(session)).toEqual(

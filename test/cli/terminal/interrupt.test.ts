@@ -1,4 +1,4 @@
-/** Ctrl+C while something begins: what comes of it later is put away before the command ends. */
+/** Signals while an operation begins: its late value is released before the command ends. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { Interrupt, Interrupted } from '../../../src/cli/terminal/interrupt.ts'
 
@@ -8,9 +8,9 @@ afterEach(() => {
   vi.useRealTimers()
 })
 
-const press = () => void process.emit('SIGHUP', 'SIGHUP')
+const press = () => void process.emit('SIGINT', 'SIGINT')
 
-test('what comes too late is put away again, and only then the command ends', async () => {
+test('a late value is released, and only then the command ends', async () => {
   interrupt = new Interrupt(() => {})
   const done: string[] = []
   const { promise, resolve } = Promise.withResolvers<AsyncDisposable>()
@@ -20,24 +20,24 @@ test('what comes too late is put away again, and only then the command ends', as
   expect(done).toEqual([])
   resolve({
     [Symbol.asyncDispose]() {
-      done.push('put away')
+      done.push('released')
       return Promise.resolve()
     },
   })
   await waiting
-  expect(done).toEqual(['put away', 'Interrupted'])
+  expect(done).toEqual(['released', 'Interrupted'])
 })
 
 test.each([
-  ['a value that holds nothing', () => Promise.resolve(7)],
-  ['what fails', () => Promise.reject(new Error('not today'))],
-])('%s needs no putting away', async (_, begin) => {
+  ['a value without a resource', () => Promise.resolve(7)],
+  ['an operation that fails', () => Promise.reject(new Error('not today'))],
+])('%s needs no release', async (_, begin) => {
   interrupt = new Interrupt(() => {})
   press()
   await expect(interrupt.orThrow(begin())).rejects.toThrow(Interrupted)
 })
 
-test('what comes in time is given, and what fails fails', async () => {
+test('an operation that ends before any signal keeps its outcome', async () => {
   interrupt = new Interrupt(() => {})
   expect(await interrupt.orThrow(Promise.resolve(7))).toBe(7)
   await expect(interrupt.orThrow(Promise.reject(new Error('not today')))).rejects.not.toBeInstanceOf(Interrupted)
@@ -53,10 +53,10 @@ test('a second signal ends the process, unless it is the same key press again', 
   expect(exit).not.toHaveBeenCalled()
   now.mockReturnValue(1_101)
   press()
-  expect(exit.mock.calls).toEqual([[129]])
+  expect(exit.mock.calls).toEqual([[130]])
 })
 
-test('what does not end well in its time is ended', () => {
+test('a command that does not end in time is ended', () => {
   vi.useFakeTimers()
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   interrupt = new Interrupt(() => {}, 500)
@@ -65,10 +65,10 @@ test('what does not end well in its time is ended', () => {
   vi.advanceTimersByTime(499)
   expect(exit).not.toHaveBeenCalled()
   vi.advanceTimersByTime(1)
-  expect(exit.mock.calls).toEqual([[129]])
+  expect(exit.mock.calls).toEqual([[130]])
 })
 
-test('what never comes, or cannot be put away, is not waited for long', async () => {
+test('the wait is short for a value that never comes, or that cannot be released', async () => {
   vi.useFakeTimers()
   interrupt = new Interrupt(() => {})
   const never = new Promise<never>(() => {})
@@ -78,4 +78,22 @@ test('what never comes, or cannot be put away, is not waited for long', async ()
   const late = Promise.allSettled([interrupt.orThrow(Promise.resolve(clinging))])
   await vi.advanceTimersByTimeAsync(10_000)
   for (const end of [...(await ends), ...(await late)]) expect(end).toMatchObject({ reason: expect.any(Interrupted) })
+})
+
+test.each([
+  ['without a terminal SIGHUP is ignored (INT-2)', false, undefined],
+  ['with a terminal SIGHUP ends the command as a lost terminal (INT-2)', true, 129],
+])('%s', (_, isTTY, exitCode) => {
+  const before = process.stdin.isTTY
+  process.stdin.isTTY = isTTY
+  const signals: string[] = []
+  interrupt = new Interrupt((signal) => signals.push(signal))
+  process.emit('SIGHUP', 'SIGHUP')
+  process.stdin.isTTY = before
+  expect({ exitCode: interrupt.exitCode, isAborted: interrupt.signal.aborted, isHangUp: interrupt.isHangUp }).toEqual({
+    exitCode,
+    isAborted: isTTY,
+    isHangUp: isTTY,
+  })
+  expect(signals).toEqual(isTTY ? ['SIGHUP'] : [])
 })

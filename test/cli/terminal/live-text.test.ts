@@ -1,12 +1,12 @@
-/** The words of a model on a terminal while it speaks: what the screen shows, and that nothing is written where there is none. */
+/** The words of a model while it speaks: on the screen of a terminal, and nowhere else. */
 import { Writable } from 'node:stream'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { LiveText } from '../../../src/cli/terminal/live-text.ts'
 import { breakText } from '../../../src/cli/terminal/text-width.ts'
 import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** A terminal of 20 columns: knows line breaks, "up n lines" and "clear to the end", and nothing else. */
+/** A terminal of 20 columns that knows only line breaks, "up n lines" and "clear to the end". */
 class Screen extends Writable {
   readonly isTTY: boolean
   readonly columns = 21
@@ -51,7 +51,7 @@ function opened(isTTY = true) {
 }
 
 describe('LiveText', () => {
-  it('shows what the root says, below what is told, and wipes it when the reply is recorded', async () => {
+  it('shows the words of the root below all other lines, and wipes them when the reply is recorded', async () => {
     const { screen, live } = opened()
     live.tell('before')
     live.note(delta('Hello '))
@@ -66,7 +66,7 @@ describe('LiveText', () => {
     expect(screen.lines).toEqual(['before', 'between', 'after'])
   })
 
-  it('shows the last lines of what is long, none wider than the terminal, with nothing in them that moves the cursor', async () => {
+  it('shows the last lines of a long text, escaped and no wider than the terminal', async () => {
     const { screen, live } = opened()
     live.note(delta(`\u001b[2J${'ab'.repeat(15)}\n`.repeat(50)))
     await waitUntil('it is drawn', () => screen.lines.length > 0)
@@ -76,7 +76,16 @@ describe('LiveText', () => {
     expect(screen.lines).toEqual([])
   })
 
-  it('begins anew with each iteration and run, whatever is recorded in the meantime', async () => {
+  it('measures only the lines that it shows, however many line breaks arrive (LIVE-3)', async () => {
+    using segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+    const { screen, live } = opened()
+    live.note(delta('é\n'.repeat(1_000_000)))
+    await waitUntil('it is drawn', () => screen.lines.length === 8)
+    live.end()
+    expect(segment.mock.calls.length).toBeLessThanOrEqual(8)
+  })
+
+  it('starts again with each iteration and each run, in whatever order replies are recorded', async () => {
     const { screen, live } = opened()
     live.note(delta('first', 1))
     live.note(delta('second', 2))
@@ -100,7 +109,7 @@ describe('LiveText', () => {
     expect(screen.lines).toEqual([])
   })
 
-  it('passes over what is still said of a reply that is recorded', () => {
+  it('ignores text that arrives after its reply is recorded', () => {
     const { screen, live } = opened()
     live.note(delta('word', 2))
     live.note(event('model.replied', { iteration: 2 }))
@@ -109,7 +118,7 @@ describe('LiveText', () => {
     expect(screen.lines).toEqual(['a line'])
   })
 
-  it('writes lines alone where there is no terminal', () => {
+  it('writes only lines without a terminal', () => {
     const { screen, live } = opened(false)
     live.note(delta('Hello'))
     live.tell('a line')
@@ -120,7 +129,7 @@ describe('LiveText', () => {
 })
 
 describe('breakText', () => {
-  it('breaks anywhere, by columns and not by characters', () => {
+  it('breaks at columns, not at characters', () => {
     expect(breakText('abcdef', 4)).toEqual(['abcd', 'ef'])
     expect(breakText('ab\n\ncd', 4)).toEqual(['ab', '', 'cd'])
     expect(breakText('日本語', 4)).toEqual(['日本', '語'])

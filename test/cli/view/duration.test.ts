@@ -38,7 +38,7 @@ describe('formatDuration', () => {
     expect(formatDuration(ms)).toBe(text)
   })
 
-  it('never says more than what passed', () => {
+  it('never rounds up', () => {
     fc.assert(
       fc.property(fc.integer({ min: 0, max: 10 ** 12 }), (ms) => {
         const text = formatDuration(ms)
@@ -49,7 +49,7 @@ describe('formatDuration', () => {
 })
 
 describe('moments', () => {
-  it('are shown in the time zone of the reader', () => {
+  it('use the time zone of the reader', () => {
     const at = new Date(2026, 10, 21, 9, 5, 7).getTime()
     expect(formatTime(at)).toBe('09:05:07')
     expect(formatMoment(at)).toBe('2026-11-21 09:05:07')

@@ -111,7 +111,7 @@ describe('judge', () => {
       'paused queues of wake-ups',
       { ...well, pausedWakeups: [1, 3].map((partition) => ({ pool: 'gpu', prefix: `{troupe.${partition}}:q` })) },
       'warning',
-      /^the queue wake-up-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
+      /^the queue wakeup-gpu \(prefix {troupe\.1}:q, {troupe\.3}:q\) is paused in BullMQ: work may begin a second late$/,
     ],
     [
       'work and a submitted job without a node',

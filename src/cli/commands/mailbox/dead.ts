@@ -1,0 +1,47 @@
+/** `troupe mailbox dead`: the dead letters: messages that took their node down again and again. */
+import type { Command } from 'commander'
+import type { DeadLetter } from '../../../client/summaries.ts'
+import type { Failure } from '../../../core/worker/failure.ts'
+import { listing, moreNote } from '../../view/answer.ts'
+import { formatMoment } from '../../view/duration.ts'
+import { failureCause, messageLine } from '../../view/lines/message-line.ts'
+import type { Column } from '../../view/table.ts'
+import { addLimitOption, addVerb } from '../verb.ts'
+
+export function addDeadCommand(group: Command): void {
+  addVerb<{ readonly limit: number }>(group, {
+    name: 'dead',
+    description: 'dead letters, newest first: messages that took their node down again and again',
+    options: (command) => addLimitOption(command, 50),
+    examples: [['troupe mailbox dead --json', 'with all the evidence']],
+    purpose: 'look',
+    answer: async (troupe, { flags: { limit }, namespace }) => {
+      const letters = await troupe.deadLetters({ limit })
+      return listing(letters, {
+        columns,
+        object: (letter) => ({ letterId: letter.id, ...letter }),
+        empty: `There are no dead letters in namespace ${namespace}.`,
+        more: moreNote(letters, limit, 'newest'),
+      })
+    },
+  })
+}
+
+const columns: Column<DeadLetter>[] = [
+  { header: 'id', value: ({ id }) => id },
+  { header: 'put aside', value: ({ id }) => formatMoment(Number(id.split('-')[0])) },
+  { header: 'worker', value: ({ workerId }) => workerId },
+  { header: 'killed by', value: ({ killedBy }) => killedBy, shrinksTo: 8 },
+  { header: 'message', value: ({ message }) => (message === null ? '' : messageLine(message)), shrinksTo: 8 },
+  { header: 'since then', value: laterText, shrinksTo: 9 },
+  { header: 'why', value: ({ evidence }) => reasonText(evidence), shrinksTo: 8, atMost: 100 },
+]
+
+function reasonText({ failure, ...others }: DeadLetter['evidence']): string {
+  return failure === undefined ? JSON.stringify(others) : failureCause(failure as Failure)
+}
+
+function laterText({ redrivenAs, dismissed }: DeadLetter): string {
+  if (redrivenAs !== null) return `put back as ${redrivenAs}`
+  return dismissed ? 'dismissed' : ''
+}

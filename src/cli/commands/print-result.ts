@@ -1,0 +1,26 @@
+/** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
+import { isAgentResult, type RunResult } from '../../core/history/entry.ts'
+import type { RawFlag } from '../options.ts'
+import { type JsonFlag, paint, printJson, printText, safe, tell } from '../terminal/output.ts'
+import { failureSentence } from '../view/lines/message-line.ts'
+
+export function printResult(sessionId: string, result: RunResult, flags: JsonFlag & RawFlag): void {
+  if (flags.json) printJson({ type: 'result', sessionId, ...result })
+  const troupe = paint('red', 'troupe:', process.stderr)
+  switch (result.status) {
+    case 'completed':
+      if (!flags.json) printText(textOf(result.value), flags)
+      return
+    case 'failed':
+      tell(`${troupe} run ${result.run} of session ${sessionId} failed: ${safe(failureSentence(result.failure))}`)
+      return
+    case 'cancelled':
+      tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
+  }
+}
+
+/** Text stays text, and any other value becomes indented JSON. A person wants to read the words of an agent; --json has its facts. */
+function textOf(value: unknown): string {
+  if (isAgentResult(value)) return value.text
+  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+}

@@ -1,0 +1,58 @@
+/** `troupe session list`: the newest sessions. */
+import { type Command, Option } from 'commander'
+import { type ListedState, listedStates } from '../../../client/session-summary.ts'
+import type { SessionSummary } from '../../../client/summaries.ts'
+import { listing, moreNote } from '../../view/answer.ts'
+import { formatDuration } from '../../view/duration.ts'
+import { withSessionIds } from '../../view/objects.ts'
+import { stateStyle } from '../../view/page.ts'
+import type { Column } from '../../view/table.ts'
+import { nameAndKind } from '../../view/worker-columns.ts'
+import { addLimitOption, addVerb } from '../verb.ts'
+
+interface ListFlags {
+  readonly state?: ListedState
+  readonly kind?: string
+  readonly limit: number
+}
+
+export function addListCommand(group: Command): void {
+  addVerb<ListFlags>(group, {
+    name: 'list',
+    description: 'sessions, newest first',
+    options: (command) =>
+      addLimitOption(
+        command
+          .addOption(new Option('--state <state>', 'only sessions in this state').choices(listedStates))
+          .option('--kind <kind>', 'only sessions of this kind'),
+        20,
+      ),
+    examples: [
+      ['troupe session list --state active', 'sessions that go on'],
+      ['troupe session list --json | jq -r .sessionId', 'ids for a script'],
+    ],
+    details: `damaged: another program overwrote data of the session that this list shows. The
+list does not check all data of a session; troupe audit does.`,
+    purpose: 'look',
+    answer: async (troupe, { flags: { state, kind, limit }, namespace }) => {
+      const sessions = await troupe.sessions.list({ limit, state, kind })
+      const such = state === undefined && kind === undefined ? '' : 'such '
+      return listing(sessions, {
+        columns: columnsAt(Date.now()),
+        object: withSessionIds,
+        empty: `There are no ${such}sessions in namespace ${namespace}.`,
+        more: moreNote(sessions, limit, 'newest'),
+      })
+    },
+  })
+}
+
+function columnsAt(now: number): Column<SessionSummary>[] {
+  return [
+    { header: 'id', value: ({ id }) => id },
+    { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },
+    { header: 'state', value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+    { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
+    { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+  ]
+}

@@ -1,0 +1,25 @@
+/** `troupe session …`: the sessions, their states and results, and their end. */
+import type { Command } from 'commander'
+import { addGroup } from '../../group.ts'
+import { addCancelCommand, addCloseCommand } from './end.ts'
+import { addLimitCommand } from './limit.ts'
+import { addListCommand } from './list.ts'
+import { addPruneCommand } from './prune.ts'
+import { addResultCommand } from './result.ts'
+import { addShowCommand } from './show.ts'
+import { addTreeCommand } from './tree.ts'
+
+export function addSessionCommands(program: Command): void {
+  const group = addGroup(program, 'session', 'list, show, tree, result, limit, close, cancel, prune', [
+    ['troupe session list', 'the newest ones'],
+    ['troupe session result 0199… --wait', 'wait for a result, and print it'],
+  ])
+  addListCommand(group)
+  addShowCommand(group)
+  addTreeCommand(group)
+  addResultCommand(group)
+  addLimitCommand(group)
+  addCloseCommand(group)
+  addCancelCommand(group)
+  addPruneCommand(group)
+}

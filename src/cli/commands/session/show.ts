@@ -1,0 +1,60 @@
+/** `troupe session show <session>`: a session and all its workers, as the supervisor reports them. */
+import type { Command } from 'commander'
+import type { Report } from '../../../client/report.ts'
+import { limitNames } from '../../../core/policy.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { factLines } from '../../view/answer.ts'
+import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'
+import { failureSentence } from '../../view/lines/message-line.ts'
+import { reportObject } from '../../view/objects.ts'
+import { type Page, stateStyle } from '../../view/page.ts'
+import { tableLines } from '../../view/table.ts'
+import { usageText, waitsColumn, workerColumns } from '../../view/worker-columns.ts'
+import { addVerb } from '../verb.ts'
+
+export function addShowCommand(group: Command): void {
+  addVerb(group, {
+    name: 'show',
+    description: 'a session and its workers: states, failures, limits',
+    takes: 'session',
+    examples: [
+      ['troupe session show 0199…', 'for people'],
+      ['troupe session show 0199… --json | jq .session.state', 'for a script'],
+    ],
+    purpose: 'look',
+    answer: async (troupe, { id }) => {
+      const report = await troupe.sessions.get(id).report()
+      return { objects: [reportObject(report)], lines: (page) => reportLines(report, page) }
+    },
+  })
+}
+
+function reportLines({ session, workers }: Report, page: Page): string[] {
+  const { state, mode, createdAt, finishedAt, limits, result, failure } = session
+  const waitsFor = workers.find(({ id }) => id === session.rootId)?.waitsFor
+  const reason = session.cancelReason ? ` (${escapeLine(session.cancelReason)})` : ''
+  const facts = factLines(
+    [
+      ['session', session.id],
+      ['name', session.name === session.kind ? null : escapeLine(session.name)],
+      ['kind', escapeLine(session.kind)],
+      ['state', page.paint(stateStyle(state), state) + reason],
+      ['mode', mode],
+      ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
+      ['created', momentAndAge(createdAt)],
+      ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
+      ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
+      ['workers', String(session.usage.workers)],
+      ['usage', usageText(session.usage)],
+      ['last run', result && `${result.run}, ${result.status}`],
+      ['failure', failure && escapeLine(failureSentence(failure))],
+    ],
+    page,
+  )
+  const columns = [...workerColumns(workers, failure), ...waitsColumn(workers)]
+  return [...facts, '', ...tableLines(workers, columns, page)]
+}
+
+function lasted(createdAt: number | null, finishedAt: number): string {
+  return createdAt === null ? '' : `, after ${formatDuration(finishedAt - createdAt)}`
+}

@@ -1,0 +1,61 @@
+/** `troupe worker show <worker>`: one worker. */
+import type { Command } from 'commander'
+import type { WorkerReport } from '../../../client/report.ts'
+import type { Permissions } from '../../../core/worker/permissions.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { factLines } from '../../view/answer.ts'
+import { formatMoment, momentAndAge } from '../../view/duration.ts'
+import { failureSentence } from '../../view/lines/message-line.ts'
+import { withWorkerIds } from '../../view/objects.ts'
+import { type Page, stateStyle } from '../../view/page.ts'
+import { usageText } from '../../view/worker-columns.ts'
+import { addVerb } from '../verb.ts'
+
+export function addShowCommand(group: Command): void {
+  addVerb(group, {
+    name: 'show',
+    description: 'one worker: state, failure, mailbox, what it waits for',
+    takes: 'worker',
+    examples: [['troupe worker show 0199…', '']],
+    purpose: 'look',
+    answer: async (troupe, { id }) => {
+      const report = await troupe.workers.get(id).report()
+      return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, page) }
+    },
+  })
+}
+
+/** As `--permissions` takes it. */
+function permissionsText({ tools, kinds, folder }: Permissions): string {
+  const parts = [tools && `tools=${tools.join(',')}`, kinds && `kinds=${kinds.join(',')}`, folder && `folder=${folder}`]
+  return parts.filter(Boolean).join(' ')
+}
+
+function reportLines(worker: WorkerReport, page: Page): string[] {
+  const { state, lastFailure, mailbox } = worker
+  return factLines(
+    [
+      ['worker', worker.id],
+      ['name', escapeLine(worker.name)],
+      ['kind', escapeLine(worker.kind)],
+      ['session', worker.sessionId],
+      ['permissions', worker.permissions && escapeLine(permissionsText(worker.permissions))],
+      ['parent', worker.parentId],
+      ['depth', String(worker.depth)],
+      ['state', `${page.paint(stateStyle(state), state)} (${worker.lifecycle})`],
+      ['run', worker.run],
+      ['waits for', worker.waitsFor && escapeLine(worker.waitsFor)],
+      ['runs', String(worker.runs)],
+      ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
+      ['usage', usageText(worker.usage)],
+      ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
+      ['history', `${worker.historyLength} entries`],
+      ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],
+      ['node', worker.node && escapeLine(worker.node)],
+      ['updated', momentAndAge(worker.updatedAt)],
+      ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
+      ['failed at', lastFailure && `${formatMoment(lastFailure.at)}${lastFailure.retryable ? ', can be retried' : ''}`],
+    ],
+    page,
+  )
+}

@@ -1,0 +1,15 @@
+/** `troupe worker …`: one worker, or the workers of a session. */
+import type { Command } from 'commander'
+import { addGroup } from '../../group.ts'
+import { addHistoryCommand } from './history.ts'
+import { addListCommand } from './list.ts'
+import { addShowCommand } from './show.ts'
+
+export function addWorkerCommands(program: Command): void {
+  const group = addGroup(program, 'worker', 'list, show, read histories', [
+    ['troupe worker history 0199…', 'the messages that it received'],
+  ])
+  addListCommand(group)
+  addShowCommand(group)
+  addHistoryCommand(group)
+}

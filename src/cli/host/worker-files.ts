@@ -1,0 +1,26 @@
+/** Duty: the folder of worker files, and the kinds that its files define: those of the user, and those that come with troupe. */
+import { stat } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../../config.ts'
+import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
+
+export const workersFolderDefault = './workers'
+
+/** The folder that the person named, or the default folder if that exists. */
+export async function workersFolder(config: Config): Promise<string | undefined> {
+  if (config.workers !== undefined) return config.workers
+  const found = await stat(workersFolderDefault).catch(() => undefined)
+  return found?.isDirectory() ? workersFolderDefault : undefined
+}
+
+/** The workers that come with troupe: beside `src` when the sources run, inside `dist` when the build runs. */
+export function bundledWorkersFolder(): string {
+  const folder = import.meta.url.endsWith('.ts') ? '../../../workers' : '../../workers'
+  return fileURLToPath(new URL(folder, import.meta.url))
+}
+
+/** Throws a ConfigError that names the file that cannot be loaded. */
+export async function loadLocalKinds(folder: string): Promise<Map<string, WorkerDefinition>> {
+  const { loadWorkers } = await import('../../compose.ts')
+  return loadWorkers(folder)
+}

@@ -1,0 +1,28 @@
+/** Duty: numbers for people: how many there are of something (`3 workers wait`), and counts of tokens (`950`, `12.3k`, `1.2M`). */
+
+export function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`
+}
+
+export function countWaiting(number: number, noun: string): string {
+  return `${count(number, noun)} ${number === 1 ? 'waits' : 'wait'}`
+}
+
+const tokenUnits = [
+  [1_000_000_000, 'G'],
+  [1_000_000, 'M'],
+  [1_000, 'k'],
+] as const
+
+export function tokensText(tokens: number): string {
+  for (const [size, unit] of tokenUnits) {
+    // A count that would be rounded up to 1000 of one unit is shown as 1 of the next unit.
+    if (tokens >= size * 0.99995) return `${(tokens / size).toFixed(1).replace(/\.0$/, '')}${unit}`
+  }
+  return String(Math.round(tokens))
+}
+
+/** `12.3k in, 678 out` */
+export function inAndOut(inputTokens: unknown, outputTokens: unknown): string {
+  return `${tokensText(Number(inputTokens ?? 0))} in, ${tokensText(Number(outputTokens ?? 0))} out`
+}

@@ -1,0 +1,104 @@
+/**
+ * Duty: an entry of an agent's history as a piece of a line: what the model or a user said, which tools were called, and their results.
+ * The text comes from models and tools, so that the caller must escape the line.
+ */
+import {
+  type AssistantBlock,
+  type AssistantMessage,
+  type ToolOutput,
+  textOf,
+  type UserBlock,
+} from '../../../core/history/chat-message.ts'
+import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
+import { fitText } from '../../terminal/text-width.ts'
+import { inAndOut } from '../amounts.ts'
+import { valueLine } from './message-line.ts'
+
+type ChatType =
+  | 'system'
+  | 'user'
+  | 'assistant'
+  | 'toolResult'
+  | 'error'
+  | 'summary'
+  | 'toolStarted'
+  | 'delegated'
+  | 'blank'
+type AgentEntry = Extract<Entry, { readonly type: ChatType }>
+
+const argumentsColumns = 80
+const reasoningColumns = 120
+
+export function chatLine(entry: AgentEntry): string {
+  switch (entry.type) {
+    case 'system':
+      return `system: ${valueLine(entry.text)}`
+    case 'user':
+      return `user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
+    case 'assistant':
+      return assistantLine(entry)
+    case 'toolResult':
+      return `tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${outputText(entry.output)}${factsText(entry.facts)}`
+    case 'error':
+      return `error: ${valueLine(entry.message)}`
+    case 'summary':
+      return `summary of ${entry.messagesCompacted} messages: ${valueLine(entry.text)}`
+    case 'toolStarted':
+      return `tool ${entry.toolName} started`
+    case 'delegated':
+      return `delegated to ${entry.spawned.map(childText).join(', ')}`
+    case 'blank':
+      return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
+  }
+}
+
+const statusText = {
+  ok: 'succeeded',
+  error: 'failed',
+  cancelled: 'was cancelled',
+  unknown: 'has an unknown outcome',
+} as const
+
+function assistantLine({ model, content, finishReason, usage }: AssistantMessage): string {
+  const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? '' : `, ended by ${finishReason}`
+  const head = `assistant (${model}, ${inAndOut(usage.inputTokens, usage.outputTokens)}${odd})`
+  return [`${head}:`, ...content.map(blockText)].join(' ')
+}
+
+function blockText(block: AssistantBlock): string {
+  switch (block.type) {
+    case 'text':
+      return valueLine(block.text)
+    case 'reasoning':
+      return `[reasoning: ${cut(block.text, reasoningColumns)}]`
+    case 'tool-call':
+      return `[calls ${block.toolName} ${cut(block.inputText ?? JSON.stringify(block.input), argumentsColumns)}]`
+  }
+}
+
+/** Text is shown as it is, media by their type. */
+function userText(content: readonly UserBlock[]): string {
+  const media = content.filter((block) => block.type !== 'text').map((block) => `[${block.type} ${block.mediaType}]`)
+  return [valueLine(textOf(content)), ...media].filter((part) => part !== '').join(' ')
+}
+
+function outputText(output: ToolOutput): string {
+  return valueLine(output.value)
+}
+
+function factsText(facts: Readonly<Record<string, unknown>> | undefined): string {
+  const names = Object.keys(facts ?? {})
+  return names.length === 0 ? '' : `; facts ${names.join(', ')}`
+}
+
+function childText({ kind, name, detached, facts }: DelegatedEntry['spawned'][number]): string {
+  const notes = [detached ? 'detached' : '', facts?.length ? `facts ${facts.join(', ')}` : ''].filter(
+    (note) => note !== '',
+  )
+  return `${name === kind ? kind : `${kind} ${name}`}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`
+}
+
+/** Cuts roughly before it measures, because a value may be a mebibyte long. */
+function cut(text: string, columns: number): string {
+  return fitText(text.slice(0, columns * 4), columns)
+}

@@ -1,0 +1,53 @@
+/** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
+import type { Entry } from '../../../core/history/entry.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { count } from '../amounts.ts'
+import { formatDuration, formatTime } from '../duration.ts'
+import { chatLine } from './chat-line.ts'
+import { failureCause, failureSentence, messageLine, valueLine } from './message-line.ts'
+
+export function entryLine(position: number, entry: Entry): string {
+  const run = entry.run === undefined ? '' : `  run ${entry.run}`
+  // An entry that another program overwrote has no time.
+  const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(entryText(entry))}`
+}
+
+function entryText(entry: Entry): string {
+  switch (entry.type) {
+    case 'received':
+      return `received ${messageLine(entry.message)}${requestsText(entry)}`
+    case 'completed':
+      return `completed: ${valueLine(entry.value)}`
+    case 'failed':
+      return `failed: ${failureSentence(entry.failure)}`
+    case 'attemptFailed':
+      return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
+    case 'cancelled':
+      return 'cancelled'
+    case 'system':
+    case 'user':
+    case 'assistant':
+    case 'toolResult':
+    case 'error':
+    case 'summary':
+    case 'toolStarted':
+    case 'delegated':
+    case 'blank':
+      return chatLine(entry)
+    default:
+      // A newer version of troupe wrote this entry.
+      return JSON.stringify(entry)
+  }
+}
+
+/** What the worker asked for while it received a message: children, messages, timers. */
+function requestsText({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
+  const parts = [
+    spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
+    sent && `sent ${count(sent.length, 'message')}`,
+    timers &&
+      `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
+  ].filter((part) => part !== undefined)
+  return parts.length === 0 ? '' : `; ${parts.join('; ')}`
+}

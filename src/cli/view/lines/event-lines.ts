@@ -1,0 +1,162 @@
+/**
+ * Duty: the events of a session as lines for people: `12:00:01  reader docs  waiting on 3 children`.
+ * LINES-1 One commit of one worker is one line: what it spawned, and the state of its run. A batch of commits has one line for each
+ *         of its workers, which names that worker.
+ * LINES-2 An event that only repeats another line is left out, such as a parent that receives the result of a child.
+ * LINES-3 The text of a failure is shown once for each worker. The failure of the worker whose result is printed at the end is left
+ *         to that result.
+ */
+
+import type { Member, Roster } from '../../../client/activity.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import type { Failure } from '../../../core/worker/failure.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { inAndOut } from '../amounts.ts'
+import { formatDuration, formatTime } from '../duration.ts'
+import { failureCause, failureSentence, stringOr } from './message-line.ts'
+
+export class EventLines {
+  readonly #resultOf: string | undefined
+  /** By worker, the message of the failure that was shown last. */
+  readonly #failures = new Map<string, string>()
+
+  /** `resultOf`: the worker whose result is printed after all lines. */
+  constructor(resultOf?: string) {
+    this.#resultOf = resultOf
+  }
+
+  /** The lines for events that were stored together. The roster has noted the events before. */
+  of(events: readonly RawEvent[], roster: Roster): string[] {
+    return [...Map.groupBy(events, ({ workerId }) => workerId)].flatMap(([workerId, own]) => {
+      const member = roster.member(workerId)
+      const parts = [
+        spawnedPart(own, member),
+        startedPart(own),
+        succeededPart(own),
+        ...own.map((event) => this.#failurePart(event) ?? eventPart(event, member)),
+      ].filter((part) => part !== undefined)
+      if (parts.length === 0) return []
+      const label = roster.labelOf(workerId) ?? workerId
+      return [`${formatTime(own[0]?.at ?? 0)}  ${escapeLine(label)}  ${escapeLine(parts.join('; '))}`]
+    })
+  }
+
+  #failurePart({ type, workerId, details }: RawEvent): string | undefined {
+    if (type !== 'turn.retried' && type !== 'worker.failed') return undefined
+    const failure = details.failure as Failure
+    const isRepeated = this.#failures.get(workerId) === failure.message
+    this.#failures.set(workerId, failure.message)
+    if (type === 'turn.retried') {
+      const next = `next in ${formatDuration(Number(details.retryMs))}`
+      const attempt = `attempt ${String(details.attempt)} failed`
+      return isRepeated ? `${attempt} in the same way, ${next}` : `${attempt}, ${next}: ${failureCause(failure)}`
+    }
+    if (workerId !== this.#resultOf && !isRepeated) return `failed: ${failureSentence(failure)}`
+    return failure.attempt > 1 ? `failed after ${failure.attempt} attempts` : 'failed'
+  }
+}
+
+function spawnedPart(events: readonly RawEvent[], member: Member | undefined): string | undefined {
+  const kinds = events.filter(({ type }) => type === 'worker.spawned').map(({ details }) => String(details.kind))
+  if (kinds.length === 0) return undefined
+  const open = member?.openChildren ?? 0
+  const waiting = member?.activity === 'waiting' ? `, waiting on ${open} ${open === 1 ? 'child' : 'children'}` : ''
+  return `spawned ${counted(kinds)}${waiting}`
+}
+
+/** Tools that start in this commit and do not end in it. */
+function startedPart(events: readonly RawEvent[]): string | undefined {
+  const ended = new Set(events.filter(({ type }) => isToolEnd(type)).map(({ details }) => details.toolCallId))
+  const names = events
+    .filter(({ type, details }) => type === 'tool.started' && !ended.has(details.toolCallId))
+    .map(({ details }) => stringOr(details.toolName, 'a tool'))
+  return names.length === 0 ? undefined : `runs ${counted(names)}`
+}
+
+function isToolEnd(type: RawEvent['type']): boolean {
+  return type === 'tool.succeeded' || type === 'tool.failed' || type === 'tool.unknown'
+}
+
+/** `ran read_file in 12ms`; several in one commit: `ran 3 read_file, list_files`. */
+function succeededPart(events: readonly RawEvent[]): string | undefined {
+  const found = events.filter(({ type }) => type === 'tool.succeeded').map(({ details }) => details)
+  if (found.length === 0) return undefined
+  return `ran ${counted(found.map(({ toolName }) => stringOr(toolName, 'a tool')))}${found.length === 1 ? took(found[0]?.ms) : ''}`
+}
+
+function took(ms: unknown): string {
+  return typeof ms === 'number' ? ` in ${formatDuration(ms)}` : ''
+}
+
+/** `3 reader, writer` */
+function counted(names: readonly string[]): string {
+  return [...Map.groupBy(names, (name) => name)]
+    .map(([name, { length }]) => (length === 1 ? name : `${length} ${name}`))
+    .join(', ')
+}
+
+function repliedPart(details: RawEvent['details']): string {
+  const { model, calls, inputTokens, outputTokens, finishReason } = details
+  const number = Number(calls ?? 0)
+  const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
+  const used = inputTokens === undefined ? '' : ` (${inAndOut(inputTokens, outputTokens)})`
+  const ended = finishReason === undefined ? '' : `, ended by ${stringOr(finishReason)}`
+  return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
+}
+
+function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
+  switch (type) {
+    case 'run.started':
+      // Any further step of the run is in the same commit, unless the worker is still busy with it.
+      return member?.activity === 'running' ? 'started' : undefined
+    case 'run.completed':
+      return member?.startedAt == null || member.startedAt >= at
+        ? 'done'
+        : `done in ${formatDuration(at - member.startedAt)}`
+    case 'worker.cancelled':
+      return 'cancelled'
+    case 'events.trimmed':
+      return 'earlier events are no longer kept; `troupe session show` shows the state of all workers'
+    case 'message.deadLettered':
+      return 'a message was put aside as a dead letter'
+    case 'message.redriven':
+      return 'a dead letter was put back into the mailbox'
+    case 'session.cancelRequested':
+      return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+    case 'session.limited':
+      return `limits set: ${Object.entries(details)
+        .map(([name, most]) => `${name} ${String(most)}`)
+        .join(', ')}`
+    case 'model.replied':
+      return repliedPart(details)
+    case 'model.blanked':
+      return `${stringOr(details.model, 'the model')} replied with nothing`
+    case 'tool.failed':
+      return `${stringOr(details.toolName, 'a tool')} failed${took(details.ms)}`
+    case 'tool.unknown':
+      return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
+    case 'tool.started':
+    case 'tool.succeeded':
+      // One part shows all of these in the commit.
+      return undefined
+    case 'text.delta':
+    case 'reasoning.delta':
+    case 'tool.progress':
+      // These are not stored, and so belong to no commit.
+      return undefined
+    case 'message.accepted':
+    case 'message.consumed':
+    case 'session.cancelled':
+    case 'session.completed':
+    case 'session.created':
+    case 'session.failed':
+    case 'turn.parked':
+    case 'worker.spawned':
+    case 'worker.stateChanged':
+      return undefined
+    case 'turn.retried':
+    case 'worker.failed':
+      // #failurePart shows these.
+      return undefined
+  }
+}

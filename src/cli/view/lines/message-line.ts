@@ -1,0 +1,39 @@
+/** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
+import type { Failure } from '../../../core/worker/failure.ts'
+import type { Message } from '../../../core/worker/message.ts'
+
+const valueCharsMax = 2_000
+
+export function messageLine(message: Message): string {
+  switch (message.kind) {
+    case 'input':
+      return `input${message.from === null ? '' : ` from ${message.from}`}: ${valueLine(message.value)}`
+    case 'result': {
+      const outcome = message.failure === null ? valueLine(message.value) : failureSentence(message.failure)
+      return `result of ${message.name} (${message.status}): ${outcome}`
+    }
+    case 'timer':
+      return `timer: ${valueLine(message.value)}`
+  }
+}
+
+export function valueLine(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  return text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
+}
+
+/** A field of an event or of a log record, if it is a string; otherwise the default. */
+export function stringOr(value: unknown, otherwise = ''): string {
+  return typeof value === 'string' ? value : otherwise
+}
+
+/** `handler_failed (handler, after 3 attempts): what happened` */
+export function failureSentence({ code, message, origin, attempt }: Failure): string {
+  const attempts = attempt > 1 ? `, after ${attempt} attempts` : ''
+  return `${code} (${origin}${attempts}): ${message}`
+}
+
+/** `handler_failed: what happened`, for places that show origin and attempts in other fields. */
+export function failureCause({ code, message }: Failure): string {
+  return `${code}: ${message}`
+}

@@ -1,0 +1,34 @@
+/** Duty: the page that lines are made for: its width, the styles of its text, and the style of each state. */
+
+export type Style = 'green' | 'red' | 'yellow' | 'cyan' | 'dim'
+
+/** Applies a style to a text, or returns the text unchanged where styles are not wanted. */
+export type Paint = (style: Style | undefined, text: string) => string
+
+export interface Page {
+  /** Columns of the terminal; Infinity where there is none. */
+  readonly columns: number
+  readonly paint: Paint
+}
+
+const styles: Readonly<Record<string, Style>> = {
+  active: 'cyan',
+  working: 'cyan',
+  requesting: 'cyan',
+  receiving: 'cyan',
+  usingTool: 'cyan',
+  running: 'cyan',
+  waiting: 'yellow',
+  cancelling: 'yellow',
+  completed: 'green',
+  done: 'green',
+  failed: 'red',
+  damaged: 'red',
+  inactiveFailed: 'red',
+  cancelled: 'dim',
+  inactive: 'dim',
+}
+
+export function stateStyle(state: string): Style | undefined {
+  return styles[state]
+}

@@ -1,0 +1,152 @@
+/**
+ * Duty: tell the workers of a session and the activity of each, from the events alone, for whoever shows a session as it runs.
+ * ACTIVITY-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
+ */
+import type { RawEvent } from '../core/event/event.ts'
+
+export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
+
+export interface Member {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly parentId: string | null
+  readonly activity: Activity
+  /** The number of children whose runs have not ended. */
+  readonly openChildren: number
+  readonly startedAt: number | null
+}
+
+interface Seat {
+  id: string
+  kind: string
+  name: string
+  parentId: string | null
+  /** The parent counts it as an open child: until its first run ends, and never if it is detached. */
+  isAwaited: boolean
+  activity: Activity
+  openChildren: number
+  startedAt: number | null
+}
+
+export class Roster {
+  readonly #seats = new Map<string, Seat>()
+
+  note(event: RawEvent): void {
+    const { type, workerId, details } = event
+    switch (type) {
+      case 'session.created':
+        this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
+        return
+      case 'worker.spawned':
+        this.#spawned(workerId, details)
+        return
+      case 'run.started':
+        this.#change(workerId, 'running', event.at)
+        return
+      case 'message.consumed':
+      case 'model.blanked':
+      case 'model.replied':
+      case 'tool.failed':
+      case 'tool.started':
+      case 'tool.succeeded':
+      case 'tool.unknown':
+      case 'turn.parked':
+      case 'turn.retried':
+      case 'worker.stateChanged':
+        if (!isOver(this.#seats.get(workerId)?.activity))
+          this.#change(workerId, type === 'turn.retried' ? 'waiting' : 'running')
+        return
+      case 'run.completed':
+        this.#change(workerId, 'done')
+        return
+      case 'worker.failed':
+        this.#change(workerId, 'failed')
+        return
+      case 'worker.cancelled':
+        this.#change(workerId, 'cancelled')
+        return
+      case 'events.trimmed':
+      case 'message.accepted':
+      case 'message.deadLettered':
+      case 'message.redriven':
+      case 'session.cancelRequested':
+      case 'session.limited':
+      case 'session.cancelled':
+      case 'session.completed':
+      case 'session.failed':
+      case 'text.delta':
+      case 'reasoning.delta':
+      case 'tool.progress':
+        return
+    }
+  }
+
+  member(id: string): Member | undefined {
+    return this.#seats.get(id)
+  }
+
+  /** The number of workers for each activity, of one kind or of all kinds. */
+  counts(kind?: string): Readonly<Record<Activity, number>> {
+    const counts: Record<Activity, number> = { queued: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 }
+    for (const seat of this.#seats.values()) if (kind === undefined || seat.kind === kind) counts[seat.activity]++
+    return counts
+  }
+
+  /** Kinds in the order of their first workers. */
+  kinds(): string[] {
+    return [...new Set([...this.#seats.values()].map(({ kind }) => kind))]
+  }
+
+  /** `reader docs`, or `docs` if the name says the kind already; undefined for a worker that is not known. */
+  labelOf(id: string): string | undefined {
+    const seat = this.#seats.get(id)
+    if (!seat) return undefined
+    const { kind, name } = seat
+    return name.startsWith(kind) || name === '' ? name || kind : `${kind} ${name}`
+  }
+
+  get size(): number {
+    return this.#seats.size
+  }
+
+  #spawned(parentId: string, { id, kind, name, detached }: Readonly<Record<string, unknown>>): void {
+    if (typeof id !== 'string' || this.#seats.has(id)) return
+    const parent = this.#seats.get(parentId)
+    const isAwaited = parent !== undefined && detached !== true
+    this.#seat(id, textOr(kind), textOr(name), parentId, isAwaited)
+    if (!isAwaited) return
+    parent.openChildren++
+    if (parent.activity === 'running') parent.activity = 'waiting'
+  }
+
+  #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
+    this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
+  }
+
+  #change(id: string, activity: Activity, startedAt?: number): void {
+    const seat = this.#seats.get(id)
+    if (!seat) return
+    if (startedAt !== undefined) seat.startedAt = startedAt
+    seat.activity = activity === 'running' && seat.openChildren > 0 ? 'waiting' : activity
+    if (isOver(activity) && seat.isAwaited) this.#childEnded(seat)
+  }
+
+  #childEnded(child: Seat): void {
+    child.isAwaited = false
+    const parent = this.#seats.get(child.parentId ?? '')
+    if (!parent) return
+    parent.openChildren = Math.max(0, parent.openChildren - 1)
+    // The last result is on its way, and the parent waits for a slot now.
+    if (parent.openChildren === 0 && parent.activity === 'waiting') parent.activity = 'queued'
+  }
+}
+
+function isOver(activity: Activity | undefined): boolean {
+  return activity === 'done' || activity === 'failed' || activity === 'cancelled'
+}
+
+/** Details of an event come from Redis: another program may have written them. */
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

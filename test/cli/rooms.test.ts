@@ -1,0 +1,30 @@
+/** The rooms of src/cli: `view` turns data into text, and leaves streams, Redis and commands to the other rooms. */
+import { fileURLToPath } from 'node:url'
+import { expect, test } from 'vitest'
+import { readSources } from '../architecture/source-graph.ts'
+
+const sources = await readSources(fileURLToPath(new URL('../..', import.meta.url)), ['src'])
+
+/** For each room, the files of src/cli outside of it that it may import. */
+const mayImport: Readonly<Record<string, RegExp>> = {
+  'src/cli/view/': /^src\/cli\/(terminal\/(escape|text-width)\.ts)$/,
+  'src/cli/terminal/': /^src\/cli\/(view\/.*|exit-code\.ts)$/,
+  'src/cli/host/': /^src\/cli\/(terminal|view)\/|^src\/cli\/(exit-code|options)\.ts$/,
+}
+
+test.each(Object.entries(mayImport))('%s imports only the rooms below it', (room, allowed) => {
+  const files = sources.filter(({ path }) => path.startsWith(room))
+  expect(files.length).toBeGreaterThan(0)
+  const strange = files.flatMap(({ path, imports }) =>
+    imports.flatMap(({ file }) =>
+      file?.startsWith('src/cli/') && !file.startsWith(room) && !allowed.test(file) ? [`${path} imports ${file}`] : [],
+    ),
+  )
+  expect(strange).toEqual([])
+})
+
+test('view reads no stream, no clock of a timer and no environment', () => {
+  const impure = /\bprocess\.(stdout|stderr|stdin|env)\b|\bset(Timeout|Interval|Immediate)\(/
+  const strange = sources.filter(({ path, text }) => path.startsWith('src/cli/view/') && impure.test(text))
+  expect(strange.map(({ path }) => path)).toEqual([])
+})

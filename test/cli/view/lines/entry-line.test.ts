@@ -1,0 +1,160 @@
+import { describe, expect, it } from 'vitest'
+import { entryLine } from '../../../../src/cli/view/lines/entry-line.ts'
+import { decodeEntry, type Entry } from '../../../../src/core/history/entry.ts'
+
+const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
+const head = { v: 1, at, run: 3, epoch: 7 }
+
+describe('entryLine', () => {
+  const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
+  const entries: [Entry, string][] = [
+    [
+      { type: 'received', ...head, message: { kind: 'input', id: 'm', from: null, value: { folder: 'docs' } } },
+      'received input: {"folder":"docs"}',
+    ],
+    [
+      {
+        type: 'received',
+        ...head,
+        message: { kind: 'timer', id: 'm', from: null, value: 'tick' },
+        spawned: [{ call: 1, id: 'c', kind: 'reader', name: 'docs' }],
+        timers: [{ id: 't', ms: 5_000 }],
+      },
+      'received timer: tick; spawned reader docs; set a timer (5.0s)',
+    ],
+    [
+      {
+        type: 'received',
+        ...head,
+        message: {
+          kind: 'result',
+          id: 'm',
+          from: 'c',
+          name: 'docs',
+          workerKind: 'reader',
+          call: 1,
+          status: 'failed',
+          value: null,
+          failure,
+        },
+      },
+      'received result of docs (failed): run_failed (handler): no',
+    ],
+    [{ type: 'completed', ...head, value: 'a\nb\u001b[0m' }, 'completed: a\\nb\\e[0m'],
+    [{ type: 'failed', ...head, failure }, 'failed: run_failed (handler): no'],
+    [{ type: 'attemptFailed', ...head, failure, retryMs: 200 }, 'attempt 1 failed, next in 200ms: run_failed: no'],
+  ]
+
+  it.each(entries)('shows entry %# as one line', (entry, text) => {
+    expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
+  })
+
+  it('shows an entry of an unknown type as JSON', () => {
+    expect(entryLine(0, { type: 'compacted', ...head } as unknown as Entry)).toContain('{"type":"compacted"')
+    expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')
+  })
+
+  it('shows an entry that another program overwrote, without a time', () => {
+    expect(entryLine(7, decodeEntry('garbage'))).toBe('   7  --:--:--  {"type":"unreadable"}')
+  })
+})
+
+describe('entryLine of an agent', () => {
+  const message = { ...head, id: 'm' }
+  const usage = { inputTokens: 12_345, outputTokens: 80 }
+  const long = 'x'.repeat(500)
+  const entries: [Entry, string][] = [
+    [
+      {
+        type: 'user',
+        ...message,
+        content: [
+          { type: 'text', text: 'look\u001b[2J\nhere' },
+          { type: 'image', mediaType: 'image/png', url: 'http://x' },
+        ],
+        facts: { total: 3 },
+      },
+      'user: look\\e[2J\\nhere [image image/png]; facts total',
+    ],
+    [
+      {
+        type: 'assistant',
+        ...message,
+        model: 'openai/gpt-5',
+        usage,
+        finishReason: 'tool-calls',
+        content: [
+          { type: 'reasoning', text: 'hm' },
+          { type: 'text', text: 'I look.' },
+          { type: 'tool-call', toolCallId: 'c', toolName: 'read_file', input: { path: 'a\u001b' } },
+        ],
+      },
+      'assistant (openai/gpt-5, 12.3k in, 80 out): [reasoning: hm] I look. [calls read_file {"path":"a\\u001b"}]',
+    ],
+    [
+      {
+        type: 'assistant',
+        ...message,
+        model: 'm/n',
+        usage,
+        finishReason: 'length',
+        content: [{ type: 'text', text: 'So' }],
+      },
+      'assistant (m/n, 12.3k in, 80 out, ended by length): So',
+    ],
+    [
+      {
+        type: 'toolResult',
+        ...message,
+        toolCallId: 'c',
+        toolName: 'read_file',
+        status: 'ok',
+        output: { type: 'text', value: 'a\u009b31mb' },
+      },
+      'tool read_file succeeded: a\\u009b31mb',
+    ],
+    [
+      {
+        type: 'toolResult',
+        ...message,
+        toolCallId: 'c',
+        toolName: 'send',
+        status: 'unknown',
+        output: { type: 'json', value: [1] },
+      },
+      'tool send has an unknown outcome: [1]',
+    ],
+    [{ type: 'toolStarted', ...head, toolCallId: 'c', toolName: 'send' }, 'tool send started'],
+    [
+      {
+        type: 'delegated',
+        ...head,
+        toolCallId: 'c',
+        spawned: [
+          { call: 1, id: 'a', kind: 'reader', name: 'docs', facts: ['total'] },
+          { call: 2, id: 'b', kind: 'reader', name: 'reader', detached: true },
+        ],
+      },
+      'delegated to reader docs (facts total), reader (detached)',
+    ],
+    [
+      { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },
+      'blank reply (m/n, stop; 12.3k in, 80 out)',
+    ],
+    [{ type: 'error', ...message, message: 'no\r' }, 'error: no\\r'],
+  ]
+
+  it.each(entries)('shows entry %# as one line', (entry, text) => {
+    expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
+  })
+
+  it('cuts arguments and reasoning, but not the text of a reply', () => {
+    const content = [
+      { type: 'reasoning', text: long },
+      { type: 'text', text: long },
+      { type: 'tool-call', toolCallId: 'c', toolName: 'write', input: null, inputText: long },
+    ] as const
+    const line = entryLine(0, { type: 'assistant', ...message, model: 'm/n', usage, finishReason: 'stop', content })
+    expect(line.match(/x+…?/g)?.map(({ length }) => length)).toEqual([120, 500, 80])
+  })
+})

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { growTree, treeLeaves } from '../../../src/cli/view/tree.ts'
+import type { WorkerReport } from '../../../src/client/report.ts'
+
+describe('treeLeaves', () => {
+  it('draws children under their parents, in order', () => {
+    const worker = (id: string, parentId: string | null, kind = 'reader') =>
+      ({ id, parentId, kind, name: id }) as WorkerReport
+    const tree = growTree([
+      worker('root', null),
+      worker('a', 'root'),
+      worker('b', 'root'),
+      worker('a1', 'a', 'a1'),
+      worker('lost', 'gone'),
+    ])
+    expect(treeLeaves(tree).map(({ label }) => label)).toEqual([
+      'root (reader)',
+      '├─ a (reader)',
+      '│  └─ a1',
+      '└─ b (reader)',
+      'lost (reader)',
+    ])
+  })
+})

@@ -1,0 +1,60 @@
+import { describe, expect, it } from 'vitest'
+import { countsText, withRunning } from '../../src/cli/view/progress-text.ts'
+import { commit, created, failure, rosterAfter, spawning } from '../cli/view/commits.ts'
+
+describe('Roster', () => {
+  it('counts a parent with open children as waiting', () => {
+    const roster = rosterAfter(created, spawning, commit('a', 'run.started'))
+    expect(roster.counts()).toMatchObject({ waiting: 1, queued: 1, running: 1, done: 0 })
+    expect(roster.counts('reader')).toMatchObject({ waiting: 0, queued: 1, running: 1 })
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 2 })
+    expect(roster.kinds()).toEqual(['surveyor', 'reader'])
+  })
+
+  it('queues a parent again when its last child has ended, whatever the outcome', () => {
+    const roster = rosterAfter(
+      created,
+      spawning,
+      commit('a', 'run.started', 'run.completed'),
+      commit('root', 'message.consumed'),
+    )
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
+    for (const event of commit('b', 'run.started', ['worker.failed', { failure }])) roster.note(event)
+    expect(roster.member('root')).toMatchObject({ activity: 'queued', openChildren: 0 })
+    for (const event of commit('root', 'message.consumed', 'run.completed')) roster.note(event)
+    expect(countsText(roster.counts())).toBe('2 done, 1 failed')
+  })
+
+  it('counts as running as many workers as the node runs turns', () => {
+    const counts = rosterAfter(created, spawning).counts()
+    expect(countsText(withRunning(counts, 0))).toBe('1 waiting, 2 queued')
+    expect(countsText(withRunning(counts, 1))).toBe('1 running, 1 waiting, 1 queued')
+    expect(countsText(withRunning(counts, 50))).toBe('2 running, 1 waiting')
+  })
+
+  it('counts an open child once, although it runs again', () => {
+    const again = commit('a', 'run.started', 'run.completed')
+    const roster = rosterAfter(created, spawning, again, again)
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
+  })
+
+  it('does not count a detached child as open', () => {
+    const roster = rosterAfter(
+      created,
+      commit('root', 'run.started', ['worker.spawned', { id: 'a', kind: 'x', name: 'x', detached: true }]),
+    )
+    expect(roster.member('root')).toMatchObject({ activity: 'running', openChildren: 0 })
+  })
+
+  it('ignores a repeated spawn, and late events of a worker that has ended', () => {
+    const roster = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), spawning)
+    expect(roster.member('a')?.activity).toBe('done')
+    expect(roster.member('root')?.openChildren).toBe(1)
+    const late = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), commit('a', 'turn.parked'))
+    expect(late.member('a')?.activity).toBe('done')
+  })
+
+  it('ignores workers whose spawn it has not seen', () => {
+    expect(rosterAfter(commit('z', 'run.started', 'run.completed')).size).toBe(0)
+  })
+})
