@@ -4,7 +4,7 @@
  *    passed over; what cannot be read is passed over by the runtime too.
  */
 import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
-import type { ResultMessage } from '../core/worker/message.ts'
+import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
 export type Sort = 'input' | 'result' | 'timer'
@@ -148,7 +148,7 @@ export class HistoryFold {
 
   // I2, I3: inputs are received in the order they came, each once.
   #checkPlace(id: string): void {
-    const place = Number(/^inbox-(\d+)$/.exec(id)?.[1] ?? this.#place + 1)
+    const place = inputPositionOf(id) ?? this.#place + 1
     if (place <= this.#place) {
       const isLate = this.holes.delete(place)
       if (isLate) this.#say('I3', 'order', `message ${id} was received after later ones`)

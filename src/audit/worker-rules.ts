@@ -3,7 +3,7 @@
 import { isTally } from '../core/history/agent-tally.ts'
 import { policy } from '../core/policy.ts'
 import type { Failure } from '../core/worker/failure.ts'
-import { decodeHead, type Lane, lanes, resultChildOf } from '../core/worker/message.ts'
+import { decodeHead, inputIdOf, type Lane, lanes, resultChildOf } from '../core/worker/message.ts'
 import { encodeWait, endsWait, type Wait } from '../core/worker/wait.ts'
 import type { SessionPicture, WorkerPicture } from '../store/audit-store.ts'
 import { takenOf } from '../store/record/worker-record.ts'
@@ -148,7 +148,7 @@ function consumedRules({ picture, fold, say }: Seen): void {
   const known = fold.inputs + fold.deadRuns
   if (consumed !== known) {
     const which =
-      fold.holes.size > fold.deadRuns ? `; message inbox-${[...fold.holes].join(', inbox-')} is not there` : ''
+      fold.holes.size > fold.deadRuns ? `; message ${[...fold.holes].map(inputIdOf).join(', ')} is not there` : ''
     const what = `${consumed} inputs were consumed, ${fold.inputs} are in its history, ${fold.deadRuns} dead${which}`
     say(consumed > known ? 'I1' : 'I2', 'inputs', what)
   }

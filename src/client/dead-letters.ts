@@ -5,8 +5,8 @@
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
-import type { Waker } from '../core/ports/ports.ts'
-import { decodeMail } from '../core/worker/message.ts'
+import type { Waker } from '../core/ports/wake.ts'
+import { decodeMail, inputIdOf } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'
 import { type RedriveRefused, refusalOfPost, type SessionStore } from '../store/session-store.ts'
@@ -115,7 +115,7 @@ export class DeadLetters {
     if (!('position' in answer)) throw refusal(answer, letter)
     this.#waker.wake(store.partition, answer.wakeups)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
-    return { ...whose(letter), status, messageId: `inbox-${answer.position}`, refusal: null }
+    return { ...whose(letter), status, messageId: inputIdOf(answer.position), refusal: null }
   }
 }
 
@@ -135,7 +135,7 @@ async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Prom
       throw noLetter(id, workerId)
     case 'redriven':
       throw new InputError(
-        `dead letter ${id} of worker ${workerId} was put back, as message inbox-${answer.position}: there is nothing to dismiss.`,
+        `dead letter ${id} of worker ${workerId} was put back, as message ${inputIdOf(answer.position)}: there is nothing to dismiss.`,
       )
     default:
       return { ...whose(letter), status: answer.kind === 'ok' ? 'dismissed' : 'again', refusal: null }
@@ -207,7 +207,7 @@ function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
     workerId: fields.worker ?? '',
     message: message && { ...message, id },
     killedBy: typeof step === 'string' ? step : 'a message',
-    redrivenAs: redriven === null ? null : `inbox-${redriven}`,
+    redrivenAs: redriven === null ? null : inputIdOf(redriven),
     dismissed: isDismissed,
     evidence,
   }

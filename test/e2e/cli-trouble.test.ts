@@ -133,7 +133,7 @@ describe.concurrent('a key of the namespace that another program overwrote', () 
       type: 'finding',
       level: 'problem',
       what,
-      todo: expect.stringMatching(/remove it, and cancel .* that troupe audit names/),
+      todo: expect.stringMatching(/remove it, and then cancel .* that troupe audit names/),
     }
     expect({ code, stderr, objects }).toEqual({ code: 1, stderr: '', objects: [finding] })
   })
@@ -149,7 +149,7 @@ describe.concurrent('an accepted message', () => {
     await admin.set(`{${namespace}.0}:kinds`, 'not a hash')
     admin.disconnect()
     const sent = await cli.project.run(['send', workerId, 'y', ...at])
-    const warning = expect.stringMatching(/message was accepted; .*not known whether.*:kinds should be a hash/)
+    const warning = expect.stringMatching(/message was accepted, but .*not known whether.*:kinds should be a hash/)
     expect(sent).toMatchObject({ code: 0, objects: [{ type: 'sent', workerId, position: 1, warning }] })
   })
 })

@@ -2,7 +2,7 @@
 import { isAgentResult, type RunResult } from '../../core/history/entry.ts'
 import type { RawFlag } from '../options.ts'
 import { type JsonFlag, paint, printJson, printText, safe, tell } from '../terminal/output.ts'
-import { failureSentence } from '../view/message-line.ts'
+import { failureSentence } from '../view/lines/message-line.ts'
 
 export function printResult(sessionId: string, result: RunResult, flags: JsonFlag & RawFlag): void {
   if (flags.json) printJson({ type: 'result', sessionId, ...result })

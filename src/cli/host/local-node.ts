@@ -12,7 +12,7 @@ import {
   lineBesideEvents,
   logLevels,
   nodeLogLine,
-} from '../view/log-line.ts'
+} from '../view/lines/log-line.ts'
 
 /** How long turns of other sessions may go on after the command. */
 const drainMsMax = 2_000

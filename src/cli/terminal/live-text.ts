@@ -5,7 +5,7 @@
  * LIVE-3 A flood of text costs no more than the few lines that fit.
  */
 import type { RawEvent } from '../../core/event/event.ts'
-import { stringOr } from '../view/message-line.ts'
+import { stringOr } from '../view/lines/message-line.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { escapeText } from './escape.ts'
 import { canDraw, write } from './output.ts'

@@ -7,7 +7,7 @@
 import { inspect } from 'node:util'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
-import { placeOf } from '../view/stack-place.ts'
+import { placeOf } from '../view/lines/stack-place.ts'
 import { paint, printJson, safe, tell } from './output.ts'
 
 /** How the command prints its last message, and what that message has to mention. */

@@ -3,7 +3,7 @@ import type { WorkerReport } from '../../client/report.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
-import { failureCause } from './message-line.ts'
+import { failureCause } from './lines/message-line.ts'
 import { stateStyle } from './page.ts'
 import type { Column } from './table.ts'
 

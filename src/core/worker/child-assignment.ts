@@ -6,6 +6,7 @@
 import type { Assignment, SpawnOrder } from '../ports/ports.ts'
 import { decodeMail } from './message.ts'
 import { decodePermissions } from './permissions.ts'
+import { beforeRun } from './run-position.ts'
 
 /** `parent`: the assignment of the turn that spawned it, at that run. */
 export function childAssignment(
@@ -32,17 +33,10 @@ export function childAssignment(
     limits: parent.limits,
     spending,
     permissions: permissions === '' ? {} : decodePermissions(permissions),
-    run: 1,
-    open: false,
-    runState: 'Idle',
+    ...beforeRun(1),
     version: 0,
     starts: 1,
     crashes: 0,
-    attempt: 0,
-    retrying: '',
-    calls: 0,
-    pendingCalls: [],
-    timersOpen: 0,
     stateJson: null,
     commitId: '',
     resultsTaken: 0,

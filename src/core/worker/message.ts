@@ -1,14 +1,17 @@
 /**
- * Duty: the messages a worker receives, and their form in the mailbox.
- * A mail is one string: a head of tab-separated fields that the scripts may match, then the value as JSON, which no script
- * ever decodes. `M1` No head field contains a tab: they are ids, words and numbers only.
+ * Duty: the messages that a worker receives, and their form in the mailbox.
+ * A mail is one string: a letter for its sort, a head of tab-separated fields that scripts may match, then the value as JSON, which no script
+ * ever decodes.
+ * MAIL-1 No field of a head contains a tab: heads have ids, words and numbers only.
+ * MAIL-2 The lane of signals takes every sort of `SignalMessage`. A new sort gets a letter in `signalLetters` and in lua/shared/mail.lua, and a
+ *        reader here; the compiler names whoever must handle it.
  */
 
 import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import type { Failure } from './failure.ts'
 
-/** Control (timers) is read first, then family (results of children), then user (inputs). FIFO for each sender. */
+/** Signals are received first, then results of children, then inputs. Messages of one sender keep their order. */
 export type Lane = 'signals' | 'results' | 'inbox'
 /** As they are received. */
 export const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
@@ -53,8 +56,14 @@ export interface TimerMessage<Value = unknown> {
   readonly value: Value
 }
 
+/** What troupe itself tells the open run of a worker. */
+export type SignalMessage<Value = unknown> = TimerMessage<Value>
+
+/** Each sort of signal, with the letter of its mails. */
+export const signalLetters = { timer: 't' } as const satisfies Readonly<Record<SignalMessage['kind'], string>>
+
 /** Inputs have passed the kind's schema of them, where it has one. */
-export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | TimerMessage
+export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | SignalMessage
 
 /** A message at its place in a lane. */
 export interface Mail {
@@ -110,7 +119,7 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
 export type MailHead =
   | { readonly kind: 'input'; readonly from: string | null }
   | { readonly kind: 'result'; readonly child: string; readonly call: number }
-  | { readonly kind: 'timer'; readonly id: string }
+  | { readonly kind: SignalMessage['kind']; readonly id: string }
 
 /** Reads the beginning of a mail, whose value may be cut off. Null of one that was consumed, and of what is no mail. */
 export function decodeHead(text: string): MailHead | null {
@@ -121,10 +130,10 @@ export function decodeHead(text: string): MailHead | null {
       return { kind: 'input', from: first === '-' ? null : first }
     case 'r':
       return { kind: 'result', child: first, call: Number(second) }
-    case 't':
-      return { kind: 'timer', id: first }
-    default:
-      return null
+    default: {
+      const kind = signalKindOf(sort)
+      return kind === undefined ? null : { kind, id: first }
+    }
   }
 }
 
@@ -136,7 +145,7 @@ export function resultChildOf(text: string): string | undefined {
 
 /** Must not throw: one mail that cannot be read must not keep its worker, or a slot, from going on. */
 export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
-  const place = `${lane}-${sequence}`
+  const place = placeOf(lane, sequence)
   try {
     return { lane, sequence, message: decodeMessage(text, place) }
   } catch (error) {
@@ -197,14 +206,42 @@ export function decodeMessage(text: string, place: string): Message {
         failure: body.failure ?? null,
       } as ResultMessage
     }
-    case 't': {
-      // `t <timer id> <json>`: fire.lua makes it.
-      const [, id, value] = splitHead(text, 2)
-      return { kind: 'timer', id: id as string, from: null, value: JSON.parse(value as string) }
-    }
     default:
+      return decodeSignal(text)
+  }
+}
+
+/** `<letter> <id> <json>`: scripts make it. */
+function decodeSignal(text: string): SignalMessage {
+  const [letter, id, value] = splitHead(text, 2) as [string, string, string]
+  const kind = signalKindOf(letter)
+  switch (kind) {
+    case 'timer':
+      return { kind, id, from: null, value: JSON.parse(value) }
+    case undefined:
       throw new InvariantError(`a mail of unknown sort ${JSON.stringify(text.slice(0, 20))} was read`)
   }
+}
+
+const signalKinds = Object.keys(signalLetters) as readonly SignalMessage['kind'][]
+
+function signalKindOf(letter: string | undefined): SignalMessage['kind'] | undefined {
+  return signalKinds.find((kind) => signalLetters[kind] === letter)
+}
+
+/** The id of an input: its position in the lane. So it is unique in its mailbox, and the same at every attempt. */
+export function inputIdOf(position: number): string {
+  return placeOf('inbox', position)
+}
+
+/** The position of the input with this id; null for an id that no mailbox gives. */
+export function inputPositionOf(id: string): number | null {
+  const [, position] = /^inbox-(\d+)$/.exec(id) ?? []
+  return position === undefined ? null : Number(position)
+}
+
+function placeOf(lane: Lane, sequence: number): string {
+  return `${lane}-${sequence}`
 }
 
 /** The first `fields` + 1 fields, and the rest as the last one, tabs and all. */

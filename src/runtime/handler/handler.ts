@@ -15,6 +15,7 @@ import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
+import { receiveResult } from '../../core/worker/child-result.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
 import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
@@ -150,13 +151,12 @@ class HandlerTurn {
 
   #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {
     const { assignment, host } = this.#turn
-    const received = mail.message.kind === 'result' ? 1 : 0
     return {
       assignment,
       run: position.run,
       attempt,
       calls: position.calls,
-      openChildren: position.pendingCalls.length - received,
+      openChildren: pendingAfter(mail, position).length,
       state: this.#readState(),
       definition: this.#definition,
       limits: assignment.limits,
@@ -175,7 +175,7 @@ class HandlerTurn {
     const { assignment } = this.#turn
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
-    const pendingCalls = [...position.pendingCalls.filter((call) => !isResultOf(mail, call)), ...awaited]
+    const pendingCalls = [...pendingAfter(mail, position), ...awaited]
     const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && timersOpen === 0)
     const { run } = position
@@ -243,7 +243,7 @@ class HandlerTurn {
       failure,
       ...endingOf(assignment, run, { status: 'failed', failure }),
       // If the message is a result, this step receives it, although receive failed. It is no longer awaited.
-      pendingCount: position.pendingCalls.filter((call) => mail === null || !isResultOf(mail, call)).length,
+      pendingCount: pendingAfter(mail, position).length,
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
   }
@@ -366,8 +366,16 @@ function nameOfMail(mail: Mail): string {
   return `${mail.lane}:${mail.sequence}`
 }
 
-function isResultOf(mail: Mail, call: number): boolean {
-  return mail.message.kind === 'result' && mail.message.call === call
+/** The calls whose results are still to come once this message is received. */
+function pendingAfter(mail: Mail | null, { pendingCalls }: RunPosition): readonly number[] {
+  if (mail?.message.kind !== 'result') return pendingCalls
+  const verdict = receiveResult(pendingCalls, mail.message)
+  switch (verdict.kind) {
+    case 'report':
+      return verdict.pendingCalls
+    case 'ignore':
+      return pendingCalls
+  }
 }
 
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */

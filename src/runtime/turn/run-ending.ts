@@ -2,19 +2,11 @@
 import type { EventNote } from '../../core/event/event.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { encodeResult, type Outcome } from '../../core/worker/message.ts'
+import { beforeRun } from '../../core/worker/run-position.ts'
 import type { Step } from './step.ts'
 
 export function afterRun(run: number): RunPosition {
-  return {
-    run: run + 1,
-    calls: 0,
-    runState: 'Idle',
-    open: false,
-    attempt: 0,
-    retrying: '',
-    pendingCalls: [],
-    timersOpen: 0,
-  }
+  return beforeRun(run + 1)
 }
 
 /** A client that waits for a larger value reads it from the history. */

@@ -81,8 +81,8 @@ for index = 1, #ids do
     if not damageOf(record) then error(record, 0) end
     record, hit, running = {}, nil, running + 1
   end
-  -- An agent's data begins with "a ". Within a run its history may hold calls without results: those are answered in this script.
-  local isAgent = hit and record.open == '1' and string.sub(record.data or atStart.data, 1, 2) == 'a '
+  -- Within a run its history may hold calls without results: those are answered in this script.
+  local isAgent = hit and record.open == '1' and isTally(record.data)
   local answer = isAgent and answers[id] or { version = record.version, entries = {} }
   if hit and record.status == 'running' then
     running = running + 1

@@ -8,7 +8,7 @@
  */
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
-import { decodeLimits, defaultWorkerLimits, encodeLimits } from '../../core/policy.ts'
+import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits } from '../../core/policy.ts'
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
@@ -165,12 +165,9 @@ function readPath(
   }
 }
 
-/** As deep as a session can be. */
-const depthMost = 64
-
 function pathDamage(depth: number, fields: RecordFields): FieldDamage[] {
   const found: FieldDamage[] = []
-  for (let level = 1; level <= Math.min(depth, depthMost); level++) {
+  for (let level = 1; level <= Math.min(depth, hardSessionLimits.depth); level++) {
     const element = fields[`path${level}`]
     if (element === undefined || !pathForm.test(element)) found.push({ field: `path${level}`, text: element })
   }

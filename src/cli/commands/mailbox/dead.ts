@@ -4,7 +4,7 @@ import type { DeadLetter } from '../../../client/summaries.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatMoment } from '../../view/duration.ts'
-import { failureCause, messageLine } from '../../view/message-line.ts'
+import { failureCause, messageLine } from '../../view/lines/message-line.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Mail } from '../../../core/worker/message.ts'
 import { listing } from '../../view/answer.ts'
-import { messageLine } from '../../view/message-line.ts'
+import { messageLine } from '../../view/lines/message-line.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 

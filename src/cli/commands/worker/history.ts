@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { addRawOption, type RawFlag, wholeNumber } from '../../options.ts'
 import { escapeJson } from '../../terminal/escape.ts'
 import { fitText } from '../../terminal/text-width.ts'
-import { entryLine } from '../../view/entry-line.ts'
+import { entryLine } from '../../view/lines/entry-line.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 interface HistoryFlags extends RawFlag {

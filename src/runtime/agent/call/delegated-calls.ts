@@ -11,6 +11,7 @@ import type { EventNote } from '../../../core/event/event.ts'
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
+import { receiveResult } from '../../../core/worker/child-result.ts'
 import { encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
 import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
@@ -100,26 +101,33 @@ export class DelegatedCalls {
     const waiting = container.pending.calls.filter(({ toolCallId }) => delegated.has(toolCallId))
     if (waiting.length === 0) return null
     const taken = inbox.takeResults()
-    const fresh = taken.filter(({ result }) => position.pendingCalls.includes(result.call))
+    let { pendingCalls } = position
+    const fresh: ResultMessage[] = []
     for (const { result } of taken) {
-      if (!position.pendingCalls.includes(result.call))
-        this.#journal.noteIgnored(`a result of worker ${result.from} for which nothing waits`)
+      const verdict = receiveResult(pendingCalls, result)
+      switch (verdict.kind) {
+        case 'report':
+          pendingCalls = verdict.pendingCalls
+          fresh.push(result)
+          break
+        case 'ignore':
+          this.#journal.noteIgnored(`a result of worker ${result.from} for which nothing waits`)
+      }
     }
     const all = new Map<number, ResultMessage>(childResults)
-    for (const { result } of fresh) all.set(result.call, result)
-    const entries = fresh.map(({ result }) => this.#journal.entry('received', { message: result }))
+    for (const result of fresh) all.set(result.call, result)
+    const entries = fresh.map((message) => this.#journal.entry('received', { message }))
     const { toolOutputBytesMax } = turn.host.policy
     for (const call of waiting) {
       const notes = delegated.get(call.toolCallId) as DelegatedEntry['spawned']
       if (notes.some(({ call: number, detached }) => !detached && !all.has(number))) continue
       entries.push(this.#result(call, childrenOutput(notes, all, toolOutputBytesMax), entries.length))
     }
-    const pendingCalls = position.pendingCalls.filter((call) => !all.has(call))
     if (taken.length > 0) {
       this.#journal.add(entries, {
         resultsConsumed: taken.map(({ sequence }) => sequence),
         position: { pendingCalls },
-        notes: fresh.map(({ result }): EventNote => ['message.consumed', { kind: 'result', from: result.from }]),
+        notes: fresh.map(({ from }): EventNote => ['message.consumed', { kind: 'result', from }]),
       })
     }
     return pendingCalls.length === 0 ? null : { for: forResults(inbox.resultsTaken + pendingCalls.length) }

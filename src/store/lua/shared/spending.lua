@@ -1,5 +1,10 @@
 --[[ spending – what the agents of a session have used, all of them together. ]]
 
+-- Does a record keep an agent's tally, and no state of a handler?
+local function isTally(data)
+  return string.sub(data or '', 1, 2) == 'a '
+end
+
 -- By an agent's tally (core/history/agent-tally.ts): model calls of its life, and tokens in and out. Nil for what is none.
 local function usedOf(tally)
   local calls, tokensIn, tokensOut = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*)')

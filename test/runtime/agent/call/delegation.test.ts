@@ -272,7 +272,7 @@ describe('children', () => {
       },
     })
     const task = (input: string) => ({ kind: 'child', input })
-    const asked = together(spawn(task('quick'), task('slow')), spawn(task('isolated')), call('busy'))
+    const asked = together(spawn(task('quick'), task('slow')), spawn(task('alone')), call('busy'))
     const parent = recordedModel('test/parent', [asked, say('done')])
     await using troupe = await TestTroupe.start({
       workers: {
@@ -291,7 +291,7 @@ describe('children', () => {
     const told = parent.requests[1]?.messages.at(-1)
     const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
     expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))
-    expect(outputs).toContainEqual(jsonOf('alone is done'))
+    expect(outputs).toContainEqual(jsonOf('isolated is done'))
     expect(outputs).toHaveLength(3)
   })
 })

@@ -8,10 +8,10 @@ import {
   type ToolOutput,
   textOf,
   type UserBlock,
-} from '../../core/history/chat-message.ts'
-import type { DelegatedEntry, Entry } from '../../core/history/entry.ts'
-import { fitText } from '../terminal/text-width.ts'
-import { inAndOut } from './amounts.ts'
+} from '../../../core/history/chat-message.ts'
+import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
+import { fitText } from '../../terminal/text-width.ts'
+import { inAndOut } from '../amounts.ts'
 import { valueLine } from './message-line.ts'
 
 type ChatType =
@@ -92,7 +92,7 @@ function factsText(facts: Readonly<Record<string, unknown>> | undefined): string
 }
 
 function childText({ kind, name, detached, facts }: DelegatedEntry['spawned'][number]): string {
-  const notes = [detached ? 'detached' : '', facts?.length ? `given ${facts.join(', ')}` : ''].filter(
+  const notes = [detached ? 'detached' : '', facts?.length ? `facts ${facts.join(', ')}` : ''].filter(
     (note) => note !== '',
   )
   return `${name === kind ? kind : `${kind} ${name}`}${notes.length === 0 ? '' : ` (${notes.join('; ')})`}`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { entryLine } from '../../../src/cli/view/entry-line.ts'
-import { decodeEntry, type Entry } from '../../../src/core/history/entry.ts'
+import { entryLine } from '../../../../src/cli/view/lines/entry-line.ts'
+import { decodeEntry, type Entry } from '../../../../src/core/history/entry.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 const head = { v: 1, at, run: 3, epoch: 7 }
@@ -135,7 +135,7 @@ describe('entryLine of an agent', () => {
           { call: 2, id: 'b', kind: 'reader', name: 'reader', detached: true },
         ],
       },
-      'delegated to reader docs (given total), reader (detached)',
+      'delegated to reader docs (facts total), reader (detached)',
     ],
     [
       { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },

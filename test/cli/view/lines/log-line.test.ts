@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { type LogLevel, lineBesideEvents, nodeLogLine } from '../../../src/cli/view/log-line.ts'
+import { type LogLevel, lineBesideEvents, nodeLogLine } from '../../../../src/cli/view/lines/log-line.ts'
 
 const at = new Date(2026, 10, 21, 12, 0, 1).getTime()
 

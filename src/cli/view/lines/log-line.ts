@@ -1,7 +1,7 @@
 /** Duty: a log record of a node as a line for people: `12:00:01  reader docs  info  read 12 files  bytes=5120`. */
 import { inspect } from 'node:util'
-import { escapeLine } from '../terminal/escape.ts'
-import { formatTime } from './duration.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { formatTime } from '../duration.ts'
 import { stringOr } from './message-line.ts'
 import { placeOf } from './stack-place.ts'
 

@@ -1,7 +1,7 @@
 /** Duty: the place in the code of the author that a stack names. */
 
 /** The root of the code of this package: `src`, or `dist`. */
-const ours = new URL('../..', import.meta.url)
+const ours = new URL('../../..', import.meta.url)
 
 /**
  * `/home/me/workers/reader.ts:12:7`: the first place that belongs neither to troupe nor to Node, preferably outside of packages;

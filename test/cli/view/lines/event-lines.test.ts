@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { EventLines } from '../../../src/cli/view/event-lines.ts'
-import { Roster } from '../../../src/cli/view/roster.ts'
-import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
-import { at, batch, commit, created, failure, rosterAfter, spawning } from './commits.ts'
+import { EventLines } from '../../../../src/cli/view/lines/event-lines.ts'
+import { Roster } from '../../../../src/client/activity.ts'
+import type { EventType, RawEvent } from '../../../../src/core/event/event.ts'
+import { at, batch, commit, created, failure, rosterAfter, spawning } from '../commits.ts'
 
 describe('EventLines', () => {
   it('shows a commit as one line', () => {

@@ -1,6 +1,6 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
-import type { Failure } from '../../core/worker/failure.ts'
-import type { Message } from '../../core/worker/message.ts'
+import type { Failure } from '../../../core/worker/failure.ts'
+import type { Message } from '../../../core/worker/message.ts'
 
 const valueCharsMax = 2_000
 

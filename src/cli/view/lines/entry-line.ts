@@ -1,9 +1,9 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
-import type { Entry } from '../../core/history/entry.ts'
-import { escapeLine } from '../terminal/escape.ts'
-import { count } from './amounts.ts'
+import type { Entry } from '../../../core/history/entry.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { count } from '../amounts.ts'
+import { formatDuration, formatTime } from '../duration.ts'
 import { chatLine } from './chat-line.ts'
-import { formatDuration, formatTime } from './duration.ts'
 import { failureCause, failureSentence, messageLine, valueLine } from './message-line.ts'
 
 export function entryLine(position: number, entry: Entry): string {
