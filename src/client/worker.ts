@@ -59,7 +59,7 @@ export class Worker {
     return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
   }
 
-  /** What waits, in the order of lanes: control, family, user; `limit` of each. Throws when there is no such worker. */
+  /** What waits, in the order of lanes: signals, results, inbox; `limit` of each. Throws when there is no such worker. */
   async mailbox(query: MailboxQuery = {}): Promise<Mail[]> {
     checkOptions('mailbox', query, mailboxRules, InputError)
     const lanes = await this.#store.mailbox(this.id, query.limit ?? 1_000)

@@ -15,8 +15,8 @@ import type {
   RenewRequest,
   TurnStore,
   Verdict,
-  Wakeup,
 } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 import { decodeClaim } from './commit/claim-answer.ts'
 import { Commits } from './commit/commits.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
@@ -74,9 +74,9 @@ export class RedisTurnStore implements TurnStore {
         slot: next.slot,
         nonce: next.nonce,
         kinds: this.#kindLists.get(next.pool) ?? ' ',
-        maySuspect: next.maySuspect ? '1' : '0',
-        wasBusy: next.wasBusy ? '1' : '0',
-        keepWakeup: next.keepWakeup ? '1' : '0',
+        maySuspect: next.maySuspect,
+        wasBusy: next.wasBusy,
+        keepWakeup: next.keepWakeup,
         leaseMs: policy.leaseMs,
         wakeupMs: policy.wakeupMs,
         mailBytes: policy.claimMailBytes,

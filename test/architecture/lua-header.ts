@@ -140,7 +140,7 @@ function tailRules({ header, binding }: Parts): string[] {
   if (![...bound.values()].includes('ARGV')) return []
   const last = slots(header, 'ARGV').at(-1)
   const found: string[] = []
-  if (bound.get('cursor') !== String(last?.number))
+  if (bound.has('cursor') && bound.get('cursor') !== String(last?.number))
     found.push(`the cursor begins at ${bound.get('cursor')}; the list is ARGV[${last?.number}]`)
   const explained = new RegExp(`ARGV\\[${last?.number}\\] ${last?.name} .*\\b(count|then|each)\\b`)
   if (!explained.test(header)) found.push(`the list at ARGV[${last?.number}] is not explained`)

@@ -94,7 +94,7 @@ describe('a client that was closed', () => {
     await troupe.redis.hset(kinds, 'echo', 'default {}')
     await client.sessions.create({ kind: 'echo', input: 1 })
     await client.close()
-    expect(await troupe.redis.llen(`${queuePrefix}:bell-default:wait`)).toBe(1)
+    expect(await troupe.redis.llen(`${queuePrefix}:wakeup-default:wait`)).toBe(1)
   })
 
   test('says so at once to who waits for the end of what it created, which only events would tell', async () => {

@@ -8,7 +8,7 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
 const nowhere = new CliProject('ghosts', { withNode: false })
-const results = new CliProject('results', { withNode: false })
+const delegating = new CliProject('delegating', { withNode: false })
 const mixed = new CliProject('mixed', { withNode: false })
 const bare = new CliProject('bare', { withNode: false })
 const busy = new CliProject('busy', { withNode: false })
@@ -82,16 +82,16 @@ describe.concurrent('a run of an unknown kind', () => {
 
 describe.concurrent('a run whose children no node hosts', () => {
   it('says so once, and goes on as soon as a node hosts them', async () => {
-    const file = await results.project.write('family/parent.ts', source('parent'))
-    const running = results.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
+    const file = await delegating.project.write('delegating/parent.ts', source('parent'))
+    const running = delegating.project.start(['run', 'parent', 'x', '--workers', dirname(file)])
     const line = 'no live node hosts orphan: 2 workers wait for one; start a node whose workers folder has orphan.ts'
     await running.saw(`troupe: ${line}`)
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
-    const { stdout: text } = await results.project.run(['session', 'show', id])
+    const { stdout: text } = await delegating.project.run(['session', 'show', id])
     expect(text).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
     expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
-    const others = dirname(await results.project.write('orphans/orphan.ts', source('orphan')))
-    const node = results.project.start(['node', '--workers', others])
+    const others = dirname(await delegating.project.write('orphans/orphan.ts', source('orphan')))
+    const node = delegating.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended
     node.kill('SIGTERM')
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'both are here\n' })

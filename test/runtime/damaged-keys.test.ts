@@ -42,7 +42,7 @@ describe('a worker whose key was written over', () => {
     },
   )
 
-  test.each(['log', 'results'] as const)(
+  test.each(['log', 'runResults'] as const)(
     '(%s) keeps its message until it is mended; the others go on',
     async (name) => {
       await using scene = await logged({ echo })
@@ -107,7 +107,7 @@ describe('a worker whose key was written over', () => {
 
   test.each([
     ['log', 'slow'],
-    ['results', 'slow'],
+    ['runResults', 'slow'],
     ['workers', 'splitter'],
   ] as const)('(%s) in mid-turn keeps its message, and is never taken for poison', async (name, kind) => {
     const [began, goOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]

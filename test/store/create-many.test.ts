@@ -20,7 +20,7 @@ const wishes: readonly CreateOptions[] = [
 const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
 
 async function stored(place: Place) {
-  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wake-ups)/.test(key))
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wakeups)/.test(key))
   // In a dump those of one millisecond are sorted by their labels.
   return Object.fromEntries(
     dump.map(([key, value]) => [key, key.startsWith('s:') ? {} : Array.isArray(value) ? sorted(value) : value]),

@@ -57,7 +57,7 @@ describe('renew, of turns of which one is damaged,', () => {
 /** Of a root that is parked until its child has reported. */
 const uncounted: [what: string, field: 'results' | 'wait', text: string][] = [
   ['count of results', 'results', 'some'],
-  ['wait', 'wait', 'family:some'],
+  ['wait', 'wait', 'results:some'],
 ]
 
 describe.each(uncounted)('a parked worker whose %s is no number', (_, field, text) => {

@@ -56,15 +56,15 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'commit id',
     script: commitScript,
-    from: 'local repeated = commitToken == token and sequence <= tonumber(commitSequence)',
+    from: 'local repeated = commitToken == token and commit.sequence <= tonumber(commitSequence)',
     to: 'local repeated = false',
     check: checks.aCommitSentTwiceIsOk,
   },
   {
     guard: 'sequence of the commit id',
     script: commitScript,
-    from: 'sequence <= tonumber(commitSequence)',
-    to: 'sequence == tonumber(commitSequence)',
+    from: 'commit.sequence <= tonumber(commitSequence)',
+    to: 'commit.sequence == tonumber(commitSequence)',
     check: checks.anOlderCommitSentAgainIsOk,
   },
   {
@@ -133,7 +133,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'wake-up rule after a turn that leaves',
     script: commitScript,
-    from: "    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end\n    batch.pools[pool] = true",
+    from: "    if commit.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. pool, commit.leave) end\n    batch.pools[pool] = true",
     to: '',
     check: checks.aTurnThatLeavesRingsForTheNext,
   },
@@ -161,7 +161,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a suspect runs alone',
     script: claimScript,
-    from: "if purpose == 'run' and suspect and claim.maySuspect ~= '1' then",
+    from: "if purpose == 'run' and suspect and not claim.maySuspect then",
     to: off,
     check: checks.aSuspectRunsAlone,
   },
@@ -336,8 +336,8 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'a claim that is known',
     script: claimScript,
-    from: 'return sameAssignment(tag, claim) or claimNext(tag, claim, nowMs())',
-    to: 'return claimNext(tag, claim, nowMs())',
+    from: 'return sameAssignment(tag, header) or claimNext(tag, header, nowMs())',
+    to: 'return claimNext(tag, header, nowMs())',
     check: checks.aClaimSentTwiceIsOneAssignment,
   },
   {

@@ -3,11 +3,12 @@
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { InvariantError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { CommitAnswer, CommitRequest } from '../../core/ports/ports.ts'
+import type { CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
 import { decodeRefusal } from '../../core/worker/refusal.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
-import type { Argument, Reply } from '../script/script.ts'
+import type { HeaderValue } from '../script/header.ts'
+import type { Reply } from '../script/script.ts'
 import { parseWakeups } from '../wakeups.ts'
 import { decodeClaim } from './claim-answer.ts'
 
@@ -19,72 +20,114 @@ export interface CommitContext {
   readonly policy: Policy
 }
 
-/** One commit among those of a script. */
-export function commitWords(request: CommitRequest, context: CommitContext): Argument[] {
-  const { nodeId, policy } = context
-  const { workerId, token, sequence, version, runState, open, inputsConsumed, end, event } = request
-  const { entries, spawns, offer, sends, timers } = request
-  const lists: Argument[] = [
-    workerId,
+type Fields = Record<string, HeaderValue | undefined>
+
+/** One commit among those of a script: its fields in the header, and its texts, which the fields name by their numbers. */
+export interface CommitArgs {
+  readonly fields: Readonly<Fields>
+  readonly texts: readonly string[]
+}
+
+export function commitArgs(request: CommitRequest, context: CommitContext): CommitArgs {
+  const { workerId, token, sequence, version, runState, entries, spawns, offer, sends, timers, end } = request
+  const texts = [...entries]
+  const add = (text: string) => texts.push(text) - 1
+  const fields: Fields = {
+    worker: workerId,
     token,
     sequence,
     version,
     runState,
-    open ? '1' : '0',
-    inputsConsumed,
-    end?.wait ?? '',
-    event,
-  ]
-  lists.push(entries.length, ...entries)
-  addFacts(lists, request, policy)
-  if (offer) lists.push('eager', nodeId, policy.leaseMs, offer.slot, offer.nonce)
-  for (const [index, { id, kind, name, pool, detached, call, permissions = '', mail }] of spawns.entries()) {
-    const how = (detached ? 1 : 0) + (offer?.takes[index] ? 2 : 0)
-    const given = name === defaultName(kind, call) ? '' : name
-    lists.push('spawn', id, kind, given, pool, how, call, permissions, mail)
+    entries: entries.length,
+    ...runFields(request),
+    ...contentFields(request, context.policy, add),
   }
-  for (const { workerId, mail } of sends) lists.push('send', workerId, mail)
-  for (const { id, ms, valueJson } of timers) lists.push('timer', id, ms, valueJson)
-  addSlotEnd(lists, request, context)
-  lists.push('.')
-  return lists
+  if (request.event !== '') fields.event = add(request.event)
+  if (spawns.length > 0) fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add))
+  if (offer) {
+    const { slot, nonce } = offer
+    fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
+  }
+  if (sends.length > 0) fields.sends = sends.map(({ workerId, mail }) => ({ worker: workerId, mail: add(mail) }))
+  if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
+  if (end) {
+    fields.wait = end.wait
+    fields.retryMs = end.retryMs
+    Object.assign(fields, slotFields(request, end.next, context))
+  }
+  return { fields, texts }
+}
+
+/** How the run goes on; what is as at the start is left out. */
+function runFields(request: CommitRequest): Fields {
+  const { open, attempt, retrying, inputsConsumed, signalsConsumed, resultsConsumed, resultsSeen } = request
+  const { pendingCalls, pendingCount, timersOpen } = request
+  return {
+    open: open || undefined,
+    inputsConsumed: inputsConsumed || undefined,
+    signalsConsumed: signalsConsumed || undefined,
+    resultsConsumed: resultsConsumed.length > 0 ? resultsConsumed : undefined,
+    resultsSeen: resultsSeen || undefined,
+    pendingCalls: pendingCalls.length > 0 ? encodeCalls(pendingCalls) : undefined,
+    pendingCount: pendingCount || undefined,
+    timersOpen: timersOpen || undefined,
+    attempt: attempt === 0 ? undefined : `${attempt} ${retrying}`.trimEnd(),
+  }
+}
+
+function contentFields(request: CommitRequest, policy: Policy, add: (text: string) => number): Fields {
+  const { stateJson, failure, outcome, result, dead } = request
+  const fields: Fields = { outcome }
+  // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
+  if (stateJson !== undefined) fields[Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey'] = add(stateJson)
+  if (failure === null) fields.clearsFailure = true
+  else if (failure !== undefined) fields.failure = add(JSON.stringify(failure))
+  if (result !== undefined) fields.result = add(result)
+  if (dead !== undefined) {
+    fields.dead = add(dead)
+    fields.deadKept = policy.deadLettersKept
+  }
+  return fields
+}
+
+function spawnFields(spawn: SpawnOrder, offered: boolean | undefined, add: (text: string) => number): Fields {
+  const { id, kind, name, pool, detached, call, permissions, mail } = spawn
+  return {
+    id,
+    kind,
+    pool,
+    call,
+    mail: add(mail),
+    name: name === defaultName(kind, call) ? undefined : name,
+    permissions: permissions || undefined,
+    detached: detached || undefined,
+    offered: offered || undefined,
+  }
 }
 
 /** What the slot does next. */
-function addSlotEnd(lists: Argument[], request: CommitRequest, { nodeId, kindLists, policy }: CommitContext): void {
-  const { wakeup, pool, wasBusy, end } = request
-  if (end === undefined) return
-  const { next } = end
-  if (wasBusy) lists.push('wasBusy', '1')
-  if (next === 'stay') return
-  if (next === null) {
-    lists.push('leave', wakeup)
-    return
+function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists, policy }: CommitContext): Fields {
+  const { wakeup, pool } = request
+  const wasBusy = request.wasBusy || undefined
+  if (next === 'stay') return {}
+  if (next === null) return { leave: wakeup, wasBusy }
+  const { slot, nonce, maySuspect, keepWakeup } = next
+  return {
+    claim: {
+      wakeup,
+      node: nodeId,
+      slot,
+      nonce,
+      kinds: kindLists.get(pool) ?? ' ',
+      maySuspect,
+      wasBusy,
+      keepWakeup,
+      leaseMs: policy.leaseMs,
+      mailBytes: policy.claimMailBytes,
+      suspectAfter: policy.suspectAfterStarts,
+      poisonAfter: policy.poisonAfterIsolatedStarts,
+    },
   }
-  if (next.keepWakeup) lists.push('keepWakeup', '1')
-  if (!next.maySuspect) lists.push('noSuspect', '1')
-  lists.push('claim', wakeup, next.nonce, next.slot, nodeId, kindLists.get(pool) ?? ' ', policy.leaseMs)
-  lists.push(policy.claimMailBytes, policy.suspectAfterStarts, policy.poisonAfterIsolatedStarts)
-}
-
-function addFacts(lists: Argument[], request: CommitRequest, policy: Policy): void {
-  const { attempt, retrying, signalsConsumed, resultsConsumed, resultsSeen, pendingCalls, pendingCount, timersOpen } =
-    request
-  if (attempt !== 0) lists.push('attempt', retrying === '' ? attempt : `${attempt} ${retrying}`)
-  if (signalsConsumed !== 0) lists.push('signalsConsumed', signalsConsumed)
-  if (resultsConsumed.length > 0) lists.push('resultsConsumed', resultsConsumed.join(','))
-  if (resultsSeen !== 0) lists.push('resultsSeen', resultsSeen)
-  if (pendingCalls.length > 0) lists.push('pendingCalls', encodeCalls(pendingCalls))
-  if (pendingCount !== 0) lists.push('pendingCount', pendingCount)
-  if (timersOpen !== 0) lists.push('timersOpen', timersOpen)
-  const { stateJson, failure, outcome, result, dead, end } = request
-  // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
-  if (stateJson !== undefined) lists.push(Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey', stateJson)
-  if (failure !== undefined) lists.push('failure', failure === null ? '-' : JSON.stringify(failure))
-  if (outcome !== undefined) lists.push('outcome', outcome)
-  if (result !== undefined) lists.push('result', result)
-  if (dead !== undefined) lists.push('dead', dead, 'deadKept', policy.deadLettersKept)
-  if (end?.retryMs !== undefined) lists.push('retryMs', end.retryMs)
 }
 
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {

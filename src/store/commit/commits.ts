@@ -8,16 +8,20 @@ import { RuntimeError } from '../../core/errors.ts'
 import type { CommitAnswer, CommitRequest } from '../../core/ports/ports.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { Batcher, bytesOf } from '../script/batcher.ts'
-import type { Argument, Reply, ScriptCaller } from '../script/script.ts'
+import type { Reply, ScriptCaller } from '../script/script.ts'
 import { commitScript } from '../script/scripts.ts'
 import { newSeed } from '../wakeups.ts'
-import { type CommitContext, commitWords, decodeCommit } from './commit-args.ts'
+import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
 
-interface Waiting {
-  readonly words: readonly Argument[]
+interface Waiting extends CommitArgs {
   readonly bytes: number
   readonly answer: PromiseWithResolvers<CommitAnswer>
 }
+
+/** The place of the first text among the arguments of a script, counted from 1: behind the header. */
+const firstText = 2
+/** About: of the fields of a commit in the header, and of each child. */
+const fieldsBytes = 300
 
 export class Commits {
   readonly #caller: ScriptCaller
@@ -35,9 +39,10 @@ export class Commits {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    const words = commitWords(request, this.#context)
+    const { fields, texts } = commitArgs(request, this.#context)
+    const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
     const answer = Promise.withResolvers<CommitAnswer>()
-    this.#gathering.add({ words, bytes: bytesOf(words), answer })
+    this.#gathering.add({ fields, texts, bytes, answer })
     return answer.promise
   }
 
@@ -50,7 +55,13 @@ export class Commits {
   async #send(batch: readonly Waiting[], asked = performance.now()): Promise<void> {
     const { leaseMs, leaseMarginMs, wakeupMs } = this.#context.policy
     const { leases, events } = this.#keys
-    const args = { wakeupMs, seed: newSeed(), turns: batch.flatMap(({ words }) => words) }
+    let from = firstText
+    const commits = batch.map(({ fields, texts }) => {
+      const commit = { ...fields, texts: from }
+      from += texts.length
+      return commit
+    })
+    const args = { wakeupMs, seed: newSeed(), commits, texts: batch.flatMap(({ texts }) => texts) }
     const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
     let replies: Reply
     try {

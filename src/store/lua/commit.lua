@@ -2,46 +2,81 @@
 several turns of a node have at the same moment: each is recorded, refused or fenced as if it had been sent alone.
 Why a script   history, state, mail, spawns, the run's outcome and the slot's next claim must happen together or not at all.
 KEYS[1] leases    zset               KEYS[2] events   stream declared
-ARGV[1] wakeupMs        ARGV[2] seed         names of new wakeups
-ARGV[3] turns         for each, then a word . behind it: its head, its count of history entries and each of them, then facts: the name of each,
-                      then its values. Absent: as without it. The head:
-  worker       token        sequence     of this commit under the token, from 1        version      the version this commit builds on
-  runState     state of the run          open         1 while a run is in progress
-  inputsConsumed     mails consumed from the head of the lane
-  wait         empty: the turn goes on; else what the worker waits for; again: nothing, it stands in line again           event        json
-and the facts:
-  attempt      "<tries> <what>" of each that waits for its retry, as the node says     retryMs      until then
-  state        json, kept in the record    stateKey    json, kept under a key of its own
-  failure      json; - : clear it          signalsConsumed mails consumed from the head of the lane
-  resultsConsumed   positions consumed, comma-separated     resultsSeen   length for ever the node has seen
-  pendingCalls       calls whose results are still to come   pendingCount     how many those are, or were when the run ended
-  timersOpen   timers of the run that have not been received
-  outcome      completed | failed | cancelled: the run ends                result       mail for the parent
-  dead         evidence json of a quarantine: a consumed input goes to the dead letters with it, not into the history
-  deadKept     length of the stream of dead letters
-  spawn        id, kind, name (empty: of its kind and call), pool, how, call, permissions (empty: none), mail
-               how: 1 detached, 2 this slot takes it at once, 3 both, 0 neither
-  eager        node, leaseMs, slot, nonce: of the children that the slot takes
-  send         worker, mail                timer       id, ms, json
-  leave        wakeup (empty: none): no claim follows         wasBusy      1: the wakeup may be among the busy
-  claim        wakeup, nonce, slot, node, kinds, leaseMs, mailBytes, suspectAfter, poisonAfter
-  keepWakeup     1: the claim sets the wakeup anew              noSuspect    1: the node runs one now
+ARGV[1] header    json:
+  wakeupMs         how long a wake-up counts as sent
+  seed             names of new wake-ups begin with it
+  commits          in the order in which they were made, each as follows; what is absent is as without it. "Text": the number of a text of
+                   this commit, 0 for the first
+    texts          where the first text of this commit stands among the arguments
+    entries        how many history entries: its first texts
+    worker         id
+    token          by which the node holds the worker
+    sequence       of this commit under the token, from 1
+    version        the version this commit builds on
+    event          text, json: what is told of it
+    runState       state of the run
+    open           true while a run is in progress
+    inputsConsumed, signalsConsumed   how many mails, from the head of the lane
+    resultsConsumed   positions in the lane for ever
+    resultsSeen    length for ever of the lane of results, as the node has seen it
+    pendingCalls   calls whose results are still to come
+    pendingCount   how many those are, or were when the run ended
+    timersOpen     timers of the run that have not been received
+    attempt        "<attempts> <what>" of each that waits for its retry, as the node says
+    state          text, json: kept in the record
+    stateKey       text, json: kept under a key of its own
+    failure        text, json: of the last attempt, or of the run
+    clearsFailure  true: there is none any more
+    outcome        completed, failed or cancelled: the run ends
+    result         text: mail for the parent
+    dead           text, json: evidence of a quarantine. A consumed input goes to the dead letters with it, not into the history
+    deadKept       length of the stream of dead letters
+    spawns         children, each:
+      id           of the child
+      kind, pool   of the child
+      call         number of the call
+      mail         text: its input
+      name         absent: of its kind and call
+      permissions  absent: nothing is restricted
+      detached     true: nobody waits for it
+      offered      true: the slot takes it at once
+    inline         of the children that the slot takes:
+      node, slot, nonce   as for a claim
+      leaseMs      how long its leases last
+    sends          messages to others, each:
+      worker       to whom
+      mail         text
+    timers         each:
+      id           of the timer
+      ms           from now on
+      value        text, json
+    wait           the turn ends: what the worker waits for; again: nothing, it stands in line again
+    retryMs        until the next attempt
+    leave          wake-up of a slot that claims nothing; empty: of none
+    wasBusy        true: that wake-up may be among the busy
+    claim          the slot's next claim, with the fields of claim.lua:
+      wakeup, node, slot, nonce, kinds   who claims
+      maySuspect, wasBusy, keepWakeup    true or false
+      leaseMs, mailBytes, suspectAfter, poisonAfter   limits
+ARGV[2] texts     of each commit its texts, one after the other
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
         an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"
         assigned: the ids of children that slots took
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:per-wake, T:nodes, T:told; for claims T:run, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:per-wake, T:nodes, T:wake; for claims T:run, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
-local wakeupMs, seed = tonumber(ARGV[1]), ARGV[2]
-local lists, cursor = ARGV, 3
+local header = readHeader(ARGV[1])
+local texts = ARGV
 
 local tag = tagOf(leasesKey)
-checkArguments(wakeupMs)
-local turns, answers, batch = {}, {}, newBatch(wakeupMs, seed)
-while cursor <= #lists do turns[#turns + 1], cursor = readCommit(tag, lists, cursor) end
+checkNumbers(header, 'wakeupMs')
+checkTexts(header, 'seed')
+local commits, turns, answers = listOf(header, 'commits'), {}, {}
+local batch = newBatch(header.wakeupMs, header.seed)
+for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts) end
 for index = 1, #turns do
   if batch.last then
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)

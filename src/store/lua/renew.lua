@@ -5,7 +5,7 @@ ARGV[1] leaseMs       ARGV[2] wakeupMs       ARGV[3] seed
 ARGV[4] turns         then five for each turn: worker, token, wakeup (or empty), busy (1: the wakeup counts as busy from now on), and what
                       the run is doing (empty: as the last commit said)
 Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled"
-Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:wakeups, T:busy, T:slots, T:per-wake, T:told, T:run of the turns' pools; T:nodes.
+Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local leaseMs, wakeupMs, seed = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]

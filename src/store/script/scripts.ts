@@ -21,15 +21,29 @@ export const postScript = defineScript({
 export const claimScript = defineScript({
   file: 'claim.lua',
   keys: words('run leases claims wakeups busy'),
-  args: words(
+  header: words(
     'pool wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs wakeupMs mailBytes suspectAfter poisonAfter',
   ),
+  args: [],
 })
 
 export const commitScript = defineScript({
   file: 'commit.lua',
   keys: words('leases events'),
-  args: words('wakeupMs seed turns'),
+  header: words('wakeupMs seed commits'),
+  fields: {
+    commits: words(
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount timersOpen attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers wait retryMs leave wasBusy claim',
+    ),
+    spawns: words('id kind pool call mail name permissions detached offered'),
+    inline: words('node slot nonce leaseMs'),
+    sends: words('worker mail'),
+    timers: words('id ms value'),
+    claim: words(
+      'wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs mailBytes suspectAfter poisonAfter',
+    ),
+  },
+  args: words('texts'),
 })
 
 export const renewScript = defineScript({
@@ -53,7 +67,7 @@ export const fireScript = defineScript({
 export const cancelScript = defineScript({
   file: 'cancel.lua',
   keys: words('root cancelled cancelling events'),
-  args: words('sessionId reason hint event'),
+  args: words('sessionId reason channel event'),
 })
 
 export const finishScript = defineScript({
@@ -88,7 +102,7 @@ export const pruneScript = defineScript({
   args: words('retentionMs from passed batch node everyMs'),
 })
 
-export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('hint') })
+export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })
 
 export const lookScript = defineScript({
   file: 'look.lua',

@@ -101,7 +101,7 @@ async function herd(stage: Stage, count: number, nodes: number): Promise<number>
 /** How many jobs were ever added to the queue of wake-ups. */
 async function rungJobs(harness: Harness): Promise<number> {
   const redis = new Redis(harness.redisUrl)
-  const events = await redis.xlen(`${harness.tag}:q:bell-default:events`).finally(() => redis.disconnect())
+  const events = await redis.xlen(`${harness.tag}:q:wakeup-default:events`).finally(() => redis.disconnect())
   return events
 }
 

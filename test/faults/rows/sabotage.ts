@@ -25,7 +25,7 @@ const harms: readonly (readonly [how: string, harm: Harm])[] = [
   [
     'loses all its keys',
     async (_, redis, tag) => {
-      const keys = await redis.keys(`${tag}:q:bell-*`)
+      const keys = await redis.keys(`${tag}:q:wakeup-*`)
       if (keys.length > 0) await redis.del(...keys)
     },
   ],

@@ -11,7 +11,7 @@ import { Place } from '../support/place.ts'
 
 /** Everything that is stored but events, which are told in fewer entries, and wake-ups, which ring once for all. */
 async function stored(place: Place) {
-  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wake-ups)/.test(key))
+  const dump = Object.entries(await place.dump()).filter(([key]) => !/^(events|wakeups)/.test(key))
   return Object.fromEntries(dump.map(([key, value]) => [key, withoutWakeups(value)]))
 }
 

@@ -291,15 +291,13 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     const turn = await place.node().claim()
     expect(await turn.commit({ entries: ['{}'], inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
     const { flat, keyCount, reply } = place.wire.last
-    const { keys, args } = scripts.commitScript
-    const named = <Name extends string>(names: readonly Name[], from: number) =>
-      Object.fromEntries(names.map((name, index) => [name, flat[from + index]])) as Record<Name, string>
-    const last = flat.slice(keyCount + args.length - 1)
+    const [leases = '', events = ''] = flat.map(String)
+    const header = JSON.parse(String(flat[keyCount]))
     await admin.config('SET', 'maxmemory', '1')
     const again = new ScriptCaller(admin).call(
       scripts.commitScript,
-      named(keys, 0),
-      { ...named(args, keyCount), turns: last },
+      { leases, events },
+      { ...header, texts: flat.slice(keyCount + 1) },
       { deadlineMs: 20_000 },
     )
     expect(await again).toEqual(reply)

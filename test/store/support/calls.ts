@@ -207,7 +207,7 @@ export const calls: readonly Call[] = [
     },
   },
   {
-    name: 'commit of an agent in a family',
+    name: 'commit of an agent with a parent and siblings',
     prepare: async (place) => {
       const { children } = await parentWithChildren(place)
       const [child] = children

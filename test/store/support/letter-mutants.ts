@@ -178,7 +178,7 @@ export const letterMutants: readonly Mutant[] = [
   {
     guard: 'keys are looked at before the first write',
     script: commitScript,
-    from: 'lengthOf(inboxKey) - inputsConsumed or 0',
+    from: 'lengthOf(turn.inboxKey) - consumed or 0',
     to: '0',
     check: checks.aCommitThatFailsWritesNothing,
   },
@@ -193,7 +193,7 @@ export const letterMutants: readonly Mutant[] = [
     guard: 'a count of results that is none tears no commit',
     script: commitScript,
     from: '(tonumber(plan.results) or math.huge)',
-    to: 'tonumber(plan.family)',
+    to: 'tonumber(plan.results)',
     check: checks.aCountOfResultsTearsNoCommit,
   },
   {

@@ -71,8 +71,8 @@ export const lineMutants: readonly Mutant[] = [
   {
     guard: 'a closed conversation ends with the turn that it was closed in',
     script: commitScript,
-    from: "if record.mode == 'job' and not (again or outcome or hit)",
-    to: 'if false and not (again or outcome or hit)',
+    from: "if record.mode == 'job' and not (again or outcome or hit or open)",
+    to: 'if false and not (again or outcome or hit or open)',
     check: checks.aClosedConversationEndsWithItsTurn,
   },
   {

@@ -21,8 +21,8 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'nor is it alone then',
     script: commitScript,
-    from: 'record.parent or record.calls or #spawns',
-    to: 'record.parent or #spawns',
+    from: 'record.parent or record.calls or #commit.spawns',
+    to: 'record.parent or #commit.spawns',
     check: checks.spentByWhoBecameAnAgent,
   },
   {

@@ -97,6 +97,22 @@ local function checkNumbers(fields, ...)
   end
 end
 
+-- Each of these is a whole number, where it is there.
+local function checkNumbersIfAny(fields, ...)
+  for index = 1, select('#', ...) do
+    local name = select(index, ...)
+    if fields[name] ~= nil then checkNumbers(fields, name) end
+  end
+end
+
+-- The text that a field of a commit, or of an object within it, names by its number.
+local function textAt(commit, fields, name, texts)
+  local number = fields[name]
+  local text = type(number) == 'number' and texts[commit.texts + number]
+  if not text then error('the header should have the number of a text as ' .. name, 0) end
+  return text
+end
+
 -- The list of this name; an empty one where there is none. Each of its items is an object.
 local function listOf(fields, name)
   local list = fields[name]
@@ -148,12 +164,12 @@ local function checkCount(hashKey, name, text)
 end
 
 -- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
-local function checkResults(recordKey, record, used)
+local function checkResults(recordKey, record, consumed)
   local resultsKey = recordKey .. ':mail:results'
   local taken, length = tonumber(record.results or atStart.results), lengthOf(resultsKey)
-  for position in string.gmatch(used, '%d+') do
-    local place = tonumber(position) - taken
-    if place < 0 or place >= length then error('position ' .. position .. ' should be one of the results lane of ' .. recordKey, 0) end
+  for index = 1, #consumed do
+    local place = consumed[index] - taken
+    if place < 0 or place >= length then error('position ' .. consumed[index] .. ' should be one of the results lane of ' .. recordKey, 0) end
   end
 end
 

@@ -23,7 +23,7 @@ end
 
 -- Every restriction of the worker stands in the child's assignment as well, and is no wider there.
 local function mayGive(permissions, spawn)
-  local asked = permissionsOf(spawn.permissions)
+  local asked = permissionsOf(spawn.permissions or '')
   for what, own in pairs(permissions) do
     if not asked[what] then return false end
     if what == 'folder' then
@@ -79,31 +79,31 @@ local function planChildren(tag, own, spawns, others, refused)
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
-  if own.eager then checkSort('zset', tag .. ':leases') end
+  if own.inline then checkSort('zset', tag .. ':leases') end
 end
 
 local noneBorn = {}
 
 -- What a step would write of other workers and for all of its session: its children, in `mails` its mail, and in `spent` what the session has
 -- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that is alone does without.
-local function planOthers(tag, own, step)
+local function planOthers(tag, own, commit, waitsForOne)
   local record, refused = own.record, nil
   local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, counted = false, spent = false }
-  local reports = step.outcome and step.result and record.parent and own.run == '1' and record.parentRun ~= '-'
-  if #step.spawns > 0 or #step.sends > 0 then
+  local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
+  if #commit.spawns > 0 or #commit.sends > 0 then
     refused = {}
-    planChildren(tag, own, step.spawns, others, refused)
-    others.mails = planMails(tag, own, step.sends, others.byId, refused)
+    planChildren(tag, own, commit.spawns, others, refused)
+    others.mails = planMails(tag, own, commit.sends, others.byId, refused)
   end
-  local report = reports and planReport(tag, record, step.result)
+  local report = reports and planReport(tag, record, commit.result)
   if report then
     if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
   end
   -- A root that has become an agent may have had children before: their calls are counted.
   local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0)
-  others.spent = step.state and not isAlone and spentWith(own.rootKey, step.state, record, own.spent)
-  if step.resultsConsumed ~= '' or own.pendingCount > 0 or step.waitsForOne then checkResults(workerKey(tag, own.id), record, step.resultsConsumed) end
-  if step.outcome and own.pendingCount > 0 then
+  others.spent = commit.state and not isAlone and spentWith(own.rootKey, commit.state, record, own.spent)
+  if #commit.resultsConsumed > 0 or own.pendingCount > 0 or waitsForOne then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
+  if commit.outcome and own.pendingCount > 0 then
     checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling')
     checkCount(own.rootKey, 'cancelCount', own.cancelCount)
   end
@@ -135,7 +135,7 @@ end
 -- A child's record and its first mails.
 local function writeChild(spawn, common)
   local fields = common
-  if spawn.name ~= '' or spawn.permissions ~= '' or spawn.pool ~= atStart.pool then
+  if spawn.name or spawn.permissions or spawn.pool ~= atStart.pool then
     fields = { unpack(common) }
     local function set(field, value, absent)
       if value ~= absent then
@@ -143,8 +143,8 @@ local function writeChild(spawn, common)
         fields[#fields + 1] = value
       end
     end
-    set('name', spawn.name, '')
-    set('permissions', spawn.permissions, '')
+    set('name', spawn.name)
+    set('permissions', spawn.permissions)
     set('pool', spawn.pool, atStart.pool)
   end
   redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
@@ -155,38 +155,38 @@ end
 
 -- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what an assignment holds
 -- has bounds.
-local function isEager(eager, spawn)
-  return eager and spawn.isOffered and #spawn.mails == 1
+local function isInline(inline, spawn)
+  return inline and spawn.offered and #spawn.mails == 1
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.
 local function writeChildren(tag, own, others, now, woke)
-  local eager, assigned, leases = own.eager, {}, {}
-  local token, ends = eager and '1:' .. eager.nonce, eager and digits(now + eager.leaseMs)
+  local inline, assigned, leases = own.inline, {}, {}
+  local token, ends = inline and '1:' .. inline.nonce, inline and digits(now + inline.leaseMs)
   for index = 1, #others.born do
     local spawn = others.born[index]
-    if isEager(eager, spawn) then
-      writeChild(spawn, commonFields(own, others, spawn.isDetached, token))
+    if isInline(inline, spawn) then
+      writeChild(spawn, commonFields(own, others, spawn.detached, token))
       assigned[#assigned + 1] = spawn.id
       leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
     else
-      writeChild(spawn, commonFields(own, others, spawn.isDetached, nil))
+      writeChild(spawn, commonFields(own, others, spawn.detached, nil))
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or atStart.score }, now, woke)
     end
   end
   if #assigned == 0 then return false end
   redis.call('ZADD', tag .. ':leases', unpack(leases))
-  redis.pcall('HSET', tag .. ':claims:' .. eager.node, eager.slot, eager.nonce)
+  redis.pcall('HSET', tag .. ':claims:' .. inline.node, inline.slot, inline.nonce)
   return assigned
 end
 
 -- The children that the slot took with this step, when it was recorded: those that it still holds.
-local function readEager(tag, turn)
+local function readInline(tag, commit)
   local assigned = {}
-  for index = 1, #turn.spawns do
-    local spawn = turn.spawns[index]
-    if isEager(turn.eager, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. turn.eager.nonce then
+  for index = 1, #commit.spawns do
+    local spawn = commit.spawns[index]
+    if isInline(commit.inline, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. commit.inline.nonce then
       assigned[#assigned + 1] = spawn.id
     end
   end

@@ -102,7 +102,7 @@ local function readCandidate(tag, claim, id)
   elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
     purpose = 'poison'
   end
-  if purpose == 'run' and suspect and claim.maySuspect ~= '1' then return nil, 'unfit' end
+  if purpose == 'run' and suspect and not claim.maySuspect then return nil, 'unfit' end
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end
   local token = digits(epoch + 1) .. ':' .. claim.nonce
   local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spent, caps)
@@ -116,7 +116,7 @@ local function mayFit(tag, claim, id)
   local field = redis.pcall('HMGET', workerKey(tag, id), 'kind', 'token', 'commit')
   if field.err or not field[1] then return true end
   if not string.find(claim.kinds, ' ' .. field[1] .. ' ', 1, true) then return false end
-  return claim.maySuspect == '1' or startsOf({ token = field[2] or nil, commit = field[3] or nil }) < claim.suspectAfter
+  return claim.maySuspect or startsOf({ token = field[2] or nil, commit = field[3] or nil }) < claim.suspectAfter
 end
 
 -- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
@@ -195,9 +195,9 @@ local function claimNext(tag, claim, now)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
     writeClaimed(tag, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
-    if claim.wakeup ~= '' and claim.keepWakeup == '1' then
+    if claim.wakeup ~= '' and claim.keepWakeup then
       redis.pcall('ZADD', wakeupsKey, digits(now + claim.wakeupMs), claim.wakeup)
-      if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
+      if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
     end
     return plan.reply
   end
@@ -205,7 +205,7 @@ local function claimNext(tag, claim, now)
   if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
   if claim.wakeup ~= '' then
     redis.pcall('ZREM', wakeupsKey, claim.wakeup)
-    if claim.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
+    if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
   end
   return { plan.tag }
 end

@@ -13,35 +13,37 @@ end
 -- The entries: the first write of a turn, so it may fail, also because Redis takes none just now; a log that is none is named.
 -- Returns the error of that, where there is one.
 local function writeEntries(turn)
-  local last, lists, logKey = 0, turn.lists, turn.logKey
-  for from = turn.entriesFrom, turn.entriesTo, 1000 do
-    local length = redis.pcall('RPUSH', logKey, unpack(lists, from, math.min(from + 999, turn.entriesTo)))
+  local commit, last, logKey = turn.commit, 0, turn.recordKey .. ':log'
+  local to = commit.texts + commit.entries - 1
+  for from = commit.texts, to, 1000 do
+    local length = redis.pcall('RPUSH', logKey, unpack(turn.texts, from, math.min(from + 999, to)))
     if type(length) == 'table' then
       checkSort('list', logKey)
       return length
     end
     last = length - 1
   end
-  turn.last = turn.outcome and digits(last)
+  turn.last = commit.outcome and digits(last)
 end
 
 -- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
 local function writeTaken(tag, turn)
-  local recordKey, inboxKey, inputsConsumed, signalsConsumed, dead = turn.recordKey, turn.inboxKey, turn.inputsConsumed, turn.signalsConsumed, turn.given.dead
-  local resultsConsumed, results = turn.resultsConsumed, turn.results
+  local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
+  local inputsConsumed, signalsConsumed = commit.inputsConsumed or 0, commit.signalsConsumed or 0
+  local resultsConsumed, results = commit.resultsConsumed, turn.results
   if signalsConsumed > 0 then redis.call('LPOP', recordKey .. laneKeys.signals, digits(signalsConsumed)) end
-  if dead then
+  if commit.dead then
     -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
-    local letter = { 'session', turn.session, 'worker', turn.worker, 'evidence', dead }
+    local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
-    redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', turn.given.deadKept, '*', unpack(letter))
+    redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
   end
   if inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
-  if resultsConsumed ~= '' then
+  if #resultsConsumed > 0 then
     -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
     -- all before them have gone.
     local ahead, middle = 0, {}
-    for position in string.gmatch(resultsConsumed, '%d+') do middle[tonumber(position) - results] = true end
+    for index = 1, #resultsConsumed do middle[resultsConsumed[index] - results] = true end
     while middle[ahead] do
       middle[ahead] = nil
       ahead = ahead + 1
@@ -61,32 +63,33 @@ end
 
 -- What the step says of the run, and the handler's state. Fields that are mostly empty exist only when they were ever needed.
 local function writeState(turn)
-  local record, given, recordKey = turn.record, turn.given, turn.recordKey
-  change(turn, 'runState', turn.runState)
-  change(turn, 'open', turn.open)
+  local record, commit, recordKey = turn.record, turn.commit, turn.recordKey
+  change(turn, 'runState', commit.runState)
+  change(turn, 'open', commit.open and '1' or '0')
   if record.isolated then change(turn, 'isolated', atStart.isolated) end
-  if given.attempt or record.attempt then change(turn, 'attempt', given.attempt or atStart.attempt) end
-  if given.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', given.pendingCalls or atStart.pendingCalls) end
-  if given.timersOpen or record.timersOpen then change(turn, 'timersOpen', given.timersOpen or atStart.timersOpen) end
-  if given.state then
+  if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
+  if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
+  if commit.timersOpen or record.timersOpen then change(turn, 'timersOpen', digits(commit.timersOpen or 0)) end
+  if commit.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
-    change(turn, 'data', given.state)
-  elseif given.stateKey then
-    redis.call('SET', recordKey .. ':state', given.stateKey)
+    change(turn, 'data', commit.state)
+  elseif commit.stateKey then
+    redis.call('SET', recordKey .. ':state', commit.stateKey)
     change(turn, 'data', '@')
   end
-  if given.failure == '-' then
+  if commit.failure then
+    redis.call('SET', recordKey .. ':failure', commit.failure)
+    change(turn, 'failed', '1')
+  elseif commit.clearsFailure then
     if record.failed == '1' then redis.call('DEL', recordKey .. ':failure') end
     if record.failed then change(turn, 'failed', atStart.failed) end
-  elseif given.failure then
-    redis.call('SET', recordKey .. ':failure', given.failure)
-    change(turn, 'failed', '1')
   end
 end
 
 -- Children, sends, timers; in `ofRoot` what they change of the session.
-local function writeGiven(tag, turn, batch)
-  local others, ofRoot, worker, spawns, timers = turn.others, turn.ofRoot, turn.worker, turn.spawns, turn.timers
+local function writeConcerned(tag, turn, batch)
+  local others, ofRoot, commit = turn.others, turn.ofRoot, turn.commit
+  local worker, spawns, timers = commit.worker, commit.spawns, commit.timers
   if #others.born > 0 or #others.mails > 0 then
     local toItself
     toItself, turn.assigned = writeOthers(tag, turn.own, others, ofRoot, timeOf(batch), turn.woke)
@@ -97,8 +100,8 @@ local function writeGiven(tag, turn, batch)
     ofRoot[#ofRoot + 1] = 'spent'
     ofRoot[#ofRoot + 1] = spent
   end
-  if #spawns > 0 and not turn.outcome then change(turn, 'calls', spawns[#spawns].call) end
-  if not turn.outcome then
+  if #spawns > 0 and not commit.outcome then change(turn, 'calls', spawns[#spawns].call) end
+  if not commit.outcome then
     for index = 1, #timers do
       redis.call('HSET', turn.recordKey .. ':timers', timers[index].id, timers[index].value)
       redis.call('ZADD', tag .. ':timers', timeOf(batch) + timers[index].ms, worker .. ':' .. timers[index].id)
@@ -108,12 +111,13 @@ end
 
 -- The end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
 local function writeRunEnd(tag, turn, batch)
-  local record, worker, session, run, outcome, ofRoot, last = turn.record, turn.worker, turn.session, turn.run, turn.outcome, turn.ofRoot, turn.last
+  local commit, record, session, run, ofRoot, last = turn.commit, turn.record, turn.session, turn.run, turn.ofRoot, turn.last
+  local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
-  local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, turn.pendingCount > 0)
+  local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting)
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
-  if turn.pendingCount > 0 then
+  if isAwaiting then
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
     ofRoot[#ofRoot + 1] = 'cancelCount'
     ofRoot[#ofRoot + 1] = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
@@ -131,24 +135,25 @@ end
 
 -- The end of the turn: is a message there that wakes the worker? Then it is queued again, in this same script.
 local function writeTurnEnd(tag, turn, batch)
-  local record, recordKey, worker, hit, open, wait, ended = turn.record, turn.recordKey, turn.worker, turn.hit, turn.open, turn.wait, turn.ended
-  local results, inboxLeft, outcome = turn.results, turn.inboxLeft, turn.outcome
+  local commit, record, recordKey, hit, ended = turn.commit, turn.record, turn.recordKey, turn.hit, turn.ended
+  local worker, open, wait, outcome = commit.worker, commit.open, commit.wait, commit.outcome
+  local results, inboxLeft = turn.results, turn.inboxLeft
   local again = false
   if hit == 'whole' then
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'
   elseif wait == 'retry' then
-    redis.call('ZADD', tag .. ':timers', timeOf(batch) + turn.retryMs, worker .. ':retry')
+    redis.call('ZADD', tag .. ':timers', timeOf(batch) + (commit.retryMs or 0), worker .. ':retry')
   elseif wait == 'again' then
     again, wait = not ended, 'any'
   elseif wait == 'any' then
     again = not ended and inboxLeft > 0
-    if not again and open == '1' then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
+    if not again and open then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
   else
     again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
-      local seen = math.max(turn.resultsSeen, results)
+      local seen = math.max(commit.resultsSeen or 0, results)
       local unseen = redis.call('LRANGE', recordKey .. laneKeys.results, digits(seen - results), '-1')
       for index = 1, #unseen do
         if endsWait(wait, 'results', unseen[index], seen + index) then again = true end
@@ -162,10 +167,10 @@ local function writeTurnEnd(tag, turn, batch)
     change(turn, 'status', 'queued')
     writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(batch), turn.woke)
   else
-    change(turn, 'status', hit == 'whole' and 'terminal' or (open == '1' or wait == 'retry') and 'parked' or 'idle')
+    change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
-  if record.mode == 'job' and not (again or outcome or hit) and open ~= '1' and wait == 'any' and not (record.cancel or record.ended) then
+  if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then
     turn.ended = 'completed'
     change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))
   end
@@ -173,58 +178,60 @@ end
 
 -- What the node says happened, and as the last that the session ended with it: kept for the entry that tells of all turns of the script.
 local function tellEvent(turn, batch)
-  local event, ended = turn.event, turn.ended
+  local commit, ended = turn.commit, turn.ended
+  local event = commit.event
   if ended then
-    local note = '["session.' .. ended .. (turn.outcome and ('",' .. turn.last) or '"') .. ']]'
-    event = (event == '' and '[' or (string.sub(event, 1, -2) .. ',')) .. note
+    local note = '["session.' .. ended .. (commit.outcome and ('",' .. turn.last) or '"') .. ']]'
+    event = (event and (string.sub(event, 1, -2) .. ',') or '[') .. note
   end
-  if event == '' then return end
+  if not event then return end
   local facts = batch.events
-  facts[#facts + 1] = turn.record.parent and (turn.session .. ' ' .. turn.worker) or turn.session
+  facts[#facts + 1] = turn.record.parent and (turn.session .. ' ' .. commit.worker) or turn.session
   facts[#facts + 1] = event
 end
 
 -- What this slot does next: it claims, once all commits of the script are written (`finishBatch`), or its wake-up goes.
 local function writeSlotEnd(tag, turn, batch, answer)
-  local given, pool = turn.given, turn.pool
-  if turn.claim then
-    batch.claims[#batch.claims + 1] = { claim = turn.claim, answer = answer }
-  elseif (given.leave or '') ~= '' then
-    redis.pcall('ZREM', tag .. ':wakeups:' .. pool, given.leave)
-    if given.wasBusy == '1' then redis.pcall('ZREM', tag .. ':busy:' .. pool, given.leave) end
+  local commit, pool = turn.commit, turn.pool
+  if commit.claim then
+    batch.claims[#batch.claims + 1] = { claim = commit.claim, answer = answer }
+  elseif (commit.leave or '') ~= '' then
+    redis.pcall('ZREM', tag .. ':wakeups:' .. pool, commit.leave)
+    if commit.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. pool, commit.leave) end
     batch.pools[pool] = true
   end
 end
 
 -- The commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
 local function commitTurn(tag, turn, batch)
-  local recordKey = turn.recordKey
+  local commit, recordKey = turn.commit, turn.recordKey
   local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn)
   if instead then return instead end
-  local record, outcome = turn.record, turn.outcome
-  local version = digits(tonumber(turn.version) + 1)
-  turn.changes = { 'commit', turn.token .. ':' .. digits(turn.sequence) .. ':' .. version }
+  local record, inputsConsumed = turn.record, commit.inputsConsumed or 0
+  local version = digits(commit.version + 1)
+  turn.changes = { 'commit', commit.token .. ':' .. digits(commit.sequence) .. ':' .. version }
   turn.woke = newWakes(batch.pools)
   -- What is said of the whole session stands in its root.
   turn.ofRoot = record.parent and {} or turn.changes
   local failed = writeEntries(turn)
   if failed then return failed end
-  turn.signals, turn.results = tonumber(record.signals or atStart.signals) + turn.signalsConsumed, tonumber(record.results or atStart.results)
+  turn.signals = tonumber(record.signals or atStart.signals) + (commit.signalsConsumed or 0)
+  turn.results = tonumber(record.results or atStart.results)
   writeTaken(tag, turn)
   writeState(turn)
-  writeGiven(tag, turn, batch)
-  if outcome then writeRunEnd(tag, turn, batch) end
+  writeConcerned(tag, turn, batch)
+  if commit.outcome then writeRunEnd(tag, turn, batch) end
   if turn.signals > 0 then change(turn, 'signals', digits(turn.signals)) end
   if turn.results > 0 then change(turn, 'results', digits(turn.results)) end
-  if turn.inputsConsumed > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + turn.inputsConsumed)) end
-  if turn.turnEnds then writeTurnEnd(tag, turn, batch) end
+  if inputsConsumed > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsConsumed)) end
+  if commit.wait then writeTurnEnd(tag, turn, batch) end
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end
   writeScores(tag, turn.woke)
   tellEvent(turn, batch)
-  local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned }
+  local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   batch.last, batch.lastKey = answer, recordKey
-  if turn.turnEnds then writeSlotEnd(tag, turn, batch, answer) end
+  if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer
 end

@@ -14,7 +14,8 @@ const tools = names.map((name) => defineTool({ name, description: 'x', effect: '
 function lists() {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools }), tools)
   const host = { describeKind: () => '' }
-  return (allowed?: readonly string[]) => agent.specs({ assignment: { allowed: { tools: allowed } }, host } as never)
+  return (allowed?: readonly string[]) =>
+    agent.specs({ assignment: { permissions: { tools: allowed } }, host } as never)
 }
 
 /** Each number as another choice of tools. */
@@ -40,7 +41,7 @@ test('few lists are kept, however many different permissions there are', () => {
 
 test('arguments that are not JSON are refused, also for the tools that spawn and send', () => {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader'] }), tools)
-  const assignment = { allowed: {} } as never
+  const assignment = { permissions: {} } as never
   const told = (toolName: string, inputText: string) => {
     const call = { type: 'tool-call', toolCallId: 'c1', toolName, input: null, inputText } as const
     return agent.check(call, assignment)
@@ -58,9 +59,9 @@ test('arguments that are not JSON are refused, also for the tools that spawn and
 describe('kinds to spawn', () => {
   const agent = new AgentTools(defineWorker({ instructions: 'x', tools, spawns: ['reader', 'writer'] }), tools)
   const listed = (kinds?: readonly string[], describeKind: (kind: string) => string = () => '') =>
-    agent.specs({ assignment: { allowed: { kinds } }, host: { describeKind } } as never)
+    agent.specs({ assignment: { permissions: { kinds } }, host: { describeKind } } as never)
   const check = (toolName: string, input: Json, kinds?: readonly string[]) =>
-    agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { allowed: { kinds } } as never)
+    agent.check({ type: 'tool-call', toolCallId: 'c1', toolName, input }, { permissions: { kinds } } as never)
   const tasks = (kind: string) => ({ tasks: [{ kind, input: 1 }] })
 
   test('are the kinds of the definition that the permissions name too (AGENT-TOOLS-1)', () => {
@@ -105,7 +106,7 @@ describe('a source of tools', () => {
     const lists = [first, first, second]
     const toolbox = new Toolbox(definition, { tools: () => Promise.resolve(lists.shift() ?? []) })
     const opened = [await toolbox.open(), await toolbox.open(), await toolbox.open()] as const
-    const turn = { assignment: { allowed: {} }, host: { describeKind: () => '' } } as never
+    const turn = { assignment: { permissions: {} }, host: { describeKind: () => '' } } as never
     expect(opened.map((agent) => agent.specs(turn).map(({ name }) => name))).toEqual([
       ['tool_0'],
       ['tool_0'],

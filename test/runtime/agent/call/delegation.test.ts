@@ -272,7 +272,7 @@ describe('children', () => {
       },
     })
     const task = (input: string) => ({ kind: 'child', input })
-    const asked = together(spawn(task('quick'), task('slow')), spawn(task('isolated')), call('busy'))
+    const asked = together(spawn(task('quick'), task('slow')), spawn(task('alone')), call('busy'))
     const parent = recordedModel('test/parent', [asked, say('done')])
     await using troupe = await TestTroupe.start({
       workers: {
