@@ -12,7 +12,7 @@ import type { Assignment, LivePublisher, PoolLoad } from '../../core/ports/ports
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { ClaimNonces } from '../slot/nonces.ts'
-import { type QueuedWakeup, Slots } from '../slot/slots.ts'
+import { type RunQueue, Slots } from '../slot/slots.ts'
 import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
@@ -43,7 +43,7 @@ export class RuntimeNode {
   readonly #awake = new Set<Promise<unknown>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
-  /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
+  /** Resolves when a node that stops waits for nothing more. It may be asked to stop at once while it drains. */
   readonly #givenUp = Promise.withResolvers<void>()
 
   constructor(options: NodeOptions) {
@@ -60,10 +60,10 @@ export class RuntimeNode {
       isDraining: () => this.#draining,
       turnHost: (partition, wakeup, slot) => this.#turnHost(partition, wakeup, slot),
     }
-    this.#partitions = options.stores.map((stores) => this.#partition(stores))
+    this.#partitions = options.stores.map((stores) => this.#openPartition(stores))
   }
 
-  #partition(stores: PartitionStores): Partition {
+  #openPartition(stores: PartitionStores): Partition {
     const { policy, log, waker } = this.#o
     const number = stores.turns.partition
     const wake = (wakeups: readonly Wakeup[]) => waker.wake(number, wakeups)
@@ -76,9 +76,9 @@ export class RuntimeNode {
       sweeper: new Sweeper(stores.upkeep, policy, {
         log,
         slots: this.#slots.total,
-        poolLoads: () => this.#shares(times),
+        poolLoads: () => this.#poolLoads(times),
         answer: (wakeup) => void this.wake(number, wakeup),
-        wake: wake,
+        wake,
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
@@ -95,11 +95,15 @@ export class RuntimeNode {
     }
   }
 
+  #partitionOf(number: number): Partition {
+    return this.#partitions.find(({ turns }) => turns.partition === number) as Partition
+  }
+
   #kindLines() {
     return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
   }
 
-  #shares(times: TurnTimes): PoolLoad[] {
+  #poolLoads(times: TurnTimes): PoolLoad[] {
     const byPool = Map.groupBy(this.#o.kinds.values(), (kind) => kind.pool)
     const free = this.#draining ? 0 : this.#slots.free
     return [...byPool].map(([pool, kinds]) => ({
@@ -115,27 +119,26 @@ export class RuntimeNode {
    * awake there claim what there is, and others come when they leave their own queue (SLOT-1).
    */
   wake(partition: number, wakeup: Wakeup): Waking {
-    const queuedWakeup = { partition, wakeup: wakeup }
+    const queue = { partition, wakeup }
     if (this.#draining) return { firstClaim: Promise.resolve(null), end: null }
-    const slot = this.#slots.take(queuedWakeup)
-    if (slot === null) return { firstClaim: this.#slots.came(queuedWakeup), end: null }
+    const slot = this.#slots.take(queue)
+    if (slot === null) return { firstClaim: this.#slots.came(queue), end: null }
     const { promise: firstClaim, resolve } = Promise.withResolvers<FirstClaim | null>()
     const onFirstClaim = (first: FirstClaim | null) => {
       resolve(first)
-      this.#slots.tellCame(queuedWakeup, first)
+      this.#slots.tellCame(queue, first)
     }
-    return { firstClaim, end: this.#runSlot(queuedWakeup, slot, onFirstClaim) }
+    return { firstClaim, end: this.#runSlot(queue, slot, onFirstClaim) }
   }
 
-  /** Until the slot has left the queue, or has failed; then it goes to the queue that waits for longest. */
+  /** Until the slot has left the queue, or has failed. Then a slot goes to the queue that waits for longest. */
   async #runSlot(
-    queuedWakeup: QueuedWakeup,
+    queue: RunQueue,
     slot: number,
     onFirstClaim: (first: FirstClaim | null) => void,
   ): Promise<'done' | 'unfit'> {
-    const { partition, wakeup: wakeup } = queuedWakeup
-    const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const awake = new AwakeSlot(this.#slotHost, place, slot, wakeup)
+    const { partition, wakeup } = queue
+    const awake = new AwakeSlot(this.#slotHost, this.#partitionOf(partition), slot, wakeup)
     const work = awake
       .run((isUnfit) => onFirstClaim({ wakeup: wakeup.id, isUnfit }))
       .catch((error: unknown) => {
@@ -149,23 +152,23 @@ export class RuntimeNode {
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
-    const next = this.#slots.waitingAfter(queuedWakeup)
+    const next = this.#slots.waitingAfter(queue)
     if (next) this.wake(next.partition, next.wakeup)
     return end
   }
 
-  #turnHost(place: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
-    const number = place.turns.partition
+  #turnHost(partition: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
+    const { turns, sweeper } = partition
     return {
       ...slot,
-      store: place.turns,
+      store: turns,
       log: this.#o.log,
       policy: this.#o.policy,
       wakeup,
       wake: (wakeups) => {
-        if (wakeups.length > 0) this.#o.waker.wake(number, wakeups)
+        if (wakeups.length > 0) this.#o.waker.wake(turns.partition, wakeups)
       },
-      noteTimer: (ms) => place.sweeper.dueIn(ms),
+      noteTimer: (ms) => sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
@@ -175,9 +178,9 @@ export class RuntimeNode {
 
   /** A session was cancelled: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
   async hearCancel(partition: number, sessionId: string): Promise<void> {
-    const place = this.#partitions.find(({ turns }) => turns.partition === partition)
-    await place?.renewer.runOnce(sessionId)
-    place?.sweeper.dueIn(0)
+    const { renewer, sweeper } = this.#partitionOf(partition)
+    await renewer.runOnce(sessionId)
+    sweeper.dueIn(0)
   }
 
   get turnsRunning(): number {
@@ -185,8 +188,8 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (NODE-1), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
-   * be given back is healed by others when its lease has ended. Safe to call twice.
+   * Drains (NODE-1), then says goodbye. With `force` the turns are released at once. It also ends when Redis does not answer: other nodes
+   * take the workers that could not be released when their leases have ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
@@ -203,18 +206,18 @@ export class RuntimeNode {
         void turn.release()
       }
     }
-    const giveUp = () => {
+    const abandon = () => {
       for (const turn of this.#turns()) turn.abandon('unreachable')
     }
-    // A slot without a turn may wait for a claim, which Redis does not answer: what that assignments is healed like a turn.
+    // A slot without a turn may wait for the answer to a claim. If Redis never answers, the lease of the claimed worker ends like others.
     const patienceMs = options.force ? 0 : drainMs
     const timers = [
       setTimeout(release, patienceMs),
-      setTimeout(giveUp, patienceMs + goodbyeMs),
+      setTimeout(abandon, patienceMs + goodbyeMs),
       setTimeout(
         () => {
-          // Children of a turn that was given up may have been begun since, to be given back.
-          giveUp()
+          // Inline children of an abandoned turn may have been made since, only to be given back.
+          abandon()
           this.#givenUp.resolve()
         },
         patienceMs + 2 * goodbyeMs,

@@ -1,10 +1,10 @@
 /**
- * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from one line (the queue of a pool in a partition).
+ * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from one run queue (of a pool in a partition).
  * Owns: what the slot does next, which each turn's ending commit carries out (SlotPlan). Does not own: the turns, the children that the
  * slot runs itself (inline-children.ts), which slots are free (slots.ts).
- * SLOT-1 The slot claims until the line is empty, its time is over, or the node drains. If another line's wake-up found no free slot
- *    here, that time is short, and the slot then goes to the line that has been without one for longest: no line starves the others. It
- *    comes back later, because the wake-up that is sent for the rest of its line may reach a node that is full.
+ * SLOT-1 The slot claims until the queue is empty, its time is over, or the node drains. If another queue waits for a slot here, that time
+ *    is short, and the slot then goes to the queue that waits for longest: no queue starves the others. It comes back later, because the
+ *    wake-up that is sent for the rest of its queue may reach a node that is full.
  * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
@@ -20,7 +20,7 @@ import { Turn } from '../turn/turn.ts'
 import type { EndingTurn, SlotPlan, TurnHost } from '../turn/turn-host.ts'
 import { type ChildOffer, childrenOf, InlineChildren, offerOf } from './inline-children.ts'
 import { warnOfSuspect } from './quarantine.ts'
-import type { QueuedWakeup, Slots } from './slots.ts'
+import type { RunQueue, Slots } from './slots.ts'
 import type { SuspectGate } from './suspects.ts'
 
 /** What a slot needs of its node. */
@@ -41,7 +41,7 @@ export class AwakeSlot {
   readonly #partition: Partition
   readonly #slot: number
   readonly #wakeup: Wakeup
-  readonly #queuedWakeup: QueuedWakeup
+  readonly #queue: RunQueue
   readonly #wokenAt = performance.now()
   readonly #host: TurnHost
   /** SLOT-3, as far as Redis was told. */
@@ -58,7 +58,7 @@ export class AwakeSlot {
     this.#partition = partition
     this.#slot = slot
     this.#wakeup = wakeup
-    this.#queuedWakeup = { partition: partition.turns.partition, wakeup }
+    this.#queue = { partition: partition.turns.partition, wakeup }
     this.#host = node.turnHost(partition, wakeup.id, {
       plan: (turn, step) => this.#plan(turn, step),
       noteBusy: () => {
@@ -152,14 +152,14 @@ export class AwakeSlot {
     const forMs = performance.now() - this.#wokenAt
     const isOver = forMs > policy.wakeupJobMs
     if (forMs <= policy.wakeupMs && !isOver) return false
-    if (slots.waitingElsewhere(this.#queuedWakeup) === undefined) return isOver
-    slots.leave(this.#queuedWakeup)
+    if (slots.waitingElsewhere(this.#queue) === undefined) return isOver
+    slots.leave(this.#queue)
     return true
   }
 
   // Children that the slot runs itself.
 
-  /** Only a turn that was claimed from the line offers its children, and only where turns are short. Their own children stand in line. */
+  /** Only a turn that was claimed from the queue offers its children, and only where turns are short. Grandchildren go to the queue. */
   #offerOf(turn: EndingTurn, step: Step): ChildOffer | undefined {
     const { pool } = this.#wakeup
     const most = this.#partition.times.expectedWorkersPerWake(pool)

@@ -1,13 +1,13 @@
 /**
  * Duty: the slots of a node: how many turns may run at once, over all partitions and pools.
- * SLOTS-1 A wake-up that finds no free slot is remembered, one for each line (the queue of a pool in a partition).
- * SLOTS-2 A slot that becomes free goes to the waiting line that has been without a slot for longest. Each waiting line therefore gets its
- *    turn, and a line that seldom has work does not stay behind lines that always have some.
+ * SLOTS-1 A run queue whose wake-up finds no free slot is remembered: it waits for a slot.
+ * SLOTS-2 A slot that becomes free goes to the waiting queue that has been without a slot for longest. Each waiting queue therefore gets
+ *    its turn, and a queue that seldom has work does not stay behind queues that always have some.
  */
 import type { FirstClaim, Wakeup } from '../../core/ports/wake.ts'
 
-/** A wake-up and its partition. Together they name a line. */
-export interface QueuedWakeup {
+/** A run queue, named by its partition and its pool, with the wake-up that brings slots to it. */
+export interface RunQueue {
   readonly partition: number
   readonly wakeup: Wakeup
 }
@@ -15,11 +15,11 @@ export interface QueuedWakeup {
 export class Slots {
   readonly total: number
   readonly #free: number[]
-  readonly #waiting = new Map<string, QueuedWakeup>()
-  /** For each line the number of the last time a slot came to it or left it. */
+  readonly #waiting = new Map<string, RunQueue>()
+  /** For each queue the number of the last time a slot came to it or left it. */
   readonly #served = new Map<string, number>()
   #servings = 0
-  /** For waiting lines: resolves with the first claim of the slot that comes. */
+  /** For waiting queues: resolves with the first claim of the slot that comes. */
   readonly #coming = new Map<string, PromiseWithResolvers<FirstClaim | null>>()
 
   constructor(total: number) {
@@ -31,29 +31,33 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null: then its line waits for one. */
-  take(queuedWakeup: QueuedWakeup): number | null {
+  /** Number of a free slot, or null: then the queue waits for one. */
+  take(queue: RunQueue): number | null {
     const slot = this.#free.pop() ?? null
-    if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
+    if (slot === null) this.#waiting.set(nameOf(queue), queue)
     else {
-      this.#serve(queuedWakeup)
-      this.#waiting.delete(lineOf(queuedWakeup))
+      this.#serve(queue)
+      this.#waiting.delete(nameOf(queue))
     }
     return slot
   }
 
-  /** Resolves when a slot has come to a queue that waits, with its first claim there; null if none came, or none waits. */
-  async came(queuedWakeup: QueuedWakeup): Promise<FirstClaim | null> {
-    const line = lineOf(queuedWakeup)
-    if (!this.#waiting.has(line)) return null
-    const coming = this.#coming.get(line) ?? Promise.withResolvers<FirstClaim | null>()
-    this.#coming.set(line, coming)
+  give(slot: number): void {
+    this.#free.push(slot)
+  }
+
+  /** Resolves when a slot has come to a queue that waits, with its first claim there; null if none came, or the queue does not wait. */
+  async came(queue: RunQueue): Promise<FirstClaim | null> {
+    const name = nameOf(queue)
+    if (!this.#waiting.has(name)) return null
+    const coming = this.#coming.get(name) ?? Promise.withResolvers<FirstClaim | null>()
+    this.#coming.set(name, coming)
     return coming.promise
   }
 
-  tellCame(queuedWakeup: QueuedWakeup, first: FirstClaim | null): void {
-    this.#coming.get(lineOf(queuedWakeup))?.resolve(first)
-    this.#coming.delete(lineOf(queuedWakeup))
+  tellCame(queue: RunQueue, first: FirstClaim | null): void {
+    this.#coming.get(nameOf(queue))?.resolve(first)
+    this.#coming.delete(nameOf(queue))
   }
 
   /** No slot will come any more: the node drains. */
@@ -63,41 +67,37 @@ export class Slots {
     this.#coming.clear()
   }
 
-  /** A slot leaves this line for another one. The line that it leaves waits from now on. */
-  leave(queuedWakeup: QueuedWakeup): void {
-    this.#serve(queuedWakeup)
-    this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
+  /** A slot leaves this queue for another one. From now on this queue waits. */
+  leave(queue: RunQueue): void {
+    this.#serve(queue)
+    this.#waiting.set(nameOf(queue), queue)
   }
 
-  #serve(queuedWakeup: QueuedWakeup): void {
-    this.#served.set(lineOf(queuedWakeup), ++this.#servings)
-  }
-
-  give(slot: number): void {
-    this.#free.push(slot)
-  }
-
-  /** Another line that waits, the longest one first. Slots of this node that are awake may never claim there by themselves. */
-  waitingElsewhere(than: QueuedWakeup): QueuedWakeup | undefined {
-    const own = lineOf(than)
-    let first: QueuedWakeup | undefined
+  /** Another queue that waits, the one that waits for longest. Slots that are awake in their own queues may never claim there. */
+  waitingElsewhere(than: RunQueue): RunQueue | undefined {
+    const own = nameOf(than)
+    let first: RunQueue | undefined
     let least = Number.POSITIVE_INFINITY
-    for (const [line, queuedWakeup] of this.#waiting) {
-      const served = this.#served.get(line) ?? 0
-      if (line === own || served >= least) continue
-      first = queuedWakeup
+    for (const [name, queue] of this.#waiting) {
+      const served = this.#served.get(name) ?? 0
+      if (name === own || served >= least) continue
+      first = queue
       least = served
     }
     return first
   }
 
-  /** The line that a slot goes to when it ends. The line that it was in comes last. */
-  waitingAfter(last: QueuedWakeup): QueuedWakeup | undefined {
+  /** The queue that a slot goes to when it ends. The queue that it was in comes last. */
+  waitingAfter(last: RunQueue): RunQueue | undefined {
     this.#serve(last)
-    return this.waitingElsewhere(last) ?? this.#waiting.get(lineOf(last))
+    return this.waitingElsewhere(last) ?? this.#waiting.get(nameOf(last))
+  }
+
+  #serve(queue: RunQueue): void {
+    this.#served.set(nameOf(queue), ++this.#servings)
   }
 }
 
-function lineOf({ partition, wakeup }: QueuedWakeup): string {
+function nameOf({ partition, wakeup }: RunQueue): string {
   return `${partition} ${wakeup.pool}`
 }

@@ -26,7 +26,7 @@ test('a line that got a slot after it found none waits for no other', () => {
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([slot, undefined])
 })
 
-test('a slot goes to the line that has been without one for longest, and last to the one that it was in (SLOTS-2)', () => {
+test('a free slot goes to the queue that waits for longest, and to its own queue last (SLOTS-2)', () => {
   const [a, b, c] = ['a', 'b', 'c'].map(
     (pool): QueuedWakeup => ({ partition: 0, wakeup: { id: `b1-${pool}-1`, pool } }),
   ) as [QueuedWakeup, QueuedWakeup, QueuedWakeup]
