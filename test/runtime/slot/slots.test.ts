@@ -4,7 +4,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOfKey } from '../../../src/core/ids.ts'
 import type { Waker } from '../../../src/core/ports/wake.ts'
-import { type QueuedWakeup, Slots } from '../../../src/runtime/slot/slots.ts'
+import { type RunQueue, Slots } from '../../../src/runtime/slot/slots.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -17,8 +17,8 @@ const quick = defineWorker({ receive: (message, self) => self.reply(message.valu
 test('a line that got a slot after it found none waits for no other', () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
-    QueuedWakeup,
-    QueuedWakeup,
+    RunQueue,
+    RunQueue,
   ]
   const slot = slots.take(first) as number
   expect([slots.take(second), slots.waitingElsewhere(first)]).toEqual([null, second])
@@ -28,8 +28,8 @@ test('a line that got a slot after it found none waits for no other', () => {
 
 test('a free slot goes to the queue that waits for longest, and to its own queue last (SLOTS-2)', () => {
   const [a, b, c] = ['a', 'b', 'c'].map(
-    (pool): QueuedWakeup => ({ partition: 0, wakeup: { id: `b1-${pool}-1`, pool } }),
-  ) as [QueuedWakeup, QueuedWakeup, QueuedWakeup]
+    (pool): RunQueue => ({ partition: 0, wakeup: { id: `b1-${pool}-1`, pool } }),
+  ) as [RunQueue, RunQueue, RunQueue]
   /** Both slots were taken, by `a` first; both lines wait for more, `b` first. */
   const bothWait = () => {
     const slots = new Slots(2)
@@ -51,8 +51,8 @@ test('a free slot goes to the queue that waits for longest, and to its own queue
 test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
-    QueuedWakeup,
-    QueuedWakeup,
+    RunQueue,
+    RunQueue,
   ]
   slots.take(first)
   await slots.came(second)
@@ -72,11 +72,11 @@ test('who waits for a slot to come to a line is told each time anew, and at once
 })
 
 describe('a slot that ends goes to the line that had none for longest', () => {
-  const rungIn = (pool: string): QueuedWakeup => ({ partition: 0, wakeup: { id: pool, pool } })
+  const rungIn = (pool: string): RunQueue => ({ partition: 0, wakeup: { id: pool, pool } })
   const busy = ['a', 'b', 'c', 'd'].map(rungIn)
 
   /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
-  function goRound(slots: Slots): QueuedWakeup[] {
+  function goRound(slots: Slots): RunQueue[] {
     const taken = busy.slice(0, slots.total)
     for (const queuedWakeup of busy) slots.take(queuedWakeup)
     for (let round = 0; round < 10; round++) moveOn(slots, taken)
@@ -84,11 +84,11 @@ describe('a slot that ends goes to the line that had none for longest', () => {
   }
 
   /** The slot that came first ends in the middle of its work, and goes to this line. */
-  function moveOn(slots: Slots, taken: QueuedWakeup[]): string {
-    const ended = taken.shift() as QueuedWakeup
+  function moveOn(slots: Slots, taken: RunQueue[]): string {
+    const ended = taken.shift() as RunQueue
     slots.leave(ended)
     slots.give(0)
-    const next = slots.waitingAfter(ended) as QueuedWakeup
+    const next = slots.waitingAfter(ended) as RunQueue
     slots.take(next)
     taken.push(next)
     return next.wakeup.pool
@@ -108,10 +108,10 @@ describe('a slot that ends goes to the line that had none for longest', () => {
     expect(slots.take(rungIn('seldom'))).toBeNull()
     expect(moveOn(slots, taken)).toBe('seldom')
     // With one of its messages after the other it is not before them again.
-    const after = taken.pop() as QueuedWakeup
+    const after = taken.pop() as RunQueue
     slots.give(0)
-    taken.push(slots.waitingAfter(after) as QueuedWakeup)
-    slots.take(taken.at(-1) as QueuedWakeup)
+    taken.push(slots.waitingAfter(after) as RunQueue)
+    slots.take(taken.at(-1) as RunQueue)
     slots.take(rungIn('seldom'))
     const order = Array.from({ length: busy.length - total }, () => moveOn(slots, taken))
     expect(order).not.toContain('seldom')
