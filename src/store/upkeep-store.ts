@@ -12,6 +12,7 @@ import type { Policy } from '../core/policy.ts'
 import type { DamagedSession, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { encodeKindLine, poolOfKindLine } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type ScriptCaller } from './script/script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
@@ -43,7 +44,7 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void> {
     if (kinds.length === 0) return
-    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, `${pool} ${JSON.stringify({ description })}`])
+    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, encodeKindLine({ pool, description })])
     const { redis, keys, policy } = this.#o
     // Writing the same lines twice does no harm either.
     await guarded('registering kinds', () => redis.hset(keys.kinds, ...lines), policy.leaseMs)
@@ -175,7 +176,7 @@ export class RedisUpkeepStore implements UpkeepStore {
   async kindPools(): Promise<ReadonlyMap<string, string>> {
     const { redis, keys, policy } = this.#o
     const lines = await guarded('reading kinds', () => redis.hgetall(keys.kinds), policy.leaseMs)
-    return new Map(Object.entries(lines).map(([kind, line]) => [kind, line.split(' ')[0] as string]))
+    return new Map(Object.entries(lines).map(([kind, line]) => [kind, poolOfKindLine(line)]))
   }
 
   async prune(): Promise<{ pruned: number; done: boolean }> {
