@@ -1,6 +1,6 @@
 /**
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
- * C1 A node that has started is registered, its wake-ups are listened to, and it sweeps. C2 `stop` leaves nothing running.
+ * C1 A node that has started is registered, hears wake-ups, and sweeps. C2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -17,19 +17,20 @@ import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { LivePublisher, TurnStore, Waker } from './core/ports/ports.ts'
+import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
 import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
+import type { Waker } from './core/ports/wake.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
-import { InProcessWaker } from './runtime/node/in-process-waker.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
 import { loadWorkers } from './runtime/node/worker-loader.ts'
-import { type HintListener, hearHints } from './store/hints.ts'
+import { hearCancels } from './store/cancel-notices.ts'
 import { poolsEverHosted } from './store/hosted-pools.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
+import { hearChannels } from './store/redis/channels.ts'
 import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
@@ -38,8 +39,9 @@ import { guarded, ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
-import { LeftWakeups } from './wake/left-wakeups.ts'
-import { BullWaker, BullWakeupListener, type WakeupAnswerer } from './wake/wakeups.ts'
+import { BullWaker } from './wake/bull-waker.ts'
+import { InProcessWaker } from './wake/in-process-waker.ts'
+import { NodeWakeups } from './wake/node-wakeups.ts'
 
 export { loadWorkers }
 
@@ -147,9 +149,9 @@ export async function unusableKinds(
 export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 'pools'> {
   readonly kinds: readonly Kind[]
   readonly policy?: Partial<Policy>
-  /** "in-process": wake-ups are answered by this node alone, without BullMQ. */
+  /** "in-process": this node alone gets the wake-ups, without BullMQ. */
   readonly wakeups?: 'bullmq' | 'in-process'
-  /** Told of each node that answers wake-ups in-process, so that a client in this process can ring it. */
+  /** Called with the waker of a node that gets its wake-ups in-process, so that a client in this process can wake it. */
   readonly onWaker?: (waker: Waker) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
@@ -274,16 +276,18 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     await options.onStopped?.()
   })
   try {
-    if (waker instanceof InProcessWaker) waker.attach(node)
+    if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))
     await node.start()
-    if (queue) {
-      const ready = started.listen(listenersOf(parts, queue, node, waker))
+    const subscriber = connections.open()
+    if (queue && waker instanceof BullWaker) {
+      const ready = started.listen(listenersOf(parts, { queue, subscriber }, node, waker))
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
-    await listenToHints(parts, connections, node, queue !== undefined)
+    const { places, policy } = parts
+    await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
-    // What was begun would go on claiming workers.
+    // The parts that have begun would go on claiming workers.
     await started.stop({ force: true })
     throw error
   }
@@ -294,39 +298,29 @@ interface Listener {
   stop(): Promise<void>
 }
 
-/** Wake-ups of every pool in every partition, and what is left of those of others; submissions in the first partition. */
-function listenersOf(parts: Parts, connection: Redis, node: RuntimeNode, waker: Waker): readonly Listener[] {
-  const { places, kindsByPool, concurrency, log, redis, caller, namespace, policy } = parts
-  const wakeups = places.flatMap((place) =>
-    [...kindsByPool.keys()].map((pool) => {
-      const answerer: WakeupAnswerer = {
-        answer: (wakeup, claimed) => node.answer(place.partition, wakeup, claimed),
-        slotCame: (wakeup) => node.slotCame(place.partition, wakeup),
-      }
-      return new BullWakeupListener(connection, place, pool, concurrency, answerer, waker, log)
-    }),
-  )
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
-  const first = places[0] as Place
-  const otherPools = async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool))
-  const left = new LeftWakeups(connection, places, otherPools, log)
-  return [...wakeups, left, new SubmissionListener(connection, first.prefix, submit, log)]
-}
-
-/** Without a queue whoever puts a wake-up rings this node itself. */
-async function listenToHints(
+/** Wake-ups of this node's pools in every partition; submissions in the first partition. */
+function listenersOf(
   parts: Parts,
-  connections: Connections,
+  connections: { readonly queue: Redis; readonly subscriber: Redis },
   node: RuntimeNode,
-  hasQueue: boolean,
-): Promise<void> {
-  const { id: nodeId, kindsByPool, places, policy } = parts
-  const pools = hasQueue ? [...kindsByPool.keys()] : []
-  const listener: HintListener<Place> = {
-    cancelled: ({ partition }, sessionId) => void node.hearCancel(partition, sessionId),
-    told: ({ partition }, wakeup) => void node.answerTold(partition, wakeup),
-  }
-  await hearHints(connections.open(), places, { nodeId, pools }, listener, policy.leaseMs)
+  waker: BullWaker,
+): readonly Listener[] {
+  const { id, places, kindsByPool, concurrency: slots, log, redis, caller, namespace, policy } = parts
+  const { queue, subscriber } = connections
+  const first = places[0] as Place
+  const wakeups = new NodeWakeups({
+    connection: queue,
+    hear: (handlers) => hearChannels(subscriber, handlers, 'wake-ups', policy.leaseMs),
+    places: places.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
+    pools: [...kindsByPool.keys()],
+    otherPools: async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool)),
+    slots,
+    onWake: (partition, wakeup) => node.wake(partition, wakeup),
+    waker,
+    log,
+  })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker: waker, policy })
+  return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
 }
 
 function nodeFacts(): Record<string, unknown> {

@@ -5,7 +5,7 @@
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
-import type { Waker } from '../core/ports/ports.ts'
+import type { Waker } from '../core/ports/wake.ts'
 import { decodeMail, inputIdOf } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'

@@ -1,5 +1,5 @@
 /**
- * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, rings.
+ * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
  * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
  */
 import { performance } from 'node:perf_hooks'
@@ -13,7 +13,7 @@ import { encodeEvents } from '../core/event/event-notes.ts'
 import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
-import type { Waker, Wakeup } from '../core/ports/ports.ts'
+import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions } from '../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
@@ -114,7 +114,7 @@ export class Submission {
     creating(prepared.order.sessionId)
     const wasQuiet = this.#wasQuiet()
     const made = await prepared.store.create(prepared.order)
-    this.#ring(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')
+    this.#wake(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')
     return created(prepared, made)
   }
 
@@ -137,7 +137,7 @@ export class Submission {
         const answer = settled[index] as PromiseSettledResult<CreateAnswer>
         answers.set(one, answer)
         const extraIn = wasQuiet && index === 0 ? one.order.pool : ''
-        if (answer.status === 'fulfilled') this.#ring(store.partition, answer.value.wakeups, extraIn)
+        if (answer.status === 'fulfilled') this.#wake(store.partition, answer.value.wakeups, extraIn)
       }
     }
     await Promise.all([...Map.groupBy(ready, ({ store }) => store)].map(([store, group]) => createIn(store, group)))
@@ -185,7 +185,7 @@ export class Submission {
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
-    this.#ring(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
+    this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
@@ -193,10 +193,10 @@ export class Submission {
   }
 
   /**
-   * The rule puts no wake-up while a slot that is awake may come soon; but its turn may last, and on an idle system others have nothing to do:
-   * then one more is rung, in this pool, if one is given.
+   * A script puts no wake-up while an awake slot may come to the work soon. But the turn of that slot may last, and on an idle system other slots
+   * have nothing to do. If `pool` is not empty, one more wake-up is sent there then.
    */
-  #ring(partition: number, wakeups: readonly Wakeup[], pool: string): void {
+  #wake(partition: number, wakeups: readonly Wakeup[], pool: string): void {
     const isExtra = wakeups.length === 0 && pool !== '' && pool !== unhostedPool
     this.#context.waker.wake(partition, isExtra ? [extraWakeup(pool)] : wakeups)
   }

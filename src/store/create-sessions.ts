@@ -14,7 +14,7 @@ import {
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 import type { PartitionKeys } from './keys.ts'
 import { batchesOf } from './script/batcher.ts'
 import type { HeaderValue } from './script/header.ts'

@@ -37,10 +37,10 @@ export function partitionKeys(tag: string) {
     redriven: `${tag}:redriven`,
     /** hash; sessions and workers that were pruned, and what their lanes had accepted (`inbox`, `results`, `signals`); for ever. */
     retired: `${tag}:retired`,
-    /** pub/sub channel; ids of sessions that were just cancelled; a hint that may be lost. */
-    hints: `${tag}:hints`,
-    /** pub/sub channel; names of wake-ups that were just put, for a node that may have a slot free; a hint that may be lost. */
-    told: (pool: string, node: string) => `${tag}:told:${pool}:${node}`,
+    /** pub/sub channel; ids of sessions that were just cancelled; messages may be lost. */
+    cancelNotices: `${tag}:cancel-notices`,
+    /** pub/sub channel; ids of wake-ups that were just put, for this node, which may have a slot free; messages may be lost. */
+    wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
     /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <mark>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */

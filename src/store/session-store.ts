@@ -5,7 +5,7 @@
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
@@ -166,7 +166,7 @@ export class SessionStore {
       {
         sessionId,
         reason: JSON.stringify(reason),
-        hint: this.#keys.hints,
+        channel: this.#keys.cancelNotices,
         event: JSON.stringify([['session.cancelRequested', { reason }]]),
       },
       { deadlineMs: this.#deadlineMs },

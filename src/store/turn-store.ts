@@ -15,8 +15,8 @@ import type {
   RenewRequest,
   TurnStore,
   Verdict,
-  Wakeup,
 } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 import { decodeClaim } from './commit/claim-answer.ts'
 import { Commits } from './commit/commits.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'

@@ -1,25 +1,27 @@
-/** Duty: names of wake-ups: `b<seed>-<pool>-<number>`, unique by a seed for each call, and legal as BullMQ job ids. */
+/**
+ * Duty: ids of wake-ups, as lua/shared/wakeups.lua makes them: `<letter><seed>-<pool>-<number>`. A seed is unique for each call of a script, and
+ * the ids are legal as BullMQ job ids.
+ */
 import { randomBytes } from 'node:crypto'
-import type { Wakeup } from '../core/ports/ports.ts'
+import type { Wakeup } from '../core/ports/wake.ts'
 
 const ofThisProcess = randomBytes(6).toString('hex')
 let calls = 0
 
-/** Unique for each call: what this process is, and a count. */
+/** Unique for each call: the process, and a count. */
 export function newSeed(): string {
   return ofThisProcess + (calls++).toString(36)
 }
 
-/** A wake-up that no script put: one that was not needed finds nothing. */
+/** A wake-up that no script put. If it was not needed, its claim finds nothing. */
 export function extraWakeup(pool: string): Wakeup {
-  return { id: `b${newSeed()}-${pool}-1`, pool }
+  return { id: `w${newSeed()}-${pool}-1`, pool }
 }
 
-/** As scripts give them, comma-separated: the name of one, with a `!` before it when a node was told, or `<count>*<name without its number>`. */
+/** Parses the wake-ups that a script put: comma-separated, each an id, or `<count>*<id without its number>`. */
 export function parseWakeups(text: unknown): readonly Wakeup[] {
   if (typeof text !== 'string' || text === '') return none
   return text.split(',').flatMap((word): Wakeup | Wakeup[] => {
-    if (word.startsWith('!')) return { ...wakeupOf(word.slice(1)), isTold: true }
     const star = word.indexOf('*')
     if (star < 0) return wakeupOf(word)
     const name = word.slice(star + 1)

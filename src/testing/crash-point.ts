@@ -1,15 +1,15 @@
 /**
- * Duty: the moments at which a node is killed: before or after the nth call of one sort that the node makes in its life.
- * They are numbered by what a run passes, not by the clock, so that the same scenario passes the same ones.
+ * Duty: name the moments at which a node is killed: before or after the nth call of one sort in the life of the node. Points are numbered by
+ * calls and not by the clock, so that the same scenario always passes the same points.
  */
 
 export type Side = 'before' | 'after'
 
 export interface CrashPoint {
   readonly side: Side
-  /** A sort of call, like "commit of clerk". */
+  /** The sort of the call, like "commit of clerk". */
   readonly call: string
-  /** From 1. */
+  /** The number of the call among those of its sort, from 1. */
   readonly nth: number
 }
 
@@ -18,7 +18,7 @@ export function pointName({ side, call, nth }: CrashPoint): string {
   return `${side} ${call} #${nth}`
 }
 
-/** Every point that a run passed, in its order. */
+/** All points that a run passed, in order. */
 export function pointsPassed(passes: readonly { readonly side: Side; readonly call: string }[]): CrashPoint[] {
   const counts = new Map<string, number>()
   return passes.map(({ side, call }) => {
@@ -29,7 +29,7 @@ export function pointsPassed(passes: readonly { readonly side: Side; readonly ca
   })
 }
 
-/** At most so many, spread evenly, the first and the last among them. */
+/** At most `most` of these points, spread evenly, always with the first and the last. */
 export function spread<Item>(items: readonly Item[], most: number): readonly Item[] {
   if (items.length <= most) return items
   if (most === 1) return items.slice(-1)

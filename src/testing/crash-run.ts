@@ -1,6 +1,6 @@
 /**
- * Duty: one run of a scenario: a node that may be killed, another that takes over, and what is true when all is at rest.
- * CR1 Each run has a namespace, a folder and processes of its own, and leaves no process behind.
+ * Duty: run a scenario once: start a node that may be killed, start another that takes over, and check the result when no work is left.
+ * CRASH-RUN-1 Each run has its own namespace, folder and processes, and leaves no process behind.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -21,30 +21,30 @@ export interface RunOrder {
   readonly plan: Plan
   readonly redisUrl: string
   readonly id: string
-  /** Where the folders of all runs are. */
+  /** The folder that holds the folders of all runs. */
   readonly home: string
   readonly crashAt: CrashPoint | null
-  /** Processes that are alive are in it. */
+  /** The processes that are alive. */
   readonly nodes: Set<NodeProcess>
 }
 
 export interface RunEnd {
-  /** Null when it did not come to an end. */
+  /** Null if the run did not end. */
   readonly outcome: Outcome | null
   readonly passes: readonly JournalLine[]
-  /** The node was killed at the point. */
+  /** True if the node was killed at the point. */
   readonly crashed: boolean
   readonly broken: readonly string[]
 }
 
 const pollMs = 25
-/** Turns at once in a node: children run beside each other. */
+/** How many turns a node runs at once, so that children run side by side. */
 const slots = 10
 
 export async function runScenario(order: RunOrder): Promise<RunEnd> {
   const { plan, redisUrl, id, home, nodes } = order
   const place: RunPlace = { id, folder: join(home, id) }
-  // Without a pause in between: what ends all runs must find the nodes of this one.
+  // There must be no await in between: code that ends all runs must find the nodes of this run.
   mkdirSync(place.folder)
   const journal = join(home, `${id}.ndjson`)
   const nodeOrder: NodeOrder = {
@@ -60,7 +60,7 @@ export async function runScenario(order: RunOrder): Promise<RunEnd> {
     crashAt: order.crashAt,
   }
   const compiled = join(home, 'compiled')
-  // The second one is loaded meanwhile: it begins when the first is dead.
+  // The second node is loaded now and begins when the first one is dead.
   const first = new NodeProcess(nodeOrder, plan.nodeArguments, compiled)
   const second = order.crashAt && new NodeProcess({ ...nodeOrder, crashAt: null }, plan.nodeArguments, compiled)
   const both = second ? [first, second] : [first]
@@ -74,7 +74,7 @@ export async function runScenario(order: RunOrder): Promise<RunEnd> {
   }
 }
 
-/** A lease is renewed three times before it ends; what waits for time rather than for work waits less than usual. */
+/** A lease is renewed three times before it ends. Waits for time, rather than for work, are shorter than usual. */
 function timesOf(leaseMs: number): Partial<Policy> {
   return {
     leaseMs,
@@ -117,7 +117,7 @@ class CrashRun {
     const resulting = session.result({ signal: late })
     resulting.catch(() => {})
     try {
-      // The last points come after the result; a node that drains passes them.
+      // The last points come after the result. The node passes them while it drains.
       await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late))])
       const ended = await this.#first.stop()
       const crashed = this.#order.crashAt !== null && ended === 'SIGKILL'
@@ -155,7 +155,7 @@ class CrashRun {
     return { outcome, passes: readJournal(this.#journal), crashed, broken }
   }
 
-  /** No worker of the session has anything left to do. Children that are detached may be at work after the result. */
+  /** True when no worker of the session has any work left. Detached children may still work after the result. */
   async #atRest(session: Session, late: AbortSignal): Promise<Report> {
     for (;;) {
       const report = await session.report()
@@ -190,7 +190,7 @@ class CrashRun {
   }
 }
 
-/** A scenario that ends so and has no check would prove nothing, however often it ends so again. */
+/** A scenario without a check proves nothing if it already fails without a crash. */
 function unexpected(result: RunResult): string {
   const what =
     result.status === 'failed' ? `failed with ${result.failure.code}: ${result.failure.message}` : result.status

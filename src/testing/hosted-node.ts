@@ -1,6 +1,6 @@
 /**
- * Duty: a node with the workers of a scenario, as its process obeys the words of the test.
- * What is loaded is kept compiled, so that the processes after the first one are there sooner.
+ * Duty: run a node with the workers of a scenario, in a process that obeys the messages of the test. Compiled modules are cached, so that later
+ * processes start faster.
  */
 
 import { stat } from 'node:fs/promises'
@@ -85,7 +85,7 @@ async function definitionsAt(path: string): Promise<ReadonlyMap<string, WorkerDe
   return new Map(entries as [string, WorkerDefinition][])
 }
 
-/** A model of this kind that says its replies in order, whichever process is asked: a request says how many there were before. */
+/** A model that gives the replies of this kind in order, in any process. The request shows how many replies were given before. */
 function scripted(kind: string, replies: Replies): ModelSource | null {
   const script = replies[kind]
   if (script === undefined) return null

@@ -1,4 +1,4 @@
-/** The package's entry for tests, `troupe/test`. Nothing that runs in production loads it. */
+/** The entry of the package for tests, `troupe/test`. No production code loads it. */
 export { call, type ScriptedModel, type ScriptedReply, say, scriptedModel, together } from '../models/scripted-model.ts'
 export type { UserCode } from './journal.ts'
 export { crashMatrix } from './matrix.ts'

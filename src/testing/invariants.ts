@@ -1,8 +1,8 @@
-/** Duty: what troupe promises of a session that has ended, read back from Redis: one line for each promise that is broken. */
+/** Duty: check in Redis what troupe promises for a session that has ended. Returns one line for each broken promise. */
 import type { Troupe } from '../client/client.ts'
 import type { Report } from '../client/report.ts'
 
-/** The session is the only one in its namespace. */
+/** The session must be the only one in its namespace. */
 export async function brokenInvariants(client: Troupe, { session, workers }: Report): Promise<string[]> {
   const { findings } = await client.audit()
   const lines = findings.map(({ invariant, workerId, what }) => `${invariant}: ${workerId ?? session.id}: ${what}`)

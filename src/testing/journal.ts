@@ -1,6 +1,6 @@
 /**
- * Duty: what a node did, call by call, in a file outside of Redis. A line is handed to the system before the node goes on, so that it
- * outlives the node's SIGKILL.
+ * Duty: record each call of a node in a file outside of Redis. Each line is written to the system before the node goes on, so that it survives
+ * the SIGKILL of the node.
  */
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { Side } from './crash-point.ts'
@@ -8,18 +8,18 @@ import type { Side } from './crash-point.ts'
 export interface JournalLine {
   readonly side: Side
   readonly call: string
-  /** Process of the node. */
+  /** Process id of the node. */
   readonly pid: number
-  /** Of code of the user's alone. */
+  /** Only set for calls of user code. */
   readonly run?: UserCode | undefined
 }
 
-/** A call of code that is not troupe's. */
+/** A call of user code. */
 export interface UserCode {
   readonly what: 'receive' | 'tool' | 'model'
-  /** Of the worker. */
+  /** Kind of the worker. */
   readonly kind: string
-  /** Of the tool; null for what has no name of its own. */
+  /** Name of the tool. Null for calls without a name. */
   readonly name: string | null
   readonly workerId: string
   readonly idempotencyKey: string
@@ -41,7 +41,7 @@ export class JournalWriter {
   }
 }
 
-/** A line that a kill cut short is passed over. */
+/** Skips a line that the kill cut off. */
 export function readJournal(path: string): JournalLine[] {
   return readFileSync(path, { encoding: 'utf8', flag: 'a+' })
     .split('\n')

@@ -1,7 +1,7 @@
 /**
- * Duty: `crashMatrix`: a scenario run once for each moment at which its node may die.
- * M1 The run without a crash lists the points; a scenario that fails without a crash is tried no further.
- * M2 Whatever happens, a signal included, nothing is left of it: no process, no folder, no key in a Redis that was given and answers.
+ * Duty: `crashMatrix`: run a scenario once for each moment at which its node may die.
+ * MATRIX-1 The run without a crash lists the points. If the scenario fails without a crash, no further run is made.
+ * MATRIX-2 Nothing is left behind, not even after a signal: no process, no folder, and no key in the caller's Redis if it answers.
  */
 import { randomBytes } from 'node:crypto'
 import { mkdtemp, realpath, rm } from 'node:fs/promises'
@@ -20,15 +20,15 @@ import { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
 import { type Outcome, type Plan, planOf, type Scenario } from './scenario.ts'
 
 /**
- * Runs a scenario once to learn which points it passes, then once for each of them: a node process is killed with SIGKILL at the
- * point, another takes over, and when all is at rest troupe's invariants and your `check` must hold.
+ * Runs a scenario once to learn which points it passes, then once for each point: a node process is killed with SIGKILL at the point, another
+ * takes over, and when no work is left, troupe's invariants and your `check` must hold.
  *
  *     await crashMatrix({
  *       workers: 'workers', kind: 'clerk', input: ({ folder }) => ({ folder }),
  *       check: ({ folder }) => assert.equal(readFileSync(`${folder}/paid`, 'utf8'), 'once'),
  *     })
  *
- * Throws a CrashMatrixError that lists the violations, unless `violations: 'report'`; a ConfigError when the scenario cannot be run.
+ * Throws a CrashMatrixError that lists the violations, unless `violations: 'report'` is set. Throws a ConfigError if the scenario cannot run.
  */
 export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   const plan = await planOf(scenario)
@@ -44,7 +44,7 @@ export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
   let interrupted: Promise<void> | undefined
   const onSignal = (signal: NodeJS.Signals) => {
     interrupted ??= cleanUp().finally(() => {
-      // Whoever else listens decides what becomes of the process; if nobody does, it ends by the signal.
+      // If the program has its own listener for the signal, that one decides. Otherwise the signal ends the process.
       if (process.listenerCount(signal) === 0) process.kill(process.pid, signal)
       throw new Error(`crashMatrix was interrupted by ${signal}.`)
     })
@@ -63,10 +63,10 @@ export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** How long the keys of a Redis that does not answer are tried to be removed. */
+/** How long to try to remove the keys from a Redis that does not answer. */
 const removeMsMax = 5_000
 
-/** A point that was not passed is tried so often: where work goes on side by side, its order is not always the same. */
+/** How often a point is tried that a run did not pass. Work that runs side by side has not always the same order. */
 const triesMax = 3
 
 class Matrix {
@@ -98,12 +98,12 @@ class Matrix {
     return this.#report(points, passed.length - points.length)
   }
 
-  /** Ends every run that goes on, at once, and lets no other begin: it would write beside who cleans up. */
+  /** Ends all runs at once and prevents new ones, which would write while the rest is cleaned up. */
   async end(): Promise<void> {
     this.#isOver = true
     await Promise.all([...this.#nodes].map((node) => node.kill()))
     const ended = Promise.allSettled(this.#runs)
-    // A run that asks a Redis which does not answer is not waited for.
+    // A run that waits for a Redis without an answer is not awaited.
     await withDeadline(ended, removeMsMax).catch(() => {})
   }
 
@@ -120,14 +120,14 @@ class Matrix {
     })
   }
 
-  /** Each item once, so many at the same time as the plan says; the first error ends it. */
+  /** Handles each item once, as many at the same time as the plan says. The first error ends it. */
   async #each(points: readonly CrashPoint[], body: (point: CrashPoint) => Promise<void>): Promise<void> {
     const queue = points.values()
     const lane = async () => {
       for (const point of queue) await body(point)
     }
     const lanes = Array.from({ length: this.#plan.concurrency }, lane)
-    // No run may outlive the folder and the Redis: all lanes have ended when this throws.
+    // No run may outlive the folder and the Redis, so all lanes have ended when this throws.
     const ends = await Promise.allSettled(lanes)
     for (const end of ends) if (end.status === 'rejected') throw end.reason
   }
@@ -183,7 +183,7 @@ class Matrix {
   }
 }
 
-/** What a result says, apart from where its run happened. */
+/** A result without the values that differ from run to run. */
 function said({ result, folder, id }: Outcome): unknown {
   const fact =
     result.status === 'completed'
@@ -201,14 +201,14 @@ function brief(value: unknown): string {
   return text.length > briefChars ? `${text.slice(0, briefChars)} …` : text
 }
 
-/** One that does not answer keeps them: what went wrong with it is told by the run. */
+/** Removes the keys. A Redis that does not answer keeps them; the run has already reported that. */
 async function removeKeys(url: string, namespaces: readonly string[]): Promise<void> {
   const redis = openRedis(url)
   try {
     await withDeadline(redis.ping(), removeMsMax)
     for (const namespace of namespaces) await withDeadline(removeNamespace(redis, namespace), removeMsMax)
   } catch {
-    // Said above.
+    // The run has reported it.
   } finally {
     redis.disconnect()
   }

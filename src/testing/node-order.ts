@@ -1,11 +1,11 @@
-/** Duty: what is said between a test and its node processes. It goes over their channel: command lines can be read by others. */
+/** Duty: the messages between a test and its node processes. They use a channel, because other users can read command lines. */
 
 import type { ModelSettings } from '../core/definition/model.ts'
 import type { Policy } from '../core/policy.ts'
 import type { ScriptedReply } from '../models/scripted-model.ts'
 import type { CrashPoint } from './crash-point.ts'
 
-/** What the agents of a kind are answered, in the order in which they ask. */
+/** The replies for agents of a kind, in the order in which they ask. */
 export type Replies = Readonly<Record<string, readonly ScriptedReply[]>>
 
 export interface NodeOrder {
@@ -13,7 +13,7 @@ export interface NodeOrder {
   readonly namespace: string
   /** Absolute path of a folder of worker files, or of a module that exports definitions. */
   readonly workers: string
-  /** Of the root worker, which they must define. */
+  /** The kind of the root worker. The workers must define it. */
   readonly kind: string
   readonly models: ModelSettings | null
   readonly replies: Replies
@@ -23,6 +23,6 @@ export interface NodeOrder {
   readonly crashAt: CrashPoint | null
 }
 
-/** A node is loaded with its order, begins at a word, and drains at another. */
+/** A node is loaded with its order, begins at one message, and drains at another. */
 export type NodeWord = { readonly order: NodeOrder } | 'begin' | 'stop'
 export type NodeNews = 'loaded' | 'begun' | { readonly refused: string }

@@ -1,4 +1,4 @@
-/** Duty: one node process, as the test sees it. */
+/** Duty: start, watch and stop one node process of a test. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { ConfigError } from '../core/errors.ts'
 import type { NodeNews, NodeOrder, NodeWord } from './node-order.ts'
@@ -13,7 +13,7 @@ export class NodeProcess {
   readonly #loaded: Promise<void>
   #log = ''
 
-  /** Its workers are loaded at once; it begins when it is told. */
+  /** Its workers are loaded at once. It begins on a message. */
   constructor(order: NodeOrder, nodeArguments: readonly string[], compiled: string) {
     this.#child = fork(program(), [compiled], {
       execArgv: [...conditions(), ...nodeArguments],
@@ -37,12 +37,12 @@ export class NodeProcess {
     return this.#child.pid ?? 0
   }
 
-  /** The end of what it printed. */
+  /** The end of its output. */
   get log(): string {
     return this.#log.trim()
   }
 
-  /** Resolves when it takes work. Throws a ConfigError when the workers cannot be loaded. */
+  /** Resolves when it takes work. Throws a ConfigError if the workers cannot be loaded. */
   async begin(): Promise<void> {
     await this.#loaded
     const begun = this.#hear('begun')
@@ -50,7 +50,7 @@ export class NodeProcess {
     await begun
   }
 
-  /** Drains it. */
+  /** Drains the node. */
   stop(): Promise<number | NodeJS.Signals> {
     this.#tell('stop')
     return this.gone
@@ -62,7 +62,7 @@ export class NodeProcess {
   }
 
   #tell(word: NodeWord): void {
-    // One that died just now cannot be told; its end is heard by `gone`.
+    // A process that died just now cannot receive a message. `gone` reports its end.
     if (this.#child.connected) this.#child.send(word, () => {})
   }
 
@@ -75,7 +75,7 @@ export class NodeProcess {
       if (news === wanted) resolve()
     })
     void this.gone.then((how) => {
-      // A node that is killed as soon as it begins has begun.
+      // A node that is killed as soon as it begins counts as begun.
       if (how === 'SIGKILL') resolve()
       else give(`ended with ${how} before it was ${wanted}. It printed:\n${this.log}`)
     })
@@ -84,12 +84,12 @@ export class NodeProcess {
   }
 }
 
-/** Sources run their sources, what is built what is built. */
+/** The program of the node: the source if this file is a source, otherwise the built file. */
 function program(): URL {
   return new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url)
 }
 
-/** The conditions of this process, by which `import 'troupe'` means the same package there. */
+/** The import conditions of this process, so that `import 'troupe'` means the same package in the node. */
 function conditions(): string[] {
   return process.execArgv.flatMap((word, index, words) => {
     if (/^--conditions=|^-C./.test(word)) return [word]

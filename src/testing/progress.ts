@@ -1,10 +1,10 @@
-/** Duty: how far a matrix has come, and what it says of that on a terminal when its scenario has no `onProgress`. */
+/** Duty: report the progress of a matrix, on the terminal if the scenario has no `onProgress`. */
 
 export interface Progress {
-  /** Runs done, and runs there will be. */
+  /** How many runs are done, and how many there will be. */
   readonly done: number
   readonly total: number
-  /** The point that was just tried; null for the run without a crash. */
+  /** The point of the last run. Null for the run without a crash. */
   readonly point: string | null
   /** Violations so far. */
   readonly violations: number
@@ -15,7 +15,7 @@ interface Output {
   write(text: string): unknown
 }
 
-/** A line for each run that is done. Where no person looks on, nothing: the report says it all. */
+/** Prints a line for each finished run. Prints nothing if stderr is not a terminal, because the report says everything. */
 export function progressTo(output: Output): (progress: Progress) => void {
   return (progress) => {
     if (output.isTTY) output.write(`${lineOf(progress)}\n`)

@@ -1,4 +1,4 @@
-/** Duty: what a matrix answers, and the error that lists its violations. */
+/** Duty: the report of a matrix, and the error that lists its violations. */
 
 export interface Violation {
   /** The point at which the node was killed, or "no crash". */
@@ -7,12 +7,12 @@ export interface Violation {
 }
 
 export interface CrashReport {
-  /** At which a node was killed, in the order in which the scenario passes them. */
+  /** The points at which a node was killed, in the order in which the scenario passes them. */
   readonly points: readonly string[]
-  /** How often the scenario was run, the run without a crash included. */
+  /** How often the scenario was run, including the run without a crash. */
   readonly runs: number
   readonly violations: readonly Violation[]
-  /** Points that no further run passed: the clock decides about them. */
+  /** Points that no further run passed, because the clock decides whether they happen. */
   readonly missed: readonly string[]
   /** Points that were left out because there are more than `pointsMax`. */
   readonly leftOut: number
@@ -22,7 +22,7 @@ const preview = 20
 
 export class CrashMatrixError extends Error {
   override readonly name = 'CrashMatrixError'
-  // Private, so that who prints the error does not print all of it once more.
+  // Private, so that printing the error does not print the whole report again.
   readonly #report: CrashReport
 
   constructor(report: CrashReport) {

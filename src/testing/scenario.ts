@@ -1,4 +1,4 @@
-/** Duty: what a user says of a scenario, checked, with its defaults filled in. */
+/** Duty: the scenario that a user describes: its fields, their checks and their defaults. */
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -12,11 +12,11 @@ import type { UserCode } from './journal.ts'
 import type { Replies } from './node-order.ts'
 import { type Progress, progressTo } from './progress.ts'
 
-/** Where one run of the scenario happens. */
+/** The place of one run of the scenario. */
 export interface RunPlace {
-  /** An empty folder of this run alone: effects outside can be put there, to be counted afterwards. */
+  /** An empty folder that only this run uses. Effects outside can be written there, to be counted afterwards. */
   readonly folder: string
-  /** Different for each run: for what cannot be put into a folder. */
+  /** Different in each run, for effects that cannot be written into a folder. */
   readonly id: string
 }
 
@@ -28,7 +28,7 @@ export interface WorkerHistory {
   readonly entries: readonly Entry[]
 }
 
-/** A call of your code that began: a second one under the same key is a repetition. */
+/** A call of your code that began. A second call with the same key is a repetition. */
 export interface CodeRun extends UserCode {
   /** 1 for the node that is killed, 2 for the one that takes over. */
   readonly life: 1 | 2
@@ -36,45 +36,45 @@ export interface CodeRun extends UserCode {
 
 export interface Outcome extends RunPlace {
   readonly result: RunResult
-  /** Of all workers of the session, the root first. */
+  /** The histories of all workers of the session, the root first. */
   readonly histories: readonly WorkerHistory[]
   readonly runs: readonly CodeRun[]
-  /** The point at which the node was killed; null for the run without a crash. */
+  /** The point at which the node was killed. Null for the run without a crash. */
   readonly point: string | null
 }
 
 export interface Scenario {
   /** A folder of worker files, or a module that exports `workers`: definitions by kind. A path or a file URL. */
   readonly workers: string | URL
-  /** Of the root worker. */
+  /** The kind of the root worker. */
   readonly kind: string
-  /** A function of the place where the input differs from run to run. */
+  /** The input, or a function of the place if the input differs from run to run. */
   readonly input: Json | ((place: RunPlace) => unknown)
-  /** Throws when something is not as it must be after a crash. */
+  /** Must throw if something is wrong after a crash. */
   readonly check?: (outcome: Outcome) => void | Promise<void>
-  /** What agents of a kind are answered, in order; each worker of the kind hears them from the beginning in each of its runs. */
+  /** The model's replies for agents of a kind, in order. Each worker of the kind gets them from the beginning in each of its runs. */
   readonly replies?: Replies
-  /** Models of kinds without replies. Default: as of a node, TROUPE_MODEL and the providers' own variables. */
+  /** Models of kinds without replies. Default, as for a node: TROUPE_MODEL and the variables of the providers. */
   readonly models?: ModelSettings
-  /** Default: a Redis is started for the time of the matrix. */
+  /** Default: a Redis is started for the matrix and ended after it. */
   readonly redisUrl?: string
-  /** The result must be that of the run without a crash. Default true. */
+  /** If true, the result must be the same as that of the run without a crash. Default true. */
   readonly sameResult?: boolean
-  /** `report`: violations are told by the report alone. Default `throw`. */
+  /** `report`: violations are only in the report. `throw`: they are thrown as an error. Default `throw`. */
   readonly violations?: 'throw' | 'report'
-  /** Called after each run. Default: a line for each on stderr, if that is a terminal. */
+  /** Called after each run. Default: prints a line to stderr if that is a terminal. */
   readonly onProgress?: (progress: Progress) => void
-  /** Points tried at most; of more, so many are chosen evenly. Default 200. */
+  /** Most points that are tried. If there are more, they are chosen evenly. Default 200. */
   readonly pointsMax?: number
-  /** Try these points alone, by the names that a report gives them: to look into a violation. */
+  /** Tries only these points, by their names in a report, in order to investigate a violation. */
   readonly only?: readonly string[]
-  /** Runs at the same time; most of a run is waiting for a lease to end. Default 4. */
+  /** How many runs go on at the same time. A run mostly waits for a lease to end. Default 4. */
   readonly concurrency?: number
-  /** How long a killed node's work waits for another node. Code that blocks its node for longer loses its lease. Default 1 000. */
+  /** The time of a lease, after which another node takes over. Code that blocks its node for longer loses its lease. Default 1 000. */
   readonly leaseMs?: number
   /** A run that takes longer is a violation. Default 30 000. */
   readonly runMsMax?: number
-  /** Given to the node processes before their program, such as `--import=tsx`. */
+  /** Arguments for Node in the node processes, such as `--import=tsx`. */
   readonly nodeArguments?: readonly string[]
 }
 
@@ -82,7 +82,7 @@ export interface Plan {
   readonly workers: string
   readonly kind: string
   readonly inputOf: (place: RunPlace) => unknown
-  /** Null: nothing but troupe's own invariants is checked, and the run must complete. */
+  /** Null: only troupe's own invariants are checked, and the run must complete. */
   readonly check: ((outcome: Outcome) => void | Promise<void>) | null
   readonly replies: Replies
   readonly models: ModelSettings | null
@@ -100,7 +100,7 @@ export interface Plan {
 
 const leaseMsMin = 500
 
-/** Each field, so that the compiler sees when one is missing here. */
+/** All fields. The compiler reports a field that is missing here. */
 const fields: Readonly<Record<keyof Scenario, true>> = {
   workers: true,
   kind: true,

@@ -1,6 +1,6 @@
 /**
- * Duty: goes round the calls of a node: writes each down, and kills the node at the one moment it was told.
- * W1 The kill is SIGKILL, from inside and at once: nothing of the node runs after it.
+ * Duty: wrap the calls of a node: record each call, and kill the node at one chosen moment.
+ * WATCH-1 The node kills itself with SIGKILL, at once. No code of the node runs after it.
  */
 import type { CrashPoint, Side } from './crash-point.ts'
 import type { JournalWriter, UserCode } from './journal.ts'
@@ -16,7 +16,7 @@ export class Watch {
     this.#left = crashAt?.nth ?? 0
   }
 
-  /** Runs a call, and passes the moments before and after it. A call that throws has ended too. */
+  /** Runs a call and passes the points before and after it, also if the call throws. */
   async around<Value>(call: string, run: UserCode | undefined, body: () => Value | Promise<Value>): Promise<Value> {
     this.#pass('before', call, run)
     try {

@@ -1,6 +1,6 @@
 /**
- * Duty: the kinds of a node, with a watch on what is not troupe's in them: `receive`, models and tools.
- * A tool is watched where the node calls it, so that one in a thread is watched as well.
+ * Duty: make the kinds of a node with a watch on their user code: `receive`, models and tools. A tool is watched where the node calls it, so
+ * that tools in threads are watched too.
  */
 
 import type { Self } from '../core/definition/define-worker.ts'

@@ -1,4 +1,4 @@
-/** Duty: the store as turns see it, with a watch on claims and commits. A commit is named by the kind of its worker. */
+/** Duty: the store of turns with a watch on claims and commits. A commit is named by the kind of its worker. */
 import type {
   ClaimAnswer,
   CommitAnswer,

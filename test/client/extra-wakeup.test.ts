@@ -1,7 +1,7 @@
 /** The wake-up that a client rings beside those of scripts, where the system may be idle. */
 import { expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import type { Wakeup } from '../../src/core/ports/ports.ts'
+import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 

@@ -70,7 +70,7 @@ describe('a commit', () => {
     const session = await troupe.create('gated')
     await waitUntil('it runs', () => begun)
     const redis = new Redis(troupe.redisUrl)
-    const silent = { ...partitionKeys(troupe.tag), hints: `${troupe.tag}:nobody-listens` }
+    const silent = { ...partitionKeys(troupe.tag), cancelNotices: `${troupe.tag}:nobody-listens` }
     await new SessionStore(redis, new ScriptCaller(redis), silent, 0, policy, 5_000).cancel(session.id, 'quietly')
     redis.disconnect()
     gate.resolve()

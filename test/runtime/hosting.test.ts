@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import type { Waker } from '../../src/core/ports/ports.ts'
+import type { Waker } from '../../src/core/ports/wake.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { CountingServer } from '../support/counting-server.ts'
 import { expectInvariants } from '../support/oracle.ts'

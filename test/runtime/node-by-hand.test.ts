@@ -1,8 +1,9 @@
-/** A node whose claims the test answers: what its slots ask for, and whom they tell that they came. */
+/** A node whose claims the test answers: what its slots ask for, and what it says of each wake-up. */
 import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
-import type { ClaimAnswer, NextClaim, TurnStore, UpkeepStore, Wakeup } from '../../src/core/ports/ports.ts'
+import type { ClaimAnswer, NextClaim, TurnStore, UpkeepStore } from '../../src/core/ports/ports.ts'
+import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { RuntimeNode } from '../../src/runtime/node/node.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
@@ -24,7 +25,6 @@ function nodeByHand(concurrency: number) {
   } as unknown as TurnStore
   const swept = { healed: 0, wakeups: [], damaged: [], left: 0 }
   const upkeep = { partition: 0, sweep: async () => swept } as unknown as UpkeepStore
-  const queuedWakeup: unknown[] = []
   const warned: unknown[] = []
   const node = new RuntimeNode({
     id: 'by hand',
@@ -32,92 +32,88 @@ function nodeByHand(concurrency: number) {
     concurrency,
     policy,
     stores: [{ turns, upkeep }],
-    waker: { wake: (...given) => void queuedWakeup.push(given) },
+    waker: { wake() {} },
     live: { publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },
   })
-  return { node, claims, queuedWakeup, warned }
+  return { node, claims, warned }
 }
 
-test('a slot that leaves gives the permission to claim a suspect to the next one, whichever that is', async () => {
+test('a slot that leaves passes the permission to claim a suspect on to the next slot that claims', async () => {
   const { node, claims } = nodeByHand(2)
-  const [first, second] = [node.answer(0, wakeup('a')), node.answer(0, wakeup('b'))]
+  const [first, second] = [node.wake(0, wakeup('a')), node.wake(0, wakeup('b'))]
   expect(claims.map(({ next }) => next.maySuspect)).toEqual([true, false])
-  for (const [index, leaves] of [first, second].entries()) {
+  for (const [index, { end }] of [first, second].entries()) {
     claims[index]?.answer(none)
-    expect(await leaves).toBe('done')
+    expect(await end).toBe('done')
   }
-  void node.answer(0, wakeup('c'))
+  node.wake(0, wakeup('c'))
   expect(claims[2]?.next).toMatchObject({ slot: claims[1]?.next.slot, maySuspect: true })
 })
 
-test('a wake-up that came while the only slot of its own line was leaving is answered by it', async () => {
+test.each([
+  ['finds an empty queue', none, false, 'done'],
+  ['can run nothing of the queue', { kind: 'unfit' }, true, 'unfit'],
+] as const)('a slot that %s says so with its first claim and when it leaves', async (_, found, isUnfit, how) => {
   const { node, claims } = nodeByHand(1)
-  const first = node.answer(0, wakeup('a'))
-  expect(await node.answer(0, wakeup('b'))).toBe('full')
-  const came = node.slotCame(0, wakeup('b'))
-  claims[0]?.answer(none)
-  await first
-  expect(claims.map(({ next }) => next.wakeup)).toEqual(['a', 'b'])
-  claims[1]?.answer(none)
-  await came
-})
-
-test('who waits for a slot to come to a line is told also where its claim fails', async () => {
-  const { node, claims } = nodeByHand(1)
-  const first = node.answer(0, wakeup('a'))
-  expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
-  let isTold = false
-  const came = node.slotCame(0, wakeup('b', 'other')).then(() => (isTold = true))
-  claims[0]?.answer(none)
-  await first
-  expect(claims.map(({ next }) => next.pool)).toEqual(['default', 'other'])
-  expect(isTold).toBe(false)
-  claims[1]?.fail()
-  expect(await came).toBe(true)
+  const { firstClaim, end } = node.wake(0, wakeup('a'))
+  claims[0]?.answer(found)
+  expect([await firstClaim, await end]).toEqual([{ wakeup: 'a', isUnfit }, how])
 })
 
 test.each([
-  ['has claimed what there was counts as answered', none, 'done'],
-  ['can run nothing of counts as heard in vain', { kind: 'unfit' }, 'unfit'],
+  ['finds an empty queue', none, false],
+  ['can run nothing of the queue', { kind: 'unfit' }, true],
 ] as const)(
-  'a wake-up that is rung again of a line to which a slot came and which it %s, once',
-  async (_, found, answer) => {
+  'a wake-up without a free slot hears of the slot that comes to its queue and %s',
+  async (_, found, isUnfit) => {
     const { node, claims } = nodeByHand(1)
-    const first = node.answer(0, wakeup('a'))
-    expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
-    const came = node.slotCame(0, wakeup('b', 'other'))
+    const first = node.wake(0, wakeup('a'))
+    const waiting = ['b', 'c'].map((id) => node.wake(0, wakeup(id, 'other')))
+    expect(waiting.map(({ end }) => end)).toEqual([null, null])
     claims[0]?.answer(none)
-    await first
+    await first.end
+    expect(claims.map(({ next }) => `${next.pool} ${next.wakeup}`)).toEqual(['default a', 'other c'])
     claims[1]?.answer(found)
-    await came
-    // What the slot does when it has gone there.
-    await new Promise((resolve) => setImmediate(resolve))
-    expect(await node.answer(0, wakeup('b', 'other'))).toBe(answer)
-    expect(claims).toHaveLength(2)
-    void node.answer(0, wakeup('b', 'other'))
-    await waitUntil('it is answered anew', () => claims.length === 3)
+    expect(await Promise.all(waiting.map(({ firstClaim }) => firstClaim))).toEqual([
+      { wakeup: 'c', isUnfit },
+      { wakeup: 'c', isUnfit },
+    ])
   },
 )
 
-test('a slot whose claim fails says where, and of which wake-up', async () => {
-  const { node, claims, warned } = nodeByHand(1)
-  const answered = node.answer(0, wakeup('a', 'other'))
-  claims[0]?.fail()
-  expect(await answered).toBe('done')
-  const what = 'a slot failed; the wake-up goes stale and is put again'
-  expect(warned).toEqual([[what, { partition: 0, pool: 'other', wakeup: 'a', slot: 0, error: 'Error: lost' }]])
+test('a slot that leaves a queue comes back for a wake-up of that queue which came meanwhile', async () => {
+  const { node, claims } = nodeByHand(1)
+  const { end } = node.wake(0, wakeup('a'))
+  node.wake(0, wakeup('b'))
+  claims[0]?.answer(none)
+  await end
+  expect(claims.map(({ next }) => next.wakeup)).toEqual(['a', 'b'])
 })
 
-test('a node that drains leaves a wake-up that it is told of to its job, which finds it full', async () => {
+test('a slot whose claim fails answers no wake-up, and the log says where', async () => {
+  const { node, claims, warned } = nodeByHand(1)
+  const first = node.wake(0, wakeup('a', 'other'))
+  const second = node.wake(0, wakeup('b', 'other'))
+  claims[0]?.fail()
+  expect([await first.firstClaim, await first.end]).toEqual([null, 'done'])
+  claims[1]?.fail()
+  expect(await second.firstClaim).toBeNull()
+  const what = 'a slot failed; its wake-up goes stale and is replaced'
+  const where = { partition: 0, pool: 'other', slot: 0, error: 'Error: lost' }
+  expect(warned[0]).toEqual([what, { ...where, wakeup: 'a' }])
+})
+
+test('a node that drains wakes no slot, and no wake-up waits for one', async () => {
   const { node, claims } = nodeByHand(2)
-  void node.answer(0, wakeup('a'))
+  for (const id of ['a', 'b']) node.wake(0, wakeup(id))
+  const waits = node.wake(0, wakeup('c', 'other'))
   const stopped = node.stop()
-  await node.answerTold(0, wakeup('b'))
-  expect(await node.answer(0, wakeup('b'))).toBe('full')
-  claims[0]?.answer(none)
+  const late = node.wake(0, wakeup('d', 'third'))
+  expect([await waits.firstClaim, await late.firstClaim, late.end]).toEqual([null, null, null])
+  for (const claim of claims) claim.answer(none)
   await stopped
-  expect(claims).toHaveLength(1)
+  expect(claims).toHaveLength(2)
 })
 
 test('a node that drains tells of no free slot, so that nothing waits for it', async () => {
@@ -146,27 +142,6 @@ test('a node writes its kinds again, as a Redis that lost its data must not forg
   const { kinds } = partitionKeys(troupe.tag)
   expect(await troupe.redis.del(kinds)).toBe(1)
   expect(await waitUntil('it is known', async () => (await troupe.client.kinds())[0])).toMatchObject({ kind: 'echo' })
-})
-
-test('who waits for a slot is told that none comes when the node drains, and at once from then on', async () => {
-  const { node, claims } = nodeByHand(1)
-  void node.answer(0, wakeup('a'))
-  expect(await node.answer(0, wakeup('b', 'other'))).toBe('full')
-  const came = node.slotCame(0, wakeup('b', 'other'))
-  const stopped = node.stop()
-  await came
-  await node.slotCame(0, wakeup('c', 'third'))
-  claims[0]?.answer(none)
-  await stopped
-  expect(claims).toHaveLength(1)
-})
-
-test('a wake-up that was told and cannot be run here is rung again for others, as one that was heard in vain', async () => {
-  const { node, claims, queuedWakeup } = nodeByHand(1)
-  const told = node.answerTold(0, wakeup('a'))
-  claims[0]?.answer({ kind: 'unfit' })
-  await told
-  expect(queuedWakeup).toEqual([[0, [{ ...wakeup('a'), isAgain: true, hops: 1 }]]])
 })
 
 test('a line that its node ran many turns of after a quiet time is told of at once, not with the next sweep', async () => {

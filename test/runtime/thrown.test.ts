@@ -31,7 +31,7 @@ const hostile: [string, () => unknown][] = [
   ['a revoked proxy', revoked],
 ]
 
-describe('what cannot be read', () => {
+describe('an entry that cannot be read', () => {
   test.each(hostile)('%s: a handler fails with it, once', async (_, make) => {
     let received = 0
     const throws = defineWorker({

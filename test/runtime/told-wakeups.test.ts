@@ -1,20 +1,17 @@
-/** Wake-ups that a node hears of before their jobs come: work begins at once, and the job then finds nothing left to do. */
+/** Wake-ups that a script publishes to a node before their jobs come: work begins at once, and the job then ends without a claim. */
 import { once } from 'node:events'
 import { Queue } from 'bullmq'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { type Policy, policy } from '../../src/core/policy.ts'
-import type { TurnStore, UpkeepStore } from '../../src/core/ports/ports.ts'
-import { AnsweredWakeups } from '../../src/runtime/node/answered-wakeups.ts'
-import { RuntimeNode } from '../../src/runtime/node/node.ts'
+import type { Policy } from '../../src/core/policy.ts'
+import type { TurnStore } from '../../src/core/ports/ports.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { silentLog } from './support/held-store.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
-/** No sweep finds what waits, and no wake-up is put again, while the test runs. */
+/** While the test runs no sweep finds waiting work, and no wake-up goes stale. */
 const noSweeps: Partial<Policy> = { sweepEveryMs: 600_000, wakeupMs: 600_000, leaseMs: 600_000 }
 
 function queueOf(troupe: TestTroupe): Queue {
@@ -24,8 +21,8 @@ function queueOf(troupe: TestTroupe): Queue {
   return queue
 }
 
-describe('a wake-up', () => {
-  test('whose job does not come is answered by the node that was told of it', async () => {
+describe('a published wake-up', () => {
+  test('is answered by the node that heard it, though its job does not come', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo }, policy: noSweeps })
     const queue = queueOf(troupe)
     await queue.pause()
@@ -34,7 +31,7 @@ describe('a wake-up', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that was told is answered once: its job claims nothing more', async () => {
+  test('is answered once: its job makes no claim (WAKE-2)', async () => {
     let claims = 0
     const aroundTurns = (turns: TurnStore): TurnStore =>
       new Proxy(turns, {
@@ -54,7 +51,7 @@ describe('a wake-up', () => {
     expect(claims).toBe(3)
   })
 
-  test('that is told to a node which cannot run what is in line goes on to others', async () => {
+  test('that comes to a node which can run nothing of the queue is sent to others as a job, not for ever (WAKE-4)', async () => {
     await using troupe = await TestTroupe.connect()
     const other = await troupe.startNode({ other: echo }, { policy: noSweeps })
     await troupe.startNode({ echo }, { policy: noSweeps })
@@ -62,12 +59,12 @@ describe('a wake-up', () => {
     const queue = queueOf(troupe)
     await troupe.create('other')
     // Its own job, and nobody else is there who could end it.
-    await waitUntil('it was rung again and again', async () => Number(await troupe.redis.get(queue.toKey('id'))) > 8)
-    await waitUntil('it goes on no more', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0)
+    await waitUntil('it was sent again and again', async () => Number(await troupe.redis.get(queue.toKey('id'))) > 8)
+    await waitUntil('it is sent no more', async () => (await queue.getJobCountByTypes('wait', 'active')) === 0)
     expect(await troupe.run('echo', 'beside')).toMatchObject({ value: 'beside' })
   })
 
-  test('that finds no slot free is left to its job', async () => {
+  test('that comes to a full node is answered when a slot is free', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({
       async receive(message, self) {
@@ -83,24 +80,7 @@ describe('a wake-up', () => {
     expect(await second.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'second' })
   })
 
-  test('that a node was told of as its last slot went is left to its job', async () => {
-    const turns = { partition: 0, claim: () => new Promise(() => {}) } as unknown as TurnStore
-    const node = new RuntimeNode({
-      id: 'full',
-      kinds: new Map(),
-      concurrency: 1,
-      policy,
-      stores: [{ turns, upkeep: {} as UpkeepStore }],
-      waker: { wake() {} },
-      live: { publish() {} },
-      log: silentLog,
-    })
-    void node.answer(0, { id: 'first', pool: 'default' })
-    await node.answerTold(0, { id: 'second', pool: 'default' })
-    expect(await node.answer(0, { id: 'second', pool: 'default' })).toBe('full')
-  })
-
-  test('whose claim fails, as a node was told of it, is answered by its job', async () => {
+  test('whose claim fails is answered by its job (WAKE-2)', async () => {
     let claims = 0
     const aroundTurns = (turns: TurnStore): TurnStore =>
       new Proxy(turns, {
@@ -114,7 +94,7 @@ describe('a wake-up', () => {
     expect(await troupe.run('echo', 'again')).toMatchObject({ value: 'again' })
   })
 
-  test('never stays with a node that is full, while another has a slot free', async () => {
+  test('never stays with a full node while another has a slot free (I17)', async () => {
     const held = defineWorker({
       receive: async (_, { signal }) => void (await once(signal, 'abort')),
     })
@@ -127,7 +107,7 @@ describe('a wake-up', () => {
       expect(await troupe.run('echo', number)).toMatchObject({ value: number })
   })
 
-  test('is rung for a session, and for a message to who is idle, though a slot is awake, whose turn may last', async () => {
+  test('is sent for a new session, and for a message to an idle worker, although a slot is awake: its turn may last', async () => {
     const gate = Promise.withResolvers<void>()
     const held = defineWorker({ receive: () => gate.promise })
     const policy = { ...noSweeps, busyAfterMs: 600_000 }
@@ -145,19 +125,5 @@ describe('a wake-up', () => {
     await talk.root.send('a message')
     expect(await talk.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'a message' })
     gate.resolve()
-  })
-})
-
-describe('told wake-ups', () => {
-  test('are taken once', () => {
-    const told = new AnsweredWakeups()
-    told.note('a')
-    expect([told.take('b'), told.take('a'), told.take('a')]).toEqual([false, true, false])
-  })
-
-  test('are remembered as long as they are among the newest', () => {
-    const told = new AnsweredWakeups()
-    for (let number = 0; number <= 256; number++) told.note(`${number}`)
-    expect([told.take('0'), told.take('1'), told.take('256')]).toEqual([false, true, true])
   })
 })

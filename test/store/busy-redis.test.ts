@@ -1,9 +1,9 @@
 /** A Redis that is busy with a long script is asked again, by whoever asks it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import type { Wakeup } from '../../src/core/ports/ports.ts'
+import { hearCancels } from '../../src/store/cancel-notices.ts'
 import { EventTail } from '../../src/store/event-tail.ts'
-import { hearHints } from '../../src/store/hints.ts'
+import { hearChannels } from '../../src/store/redis/channels.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
@@ -133,17 +133,17 @@ describe('a Redis that is busy with a script of somebody else', () => {
     const connection = openRedis(proxy.url)
     await connection.ping()
     const heard: string[] = []
-    const listener = {
-      cancelled: (_: Place, sessionId: string) => heard.push(sessionId),
-      told: (_: Place, { id, pool }: Wakeup) => heard.push(`${id} ${pool}`),
+    const hearWakeups = () => {
+      const handlers = new Map([[place.keys.wake('gpu', 'n-1'), (id: string) => void heard.push(id)]])
+      return hearChannels(connection, handlers, 'wake-ups', 5_000)
     }
-    const hear = () => hearHints(connection, [place], { nodeId: 'n-1', pools: ['gpu'] }, listener, 5_000)
-    await begunWhileBusy(someReply(proxy), hear)
-    await place.redis.publish(place.keys.told('gpu', 'n-2'), 'not mine')
-    await place.redis.publish(place.keys.hints, 'one')
-    await place.redis.publish(place.keys.told('gpu', 'n-1'), 'wakeup')
-    await waitUntil('the hints were heard', () => heard.length > 1)
-    expect(heard).toEqual(['one', 'wakeup gpu'])
+    await begunWhileBusy(someReply(proxy), hearWakeups)
+    await hearCancels(connection, [place], (_, sessionId) => heard.push(sessionId), 5_000)
+    await place.redis.publish(place.keys.wake('gpu', 'n-2'), 'not mine')
+    await place.redis.publish(place.keys.cancelNotices, 'a session')
+    await place.redis.publish(place.keys.wake('gpu', 'n-1'), 'a wake-up')
+    await waitUntil('both were heard', () => heard.length > 1)
+    expect(heard).toEqual(['a session', 'a wake-up'])
     connection.disconnect()
   })
 

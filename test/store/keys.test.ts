@@ -73,14 +73,13 @@ test('wake-ups are told apart by call, pool and number, and come back from an an
   const seeds = Array.from({ length: 1_000 }, () => newSeed())
   expect(new Set(seeds).size).toBe(1_000)
   for (const pool of ['default', 'a-b_c', 'gpu-2']) {
-    const wakeup = { id: `b${seeds[0]}-${pool}-1`, pool }
-    expect(parseWakeups(`${wakeup.id},bx-${pool}-12`)).toEqual([wakeup, { id: `bx-${pool}-12`, pool }])
+    const wakeup = { id: `w${seeds[0]}-${pool}-1`, pool }
+    expect(parseWakeups(`${wakeup.id},wx-${pool}-12`)).toEqual([wakeup, { id: `wx-${pool}-12`, pool }])
     const second = { id: `${wakeup.id.slice(0, -1)}2`, pool }
-    expect(parseWakeups(`2*${wakeup.id.slice(0, -2)},bx-${pool}-1`)).toEqual([
+    expect(parseWakeups(`2*${wakeup.id.slice(0, -2)},wx-${pool}-1`)).toEqual([
       wakeup,
       second,
-      { id: `bx-${pool}-1`, pool },
+      { id: `wx-${pool}-1`, pool },
     ])
-    expect(parseWakeups(`!${wakeup.id}`)).toEqual([{ ...wakeup, isTold: true }])
   }
 })

@@ -1,4 +1,4 @@
-/** A wake-up that is put is told to a node that listens, before its job comes. */
+/** A script publishes a wake-up to one node that listens. The first letter of its id says whether a node heard it. */
 import { Redis } from 'ioredis'
 import { describe, expect, inject, onTestFinished, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
@@ -11,12 +11,12 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
   onTestFinished(() => redis.disconnect())
   const heard: string[] = []
   redis.on('message', (channel: string, text: string) => heard.push(`${channel.split(':').at(-1)} ${text}`))
-  await redis.subscribe(...listening.map((node) => place.keys.told(pool, node)))
+  await redis.subscribe(...listening.map((node) => place.keys.wake(pool, node)))
   return {
-    /** Nodes and wake-ups, when all that was published before has come. */
+    /** Nodes and ids, once everything that was published before has come. */
     heard: async (): Promise<string[]> => {
       const before = heard.length
-      await place.redis.publish(place.keys.told(pool, listening[0] as string), 'last')
+      await place.redis.publish(place.keys.wake(pool, listening[0] as string), 'last')
       await waitUntil('the last one was heard', () => heard.slice(before).some((text) => text.endsWith(' last')))
       return heard.filter((text) => !text.endsWith(' last'))
     },
@@ -24,7 +24,7 @@ async function nodesOf(place: Place, known: readonly string[], listening: readon
 }
 
 describe('a wake-up', () => {
-  test('is told to the node that listens, and is answered as one that was told', async () => {
+  test('is published to the node that listens, and its id begins with p', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root, wakeups } = await place.create()
@@ -32,11 +32,11 @@ describe('a wake-up', () => {
     const turn = await place.node().claim()
     await place.redis.del(place.keys.wakeups('default'))
     const answer = await turn.park('signals', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
-    expect(answer.wakeups).toEqual([{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default', isTold: true }])
+    expect(answer.wakeups).toEqual([{ id: expect.stringMatching(/^p\w+-default-1$/), pool: 'default' }])
     expect((await heard()).at(-1)).toBe(`node-a ${answer.wakeups[0]?.id}`)
   })
 
-  test('is put again to nobody by a call that is sent again, and has the same answer', async () => {
+  test('is published once, and a call that is sent again has the same answer', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     const { root } = await place.create({ mode: 'conversation' })
@@ -44,11 +44,11 @@ describe('a wake-up', () => {
     await place.redis.del(place.keys.wakeups('default'))
     const first = await place.post(root, 'hello')
     expect(await place.post(root, 'hello')).toEqual({ ...first, kind: 'again' })
-    expect(first).toMatchObject({ wakeups: [{ isTold: true }] })
+    expect(first).toMatchObject({ wakeups: [{ id: expect.stringMatching(/^p/) }] })
     expect(await heard()).toHaveLength(2)
   })
 
-  test('is told to one alone of several that listen', async () => {
+  test('is published to one node when several listen', async () => {
     await using place = await Place.open()
     const nodes = ['node-a', 'node-b', 'node-c', 'node-d']
     const { heard } = await nodesOf(place, nodes, nodes)
@@ -56,7 +56,7 @@ describe('a wake-up', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('is told to one that listens, though others are gone', async () => {
+  test('is published to a node that listens, though others are gone', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['gone', 'node-a', 'went'], ['node-a'])
     for (let number = 0; number < 10; number++) {
@@ -68,9 +68,9 @@ describe('a wake-up', () => {
 
   test.each<[string, (place: Place) => Promise<unknown>]>([
     ['there is no node', async () => {}],
-    ['none of its pool listens', (place) => nodesOf(place, ['node-a'], ['node-a'], 'gpu')],
-    ['the register of nodes is none', (place) => place.redis.set(place.keys.nodes, 'no hash')],
-  ])('is put all the same, and is not told, when %s', async (_, prepare) => {
+    ['no node of its pool listens', (place) => nodesOf(place, ['node-a'], ['node-a'], 'gpu')],
+    ['something else was written over the register of nodes', (place) => place.redis.set(place.keys.nodes, 'no hash')],
+  ])('is put all the same, and its id begins with w, when %s', async (_, prepare) => {
     await using place = await Place.open()
     await prepare(place)
     const { root } = await place.create({ mode: 'conversation' })
@@ -80,12 +80,12 @@ describe('a wake-up', () => {
     expect(answer).toEqual({
       kind: 'ok',
       position: 1,
-      wakeups: [{ id: expect.stringMatching(/^b\w+-default-1$/), pool: 'default' }],
+      wakeups: [{ id: expect.stringMatching(/^w\w+-default-1$/), pool: 'default' }],
       wokenIn: '',
     })
   })
 
-  test('is told to nobody while others of its pool are out', async () => {
+  test('is not published while others of its pool are out', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
@@ -95,7 +95,7 @@ describe('a wake-up', () => {
     expect(await heard()).toHaveLength(1)
   })
 
-  test('of several that are put at once the first is told, and all are rung at once', async () => {
+  test('that is the first of several is published, and its job is not delayed: all ids begin with w', async () => {
     await using place = await Place.open()
     const { heard } = await nodesOf(place, ['node-a'], ['node-a'])
     await place.redis.set(place.keys.slots('default'), 8)
@@ -105,7 +105,7 @@ describe('a wake-up', () => {
     const spawns = [1, 2, 3].map((call) => place.child(root, call, `child ${call}`))
     const { wakeups } = await turn.park('signals', { spawns, pendingCalls: [1, 2, 3] })
     expect(wakeups).toHaveLength(3)
-    expect(wakeups.filter(({ isTold }) => isTold)).toEqual([])
+    expect(wakeups.map(({ id }) => id[0])).toEqual(['w', 'w', 'w'])
     expect((await heard()).at(-1)).toBe(`node-a ${wakeups[0]?.id}`)
   })
 })

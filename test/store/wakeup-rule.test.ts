@@ -1,5 +1,5 @@
 /**
- * The wake-up rule: while wake-ups out < min(workers queued, max(1, slots − busy)), one more wake-up. Seen through post, the only script
+ * The rule for wake-ups: while fewer are out than min(workers queued, max(1, slots − busy)), one more. Seen through post, the only script
  * that does nothing else.
  */
 import { describe, expect, test } from 'vitest'
@@ -117,10 +117,10 @@ describe('wakeups', () => {
       expect(await place.redis.zscore(place.keys.wakeups(pool), id)).not.toBeNull()
   })
 
-  test('are named as BullMQ takes names: no colon, and not a number', async () => {
+  test('have ids that BullMQ accepts: no colon, and not a number', async () => {
     await using place = await Place.open()
     const { wakeups } = await place.create()
-    expect(wakeups).toEqual([expect.stringMatching(/^b[\w.]{12,}-default-1$/)])
+    expect(wakeups).toEqual([expect.stringMatching(/^w[\w.]{12,}-default-1$/)])
   })
 
   test('a claim rings none, or a wake-up that nobody can answer would ring for ever', async () => {

@@ -29,7 +29,7 @@ function codeThrownBy(work: () => unknown): string {
 const ways: Access[] = bestAccess === 'descriptor' ? ['descriptor', 'path'] : ['path']
 
 describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s', (access) => {
-  test('lists names with their sort', () => {
+  test('lists names with their type', () => {
     const folder = write(temporaryFolder(), { file: '', 'sub/x': '' })
     symlinkSync('file', join(folder, 'link'))
     makeFifo(join(folder, 'fifo'))
@@ -42,7 +42,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     ])
   })
 
-  test('opens no link, whatever was listed (F1)', () => {
+  test('opens no link, even if the listing said it was a file or folder (FOLDER-1)', () => {
     const outside = write(temporaryFolder(), { 'secret/file': 'secret' })
     const folder = write(temporaryFolder(), { 'sub/file': 'own', file: 'own' })
     const top = openTop(folder, access)
@@ -55,7 +55,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     expect(measureFile(top, text('file'), options)).toEqual({ kind: 'unfit', sort: 'link' })
   })
 
-  test('does not wait for a FIFO that was swapped in (F2)', () => {
+  test('does not wait for a FIFO that took the place of a file (FOLDER-2)', () => {
     const folder = write(temporaryFolder(), { file: 'own' })
     const top = openTop(folder, access)
     rmSync(join(folder, 'file'))
@@ -63,7 +63,7 @@ describe.skipIf(process.platform === 'win32').each(ways)('an open folder, by %s'
     expect(measureFile(top, text('file'), options)).toEqual({ kind: 'unfit', sort: 'other' })
   })
 
-  test('says of a file that vanished that it is gone', () => {
+  test('reports a vanished file as gone', () => {
     const folder = write(temporaryFolder(), { file: 'own' })
     const top = openTop(folder, access)
     rmSync(join(folder, 'file'))
@@ -82,8 +82,8 @@ function swapped(access: Access): OpenFolder {
   return sub
 }
 
-describe.skipIf(process.platform === 'win32')('an open folder that is swapped for a link (F1)', () => {
-  test.skipIf(bestAccess !== 'descriptor')('stays itself, by descriptor', () => {
+describe.skipIf(process.platform === 'win32')('an open folder that is replaced by a link (FOLDER-1)', () => {
+  test.skipIf(bestAccess !== 'descriptor')('stays the same folder, by descriptor', () => {
     const sub = swapped('descriptor')
     expect(measureFile(sub, text('file'), options)).toMatchObject({ kind: 'file', bytes: 4, lines: 1 })
     expect([...sub.list()]).toHaveLength(2)
@@ -106,7 +106,7 @@ describe.skipIf(process.platform === 'win32')('an open folder that is swapped fo
 describe.skipIf(bestAccess !== 'descriptor')('a chain of folders', () => {
   const openDescriptors = () => readdirSync('/proc/self/fd').length
 
-  test('keeps few folders open, however deep it goes (H1), and none after it was closed', () => {
+  test('keeps few folders open, however deep the tree is (CHAIN-1), and none after it was closed', () => {
     const names = Array.from({ length: 200 }, (_, index) => `f${index}`)
     const folder = temporaryFolder()
     mkdirSync(join(folder, ...names), { recursive: true })

@@ -1,4 +1,4 @@
-/** What a model may do wrong with the tools of a survey: no number changes by it. */
+/** Mistakes that a model may make with the tools of a survey. None of them changes a figure. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AgentSessionOptions } from './support/agent-session.ts'
 import { findTotals, temporaryFolder, write } from './support/folders.ts'
@@ -102,12 +102,12 @@ describe('a model that', () => {
     expect(withoutWorkers(outcome.value as Survey)).toEqual(expected)
   })
 
-  test('spawns nobody counts as the one worker that took part', async () => {
+  test('spawns no readers counts as the only worker', async () => {
     const { outcome } = await byAgents({ folder }, { limits, steps: without('spawn_workers') })
     expect((outcome.value as Survey).totals.workers).toBe(1)
   })
 
-  test('may have a part that was lost read again', async () => {
+  test('may let another reader read a lost part again', async () => {
     const lost = 'p2'
     let losses = 0
     const disturb: AgentSessionOptions['disturb'] = ({ name, depth }) =>
@@ -122,7 +122,7 @@ describe('a model that', () => {
     expect(readers.length).toBeLessThanOrEqual(limits.children + 1)
   })
 
-  test('is not asked to write a figure: tasks name facts, and nothing else differs between readers', async () => {
+  test('never has to write a figure: tasks name facts, and nothing else differs between readers', async () => {
     const { ran } = await byAgents({ folder }, { limits })
     expect(new Set(ran.slice(1).map(({ input }) => input))).toEqual(new Set(['Survey your part.']))
   })

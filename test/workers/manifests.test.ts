@@ -11,7 +11,7 @@ function declared(name: string, text: string): Record<string, string[]> | string
 }
 
 describe('manifests', () => {
-  test('are known by name, and not in folders of installed packages', () => {
+  test('are recognised by name, except in folders of installed packages', () => {
     const isOne = (path: string) => isManifest(fromText(path))
     expect(
       ['package.json', 'a/Cargo.toml', 'go.mod', 'requirements-dev.txt', 'requirements.txt'].map(isOne),
@@ -21,7 +21,7 @@ describe('manifests', () => {
     ).not.toContain(true)
   })
 
-  test('of lines that end with a carriage return, too, say the same', () => {
+  test('with carriage returns at the ends of lines are read alike', () => {
     const go = 'module m\n\nrequire (\n\t// a note\n\ta.b/c v1 // indirect\n\td.e/f v1 // a note\n)\n'
     expect(declared('go.mod', go)).toEqual({ runtime: ['d.e/f'], indirect: ['a.b/c'] })
     expect(declared('go.mod', go.replaceAll('\n', '\r\n'))).toEqual(declared('go.mod', go))
@@ -31,7 +31,7 @@ describe('manifests', () => {
   test.each([
     ['go.mod', `${'/'.repeat(500_000)}\rx`],
     ['requirements.txt', `${' #'.repeat(250_000)}\rx`],
-  ])('%s of comments without end is read in the time of reading it', (name, text) => {
+  ])('%s with endless comments is read in linear time', (name, text) => {
     expect(within(() => declared(name, text))).toEqual({})
   })
 
@@ -111,7 +111,7 @@ describe('manifests', () => {
     expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
   })
 
-  test('in forms that are seldom written and mean the same', () => {
+  test('in rare forms with the same meaning', () => {
     expect(declared('package.json', '{"dependencies":null,"devDependencies":[],"peerDependencies":{"p":"1"}}')).toEqual(
       {
         peer: ['p'],
@@ -136,7 +136,7 @@ describe('manifests', () => {
     expect(declared('build.gradle', gradle)).toEqual({ runtime: ['b:bom', 'g:a'], development: ['j:unit'] })
   })
 
-  test('that cannot be understood are broken, with a reason (M1)', () => {
+  test('that cannot be understood are broken, with a reason (MANIFEST-1)', () => {
     expect(declared('package.json', '{"dependencies":')).toMatch(/^broken: .*JSON/)
     expect(declared('package.json', '[]')).toBe('broken: the file is not a table of fields')
     expect(declared('package.json', '{"dependencies":["a"]}')).toMatch(/^broken: /)
@@ -156,7 +156,7 @@ describe('manifests', () => {
     'requirements.txt',
   )
 
-  test('of any content never throw (M1)', () => {
+  test('with any content never throw (MANIFEST-1)', () => {
     fc.assert(
       fc.property(name, fc.oneof(fc.string(), fc.json()), (file, text) => {
         expect(declared(file, text)).toBeDefined()
@@ -164,7 +164,7 @@ describe('manifests', () => {
     )
   })
 
-  test('keep few names and count all', () => {
+  test('keep a few names and count all', () => {
     const text = JSON.stringify({
       dependencies: Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`d${index}`, '1'])),
     })
@@ -173,7 +173,7 @@ describe('manifests', () => {
     expect(JSON.stringify(reading).length).toBeLessThan(1_000)
   })
 
-  test('keep few names of all their groups together', () => {
+  test('keep a few names of all groups together', () => {
     const some = (prefix: string) =>
       Object.fromEntries(Array.from({ length: 15 }, (_, index) => [`${prefix}${index}`, '1']))
     const text = JSON.stringify({ dependencies: some('a'), devDependencies: some('b'), peerDependencies: some('c') })
@@ -196,7 +196,7 @@ describe('manifests', () => {
     ['Gemfile', `gem${' ('.repeat(400_000)}`],
     ['requirements.txt', `${'a'.repeat(900_000)}!`],
     ['go.mod', '// '.repeat(300_000)],
-  ])('a hostile %s is read in time in proportion to its length', (file, text) => {
+  ])('a hostile %s is read in linear time', (file, text) => {
     expect(within(() => declared(file, text))).toBeDefined()
   })
 })

@@ -35,7 +35,7 @@ function readCode(span: string): string {
   return /^ .* $/s.test(inner) && inner.trim() !== '' ? inner.slice(1, -1) : inner
 }
 
-test('code shows any text as it is', () => {
+test('code shows any text unchanged', () => {
   expect(code('a')).toBe('`a`')
   expect(code('a`b')).toBe('``a`b``')
   expect(code('`')).toBe('`` ` ``')

@@ -23,7 +23,7 @@ function measureContent(content: string | Buffer, name = 'file'): FileMeasure {
 const sha256 = (content: string | Buffer) => createHash('sha256').update(content).digest('binary')
 
 describe('a file', () => {
-  test.each([1, 7, 262_143, 262_144, 262_145, 600_000])('of %i bytes is read whole, in one pass', (length) => {
+  test.each([1, 7, 262_143, 262_144, 262_145, 600_000])('of %i bytes is read completely, in one pass', (length) => {
     const content = 'line of text\n'.repeat(Math.ceil(length / 13)).slice(0, length)
     expect(measureContent(content)).toMatchObject({
       bytes: length,
@@ -38,7 +38,7 @@ describe('a file', () => {
     expect(measureContent('', 'a.ts')).toMatchObject({ bytes: 0, lines: 0, row: null, sha256: null, text: null })
   })
 
-  test('with a hole is read through', () => {
+  test('with a hole is read completely', () => {
     const folder = write(temporaryFolder(), { file: 'a\n' })
     truncateSync(join(folder, 'file'), 1_000_000)
     const content = Buffer.concat([Buffer.from('a\n'), Buffer.alloc(999_998)])
@@ -50,7 +50,7 @@ describe('a file', () => {
     })
   })
 
-  test.skipIf(!existsSync('/proc/self/fd'))('that is one big hole is not read through for hours', () => {
+  test.skipIf(!existsSync('/proc/self/fd'))('without any data is not read for hours', () => {
     const folder = write(temporaryFolder(), { a: '', b: '' })
     for (const name of ['a', 'b']) truncateSync(join(folder, name), 2 ** 40)
     let reads = 0
@@ -63,7 +63,7 @@ describe('a file', () => {
     expect(measured[1]).toEqual(measured[0])
   })
 
-  test('comes with its text if that was asked for and is not too long', () => {
+  test('comes with its text if the caller asks for it and it is not too long', () => {
     const folder = write(temporaryFolder(), { file: 'ü\n', empty: '' })
     expect(measure(folder, 'file', 3)).toMatchObject({ text: 'ü\n' })
     expect(measure(folder, 'file', 2)).toMatchObject({ text: null })
@@ -74,13 +74,13 @@ describe('a file', () => {
     for (const name of ['little', 'big']) expect(measure(folder, name, 100)).toMatchObject({ text: 'ü\r\n' })
   })
 
-  test('is known to have more names than one', () => {
+  test('is recognised as having several hard links', () => {
     const folder = write(temporaryFolder(), { file: 'x' })
     linkSync(join(folder, 'file'), join(folder, 'other'))
     expect(measure(folder, 'other')).toMatchObject({ isHardLinked: true })
   })
 
-  test('is not read further when the work is to be stopped', () => {
+  test('is not read further when the work must stop', () => {
     const folder = write(temporaryFolder(), { file: 'x'.repeat(1_000_000) })
     let calls = 0
     onTestFinished(() => expect(calls).toBe(2))
@@ -92,13 +92,13 @@ describe('a file', () => {
 })
 
 describe.skipIf(!existsSync('/proc/self/status'))('a file of the kernel', () => {
-  test('has lines, though it says it is empty', () => {
+  test('has lines although its size is 0', () => {
     const measured = measure(`/proc/${process.pid}`, 'status') as FileMeasure
     expect(measured).toMatchObject({ bytes: 0, row: 'Other text', sha256: null, text: null, unreadable: null })
     expect(measured.lines).toBeGreaterThan(10)
   })
 
-  test.skipIf(!existsSync('/proc/self/pagemap'))('that has no end is not read for ever', () => {
+  test.skipIf(!existsSync('/proc/self/pagemap'))('without an end is not read for ever', () => {
     expect(measure(`/proc/${process.pid}`, 'pagemap', 100)).toMatchObject({
       bytes: 0,
       sha256: null,

@@ -12,7 +12,7 @@ const trickyByte = fc.oneof(
   fc.integer({ min: 0, max: 255 }),
 )
 
-test('newlines are counted from anywhere to anywhere', () => {
+test('newlines are counted between any two positions', () => {
   fc.assert(
     fc.property(
       fc.array(trickyByte, { maxLength: 200 }),

@@ -20,7 +20,7 @@ const text = fc.string({ unit: 'binary', maxLength: 30 }).map((value) => Buffer.
 const bytes = fc.oneof(anyBytes, text)
 
 describe('a path of bytes', () => {
-  test('goes through a message unchanged (P1)', () => {
+  test('goes through a message unchanged (PATH-1)', () => {
     fc.assert(
       fc.property(bytes, (value) => {
         const sent = JSON.parse(JSON.stringify(encodePath(fromBytes(value)))) as ReturnType<typeof encodePath>
@@ -29,13 +29,13 @@ describe('a path of bytes', () => {
     )
   })
 
-  test('is readable in a message where it is text', () => {
+  test('is readable in a message if it is text', () => {
     expect(encodePath(fromText('src/über 文.ts'))).toBe('src/über 文.ts')
     expect(encodePath(fromBytes(Buffer.from([0xff])))).toEqual({ base64: '/w==' })
     expect(encodePath(fromText('a\nb'))).toEqual({ base64: 'YQpi' })
   })
 
-  test('is shown on one line of characters that can be seen, and only like itself (P2)', () => {
+  test('is shown on one line of visible characters, and unlike any other path (PATH-2)', () => {
     fc.assert(
       fc.property(bytes, bytes, (a, b) => {
         expect(showPath(fromBytes(a))).not.toMatch(/[\p{C}\p{Zl}\p{Zp}]/u)

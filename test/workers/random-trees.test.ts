@@ -1,4 +1,4 @@
-/** Surveys of random trees, whose names are any bytes, against what `find` and `wc` say. */
+/** Surveys of random trees with names of any bytes, compared with `find` and `wc`. */
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
@@ -41,7 +41,7 @@ const entry = fc.record({
 })
 type Entry = typeof entry extends fc.Arbitrary<infer Value> ? Value : never
 
-/** What is there already, or has too long a path, is left out. */
+/** Leaves out names that exist already and paths that are too long. */
 function plant(top: string, entries: readonly Entry[]): void {
   const folders = [Buffer.from(top)]
   const files: Buffer[] = []
@@ -64,7 +64,7 @@ function plant(top: string, entries: readonly Entry[]): void {
   }
 }
 
-test.skipIf(process.platform === 'win32')('have the totals of find and wc, however they are shared out', async () => {
+test.skipIf(process.platform === 'win32')('have the totals of find and wc, however they are split', async () => {
   const limits = fc.record({
     workers: fc.integer({ min: 1, max: 40 }),
     children: fc.integer({ min: 1, max: 8 }),

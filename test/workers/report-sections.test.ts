@@ -1,4 +1,4 @@
-/** What each section of a report says, down to where it says nothing. */
+/** The content of each section of a report, including sections that are left out. */
 import { describe, expect, test } from 'vitest'
 import type { CopyGroup, CopyTotals } from '../../workers/_survey/copies.ts'
 import { fromText } from '../../workers/_survey/path.ts'
@@ -17,7 +17,7 @@ function reportOf({ counts, copies, groups = [], ...parts }: Parts): string {
   return writeReport({ top: fromText('/top'), summary, copies: { ...none, ...copies }, groups })
 }
 
-/** What stands under this heading. */
+/** The text under this heading. */
 function section(report: string, title: string): string {
   const from = report.indexOf(`## ${title}\n`)
   if (from < 0) return ''
@@ -26,7 +26,7 @@ function section(report: string, title: string): string {
 }
 
 describe('the sums', () => {
-  test('name others and hard links where there are any', () => {
+  test('name other entries and hard links if there are any', () => {
     const none = reportOf({})
     expect(none).not.toMatch(/Others|Hard links/)
     const some = reportOf({ counts: { others: 1, hardLinkedFiles: 1, links: 4, unreadable: 3, workers: 9 } })
@@ -34,7 +34,7 @@ describe('the sums', () => {
       expect(some).toMatch(new RegExp(`^\\| ${what} +\\| +${number} \\|`, 'm'))
   })
 
-  test('of a folder without files say so, and no section of files follows', () => {
+  test('of a folder without files say so, and the sections about files are left out', () => {
     const report = reportOf({ counts: { files: 0, folders: 2 } })
     expect(report).toContain('No files.')
     expect([...report.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual(['How it was surveyed'])
@@ -42,19 +42,19 @@ describe('the sums', () => {
 })
 
 describe('languages', () => {
-  test('count a single file that is in no row', () => {
+  test('count a single file that belongs to no row', () => {
     const rows = { Go: { files: 1, bytes: 1, lines: 5 } }
     expect(section(reportOf({ rows }), 'Lines by language')).toMatch(/^\| Empty or not read \| +1 \| +0 \|/m)
     expect(section(reportOf({ rows, counts: { files: 1 } }), 'Lines by language')).not.toContain('Empty')
   })
 
-  test('of as many lines are ordered by size', () => {
+  test('with equal numbers of lines are ordered by size', () => {
     const rows = { Ada: { files: 1, bytes: 1, lines: 5 }, Go: { files: 1, bytes: 2, lines: 5 } }
     expect(section(reportOf({ rows }), 'Lines by language')).toMatch(/Go.*Ada/s)
   })
 })
 
-test('the largest files are none that are empty', () => {
+test('empty files are not among the largest files', () => {
   const largest = [
     { path: 'big', bytes: 2_048 },
     { path: 'empty', bytes: 0 },
@@ -68,7 +68,7 @@ test('the largest files are none that are empty', () => {
 describe('identical files', () => {
   const identical = (parts: Parts) => section(reportOf(parts), 'Identical files')
 
-  test('that there are not, and what was not compared', () => {
+  test('are reported as none, with the number of files that were not compared', () => {
     expect(identical({})).toBe('No two files are identical.')
     expect(identical({ counts: { emptyFiles: 1, hardLinkedFiles: 2 } })).toBe(
       'No two files are identical. 1 empty file not counted among them.',
@@ -78,7 +78,7 @@ describe('identical files', () => {
     )
   })
 
-  test('are told with what they waste, their places, and how many more there are', () => {
+  test('are listed with their extra space, their paths, and the number of further groups', () => {
     const group = { bytes: 1_024, files: 4, paths: ['a', 'b', 'c'] }
     const copies = { groups: 2, copies: 4, wastedBytes: 4_096 }
     expect(identical({ copies, groups: [group, { ...group, files: 3 }] })).toBe(
@@ -98,13 +98,13 @@ describe('identical files', () => {
     )
   })
 
-  test('in more groups than are shown are said to be', () => {
+  test('in more groups than shown are counted', () => {
     expect(identical({ copies: { groups: 10 } })).not.toContain('most wasteful')
     expect(identical({ copies: { groups: 11 } })).toContain('The 10 most wasteful groups:')
   })
 })
 
-test('notes are counted by their words, also where there is one of a sort alone', () => {
+test('notes are counted by their words, even if only one word occurs', () => {
   const notesOf = (counts: Parts['counts'], notes: Summary['notes'] = []) =>
     section(reportOf({ ...(counts && { counts }), notes }), 'TODO and FIXME')
   expect(notesOf({})).toBe('None in files of known languages.')
@@ -114,7 +114,7 @@ test('notes are counted by their words, also where there is one of a sort alone'
   )
 })
 
-test('dependencies are told by manifest, with what is not shown of them', () => {
+test('dependencies are listed by manifest, with the number that is not shown', () => {
   const dependencies = (parts: Parts) => section(reportOf(parts), 'Declared dependencies')
   expect(dependencies({})).toBe('No manifests.')
   const manifests = [
@@ -136,7 +136,7 @@ test('dependencies are told by manifest, with what is not shown of them', () => 
   )
 })
 
-test('the surveyed folder itself is a dot, and its own folder is said to be left out', () => {
+test('the surveyed folder is shown as a dot, and the report says that .troupe was left out', () => {
   const report = reportOf({ unread: [{ path: '', reason: 'permission denied' }], counts: { unreadable: 1 } })
   expect(section(report, 'Could not be read')).toBe('- `.`: `permission denied`')
   expect(section(report, 'How it was surveyed')).not.toContain('.troupe')

@@ -15,7 +15,7 @@ const level: fc.Arbitrary<Level> = fc.record({
   hasOwnFolder: fc.constant(false),
 })
 
-/** Who reads this entry of the folder? */
+/** The part that holds this entry of the folder. */
 function readersOf(parts: readonly Part[], folder: Part, entry: ReturnType<typeof fromText>): Part[] {
   const path = joinPath(decodePath(folder.folder), entry)
   return parts.filter(
@@ -24,7 +24,7 @@ function readersOf(parts: readonly Part[], folder: Part, entry: ReturnType<typeo
 }
 
 describe('splitting', () => {
-  test('gives each entry of the folder to one part (R1), and makes no more parts than there may be', () => {
+  test('gives each entry of the folder to one part (PART-1), and makes no more parts than allowed', () => {
     fc.assert(
       fc.property(
         level,
@@ -47,12 +47,12 @@ describe('splitting', () => {
     )
   })
 
-  test('splits the rest and a share again without losing an entry', () => {
+  test('splits the rest, and a share again, without losing an entry', () => {
     const whole = wholePart('/top', 200)
     const folders = Array.from({ length: 30 }, (_, index) => ({ name: fromText(`f${index}`), weight: 100 }))
-    const poolLoads = splitPart(whole, { others: 0, folders, hasOwnFolder: false }, 5, 600).parts
-    expect(poolLoads.map((part) => part.share?.of)).toEqual([5, 5, 5, 5, 5])
-    const again = poolLoads.flatMap((share) => {
+    const shares = splitPart(whole, { others: 0, folders, hasOwnFolder: false }, 5, 600).parts
+    expect(shares.map((part) => part.share?.of)).toEqual([5, 5, 5, 5, 5])
+    const again = shares.flatMap((share) => {
       const own = folders.filter((folder) => membership(share)(folder.name))
       return splitPart(share, { others: 0, folders: own, hasOwnFolder: false }, 3, 250).parts
     })
@@ -60,12 +60,12 @@ describe('splitting', () => {
     for (const folder of folders) expect(readersOf(again, whole, folder.name)).toHaveLength(1)
   })
 
-  test('shares a flat folder out as long as that is worth its listings', () => {
+  test('splits a flat folder into shares as long as that is worth the listings', () => {
     const flat = { others: 50_000, folders: [], hasOwnFolder: false }
     expect(splitPart(wholePart('/top', 200), flat, 20, 2_500).parts).toHaveLength(4)
   })
 
-  test('gives out no more workers than there are (R2)', () => {
+  test('divides no more workers than the allowance (PLAN-1)', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat({ max: 1_000 }), { minLength: 1, maxLength: 20 }),

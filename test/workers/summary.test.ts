@@ -34,7 +34,7 @@ const given: fc.Arbitrary<Given> = fc.record({
   isUnreadable: fc.boolean(),
 })
 
-/** Each reader has a folder of its own, as parts are disjoint. */
+/** Each reader has its own folder, because parts are disjoint. */
 function summaryOf(files: readonly Given[], folder: number): Summary {
   const tally = new Tally()
   for (const [index, file] of files.entries()) {
@@ -59,7 +59,7 @@ function summaryOf(files: readonly Given[], folder: number): Summary {
 
 const files = fc.array(given, { maxLength: 15 })
 
-test('summaries are merged in any order and grouping (S1)', () => {
+test('summaries are merged in any order and grouping (SUMMARY-1)', () => {
   fc.assert(
     fc.property(files, files, files, (a, b, c) => {
       const [x, y, z] = [{ ...summaryOf(a, 1), hasOwnFolder: a.length > 5 }, summaryOf(b, 2), summaryOf(c, 3)]
@@ -73,7 +73,7 @@ test('summaries are merged in any order and grouping (S1)', () => {
   )
 })
 
-test('what lies at long paths that are cut alike is in one order, whoever is asked first (S1)', () => {
+test('entries whose long paths are cut to the same text have one order, in any order of merging (SUMMARY-1)', () => {
   const long = (end: string) => fromText(`${'x'.repeat(400)}${end}${'y'.repeat(400)}`)
   const [one, other] = ['1', '2'].map((end) => {
     const tally = new Tally()
@@ -86,7 +86,7 @@ test('what lies at long paths that are cut alike is in one order, whoever is ask
   expect(mergeSummaries(other, one).unread.map(({ reason }) => reason)).toEqual(['reason 1', 'reason 2'])
 })
 
-test('notes of one’s own come before those in installed packages', () => {
+test('notes in own files come before notes in installed packages', () => {
   const own = summaryOf([{ name: 'z.ts', bytes: 1, lines: 1, row: 'TypeScript', todo: 2, isUnreadable: false }], 9)
   const others = summaryOf(
     [{ name: 'node_modules/a.ts', bytes: 1, lines: 1, row: 'TypeScript', todo: 60, isUnreadable: false }],
@@ -97,7 +97,7 @@ test('notes of one’s own come before those in installed packages', () => {
   expect(merged.counts.todo).toBe(62)
 })
 
-test('neither a summary nor the result that holds it grows beyond what a message may have, whatever the folder holds (S2)', () => {
+test('neither a summary nor a result exceeds the limit of a message, whatever the folder holds (SUMMARY-2)', () => {
   const tally = new Tally()
   const longName = (index: number) =>
     Buffer.concat([Buffer.alloc(3_000, 0xff), Buffer.from(String(index).padStart(6, '0'))])

@@ -1,4 +1,4 @@
-/** The survey as it is shipped: agents, the offline model, tools in threads, a real node. */
+/** The survey as shipped: agents, the offline model, tools in threads, a real node. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { AgentResult } from '../../src/core/history/entry.ts'
@@ -9,7 +9,9 @@ import { findTotals, nastyFolder, temporaryFolder, write } from './support/folde
 import { byHandlers, type Survey } from './support/surveys.ts'
 
 describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', () => {
-  test('is the one that handlers make, down to the last line', { timeout: 400_000 }, async ({ onTestFinished }) => {
+  test('gives the same report as the survey by handlers, to the last line', { timeout: 400_000 }, async ({
+    onTestFinished,
+  }) => {
     const folder = await nastyFolder(onTestFinished)
     // Enough for readers that share their parts out once more.
     for (let index = 0; index < 3_000; index++) write(folder, { [`tree/p${index % 3}/q${index % 7}/${index}`]: 'x\n' })
@@ -27,7 +29,7 @@ describe.skipIf(process.platform !== 'linux')('a survey by agents on a node', ()
     expect(text).not.toContain('failed')
   })
 
-  test('has readers also where the path holds a newline', { timeout: 400_000 }, async () => {
+  test('has readers also if the path holds a newline', { timeout: 400_000 }, async () => {
     const folder = join(temporaryFolder(), 'a\nb')
     for (let index = 0; index < 3_000; index++) write(folder, { [`p${index % 3}/${index}`]: 'x\n' })
     await using troupe = await TestTroupe.start({ workers: { surveyor, reader } })

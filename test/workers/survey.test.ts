@@ -41,7 +41,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     for (const work of cleaning) work()
   })
 
-  test('has the totals of find and wc, and knows what it left out', async () => {
+  test('has the totals of find and wc, and reports what it left out', async () => {
     const { totals, markdown, isComplete, ran, biggestMessage } = await survey(version, folder)
     expect(totals).toEqual({ ...findTotals(folder), unreadable: 0, workers: ran.length })
     expect(isComplete).toBe(true)
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     expect(markdown).not.toContain('secret')
   })
 
-  test('is the same however few workers there are, and whoever reads', async () => {
+  test('is the same with any number of workers and any division of the work', async () => {
     const withoutWorkers = (markdown: string) => markdown.replaceAll(/^.*\bworkers?\b.*$/gim, '')
     const most = await survey(version, folder)
     const { workers: _, ...totals } = most.totals
@@ -80,7 +80,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     }
   })
 
-  test('is the same where folders are reached by their paths', () => {
+  test('is the same if folders are opened by their paths', () => {
     const part = wholePart(folder, 1)
     const [byDescriptor, byPath] = (['descriptor', 'path'] as const).map((access) => {
       const top = OpenFolder.openTop(fromText(folder), access)
@@ -91,7 +91,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
     expect(byPath).toEqual(byDescriptor)
   })
 
-  test('reads what lies deeper than a path may be long', async () => {
+  test('reads entries whose path is longer than the system allows', async () => {
     const deep = temporaryFolder()
     tooDeep(deep, 30)
     const { totals } = await survey(version, deep)
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux').each(versions)('a survey of a nast
 describe.each(versions)('the parts of a plan, by %s,', (_, version) => {
   const room = { partsMax: 20, allowance: 199, weightMin: 16 }
 
-  test('hold every file once, and descend into a chain of single folders', () => {
+  test('hold every file once, and reach into a chain of single folders', () => {
     const folder = write(temporaryFolder(), {})
     for (let index = 0; index < 400; index++) {
       write(folder, { [`src/main/java/org/some/p${index % 9}/q${index % 37}/File${index}.java`]: 'class X {}\n' })
@@ -148,20 +148,23 @@ describe.each(versions)('a part that is lost, by %s,', (_, version) => {
     ],
   ]
 
-  test.each(ends)('because its reader %s is missing alone, and the report says so', async (_, outcome, reason) => {
-    const folder = write(temporaryFolder(), { 'lost/a': 'x\n'.repeat(5) })
-    for (let index = 0; index < 20; index++) write(folder, { [`kept/${index}`]: 'y\n', [`lost/${index}`]: 'x\n' })
-    const disturb = (worker: Ran) => (worker.name === 'lost' ? outcome : null)
-    const { totals, markdown, isComplete, ran } = await survey(version, folder, { disturb })
-    expect(isComplete).toBe(false)
-    expect(totals).toEqual({ files: 20, bytes: 40, lines: 20, unreadable: 1, workers: ran.length })
-    expect(markdown).toContain('**Not complete:** 1 part could not be surveyed')
-    expect(markdown).toContain(`- \`lost\`: \`the folder: ${reason}\``)
-  })
+  test.each(ends)(
+    'because its reader %s is the only part missing, and the report says so',
+    async (_, outcome, reason) => {
+      const folder = write(temporaryFolder(), { 'lost/a': 'x\n'.repeat(5) })
+      for (let index = 0; index < 20; index++) write(folder, { [`kept/${index}`]: 'y\n', [`lost/${index}`]: 'x\n' })
+      const disturb = (worker: Ran) => (worker.name === 'lost' ? outcome : null)
+      const { totals, markdown, isComplete, ran } = await survey(version, folder, { disturb })
+      expect(isComplete).toBe(false)
+      expect(totals).toEqual({ files: 20, bytes: 40, lines: 20, unreadable: 1, workers: ran.length })
+      expect(markdown).toContain('**Not complete:** 1 part could not be surveyed')
+      expect(markdown).toContain(`- \`lost\`: \`the folder: ${reason}\``)
+    },
+  )
 })
 
-describe('what cannot be read', () => {
-  test.skipIf(process.platform === 'win32')('is counted, with its reason, and as find counts it', async () => {
+describe('an entry that cannot be read', () => {
+  test.skipIf(process.platform === 'win32')('is counted with its reason, as find counts it', async () => {
     const folder = write(temporaryFolder(), {
       'open/file': 'a\n',
       'secret file': 'b\nb\n',
@@ -226,7 +229,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     return outcome.failure
   }
 
-  test('refuses what is no folder, by name', async () => {
+  test('refuses a path that is not a folder, by name', async () => {
     const folder = write(temporaryFolder(), { file: '' })
     const cannot = (name: string, code: string) => `the worker's folder "${folder}/${name}" cannot be opened (${code}).`
     const refusals =
@@ -243,20 +246,20 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     expect(await fails({ folder: 'src' })).toContain('src is not an absolute path')
   })
 
-  test('says of an empty folder that there are no files', async () => {
+  test('reports no files for an empty folder', async () => {
     const { totals, markdown, ran } = await survey(version, temporaryFolder())
     expect(totals).toEqual({ files: 0, bytes: 0, lines: 0, unreadable: 0, workers: 1 })
     expect(markdown).toContain('No files.')
     expect(ran).toHaveLength(1)
   })
 
-  test('surveys where there is nothing but its own folder', async () => {
+  test('surveys a folder that holds only .troupe', async () => {
     const { totals, markdown } = await survey(version, write(temporaryFolder(), { '.troupe/a': 'x' }))
     expect(totals.files).toBe(0)
     expect(markdown).toContain('`.troupe/`')
   })
 
-  test('leaves out only a folder of that name', async () => {
+  test('leaves out .troupe only if it is a folder', async () => {
     const { totals, markdown } = await survey(
       version,
       write(temporaryFolder(), { '.troupe': 'a file\n', 'x/.troupe/y': 'y\n' }),
@@ -281,7 +284,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     ])
   })
 
-  test.skipIf(process.platform === 'win32')('takes a folder with a name of any bytes', async () => {
+  test.skipIf(process.platform === 'win32')('accepts a folder with a name of any bytes', async () => {
     const folder = temporaryFolder()
     const odd = bytesOf(folder, [0xff, 0x0a])
     mkdirSync(odd)
@@ -296,7 +299,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     }
   })
 
-  test('takes a link to the folder', async () => {
+  test('accepts a link to the folder', async () => {
     const folder = write(temporaryFolder(), { 'real/file': 'x\n' })
     symlinkSync(join(folder, 'real'), join(folder, 'link'))
     const { totals, markdown } = await survey(version, join(folder, 'link'))
@@ -304,7 +307,7 @@ describe.each(versions)('the surveyor, by %s,', (by, version) => {
     expect(markdown).toContain(`# Survey of \`${folder}/real\``)
   })
 
-  test('stops when it is told to', async () => {
+  test('stops when its signal fires', async () => {
     const controller = new AbortController()
     controller.abort(new Error('cancelled by the test'))
     const surveyed = version({ folder: temporaryFolder() }, { signal: controller.signal })

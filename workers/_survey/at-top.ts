@@ -1,6 +1,6 @@
 /**
- * Duty: opens the surveyed folder for one piece of work, by its real path, and closes it again. All of it waits for the disk: call it
- * in a thread only.
+ * Duty: open the surveyed folder by its real path for one piece of work, and close it again. All calls wait for the disk, so call them only in a
+ * thread.
  */
 import { TransientError } from 'troupe'
 import { OpenFolder } from './folder.ts'
@@ -12,14 +12,14 @@ export type Answer<Value> =
   /** The surveyed folder itself could not be opened. */
   | { readonly kind: 'unopened'; readonly reason: string }
 
-/** Throws a TransientError when the machine ran out of something: that is nobody's fault, and is tried again. */
+/** Throws a TransientError if the machine ran out of a resource, because a later attempt may succeed. */
 export function atTop<Value>(path: PathText, work: (top: OpenFolder) => Value): Answer<Value> {
   try {
     return openedAt(path, work)
   } catch (error) {
     if (!isExhaustion(error)) throw error
     const message = error instanceof Error ? error.message : String(error)
-    throw new TransientError(`this machine ran out of something while a folder was read: ${message}`, { cause: error })
+    throw new TransientError(`this machine ran out of a resource while a folder was read: ${message}`, { cause: error })
   }
 }
 

@@ -1,7 +1,7 @@
 /**
- * Duty: opens folders by their path below the top folder, name by name (see folder.ts), and keeps the folders on the way open, so
- * that the next folder nearby costs one opening and not one for each name.
- * H1 At most `heldMax` folders are kept open, however deep the tree is.
+ * Duty: open folders by their path below the top folder, name by name (see folder.ts). The folders on the way stay open, so that a folder nearby
+ * needs only one opening, and not one for each name of its path.
+ * CHAIN-1 At most `heldMax` folders are kept open, however deep the tree is.
  */
 import type { OpenFolder } from './folder.ts'
 import { type BytePath, namesOf } from './path.ts'
@@ -10,7 +10,7 @@ const heldMax = 12
 
 interface Link {
   readonly name: BytePath
-  /** Null once it was closed for a deeper one. */
+  /** Null after it was closed in order to open a deeper folder. */
   folder: OpenFolder | null
 }
 
@@ -18,12 +18,12 @@ export class FolderChain {
   readonly #top: OpenFolder
   readonly #links: Link[] = []
 
-  /** Uses the top folder, which stays the caller's. */
+  /** Uses the top folder. The caller closes it. */
   constructor(top: OpenFolder) {
     this.#top = top
   }
 
-  /** The folder, open until the next call. Throws the error of the name that could not be opened. */
+  /** Opens a folder, which stays open until the next call. Throws the error of the first name that cannot be opened. */
   reach(path: BytePath): OpenFolder {
     const names = namesOf(path)
     let same = 0
@@ -50,7 +50,7 @@ export class FolderChain {
     for (const link of this.#links.splice(length)) link.folder?.close()
   }
 
-  /** Closes a folder high up: a walk comes back to the deep ones first. */
+  /** Closes one of the upper folders, because a walk returns to the deep folders first. */
   #letGo(at: number): void {
     const link = this.#links[at]
     if (link === undefined || link.folder === null) return

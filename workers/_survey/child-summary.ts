@@ -1,7 +1,7 @@
 /**
- * Duty: adds up what a worker's readers measured. The first that completed with a part counts for it.
- * B1 Each part ends in the summary exactly once: as what its reader measured, as lost with the reason, or, where no reader was given
- *    it or its reader ended without measuring, as what is read here and now. So a step that a model forgets changes no number.
+ * Duty: add up what a worker's readers measured. If several readers completed the same part, the first one counts.
+ * CHILD-SUMMARY-1 Each part is in the summary exactly once: as its reader measured it; as lost, with the reason; or, if it had no reader or its
+ *                 reader ended without measuring, as it is read here and now. A step that a model forgets therefore changes no figure.
  */
 import type { ChildFacts, ToolContext } from 'troupe'
 import { atTop } from './at-top.ts'
@@ -10,19 +10,19 @@ import { lostSummary, noSummary, reasonOfLoss, seenSummary } from './outcome.ts'
 import { readPart } from './reading.ts'
 import { mergeSummaries, type Summary, summarySchema } from './summary.ts'
 
-/** The summary of what was shared out by the plan. */
+/** The summary of all parts of the plan. */
 export function gatheredSummary(plan: PlanFact, context: ToolContext): Summary {
   let summary = seenSummary(plan)
   for (const name of partNames(context.depth, plan.parts)) {
     const read = childSummary(name, context)
-    // What was read is not asked for any more: the parts need not travel along with the summary.
+    // Parts that were read are not needed any more, so they are left out of the summary.
     if (read !== null) context.setFact(name, null)
     summary = mergeSummaries(summary, read ?? unmeasuredSummary(name, context))
   }
   return summary
 }
 
-/** Null unless a reader completed with this part and measured it. */
+/** Null unless a reader measured this part and completed. */
 export function childSummary(name: string, context: Pick<ToolContext, 'children' | 'depth'>): Summary | null {
   for (const child of readersOf(name, context)) {
     if (child.status !== 'completed') continue
@@ -32,7 +32,7 @@ export function childSummary(name: string, context: Pick<ToolContext, 'children'
   return null
 }
 
-/** A reader that was given several parts says nothing about each; what else it was given does not matter. */
+/** A reader with several parts says nothing about a single part. Other facts that it got do not matter. */
 function readersOf(name: string, { children, depth }: Pick<ToolContext, 'children' | 'depth'>): ChildFacts[] {
   return children.filter(({ given }) => {
     const parts = given.filter((each) => isPartName(each, depth))

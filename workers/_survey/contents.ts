@@ -1,23 +1,23 @@
 /**
- * Duty: finds identical files by the hash of their content, in a form small enough to travel in messages.
+ * Duty: find identical files by the hash of their content, in a form that is small enough for messages.
  * A content is a size and the first seven bytes of its SHA-256. A packed list of contents holds each once with the number of
  * files that have it, the biggest first (then by digest), as base64 of records of about nine bytes:
  *
  *     varint(difference to the size before * 2 + hasCopies)  [varint(files)]  digest
  *
  * The list is limited: only the biggest contents that fit into `packedBytesMax` are kept, some 50 000.
- * C1 merge is associative and does not depend on order. A content is dropped only if bigger ones fill the list; those are in
- *    every list it is merged into as well, so what is kept has been counted everywhere: its number of files is right.
- * C2 Empty files are no contents: they are all alike.
+ * CONTENTS-1 Merging is associative and does not depend on order. A content is dropped only if larger contents fill the list. The larger contents
+ *            are also in every list into which it is merged, so the number of files of each kept content is right.
+ * CONTENTS-2 Empty files are not counted as contents, because they are all alike.
  */
 
 const digestBytes = 7
 const packedBytesMax = 450_000
 
-/** A size and a digest: same content, as far as is known. */
+/** A size and a digest. Files with both in common count as identical. */
 export interface Content {
   readonly size: number
-  /** Seven bytes, a character each. */
+  /** Seven bytes, one character each. */
   readonly digest: string
   readonly files: number
 }
@@ -36,7 +36,7 @@ export class ContentCollector {
   readonly #prunedAt: number
   #contents = new Map<string, { size: number; digest: string; files: number }>()
 
-  /** Memory is bounded: what cannot be kept is thrown out whenever there are `prunedAt` contents. */
+  /** Bounds the memory: when there are `prunedAt` contents, those that would be dropped anyway are removed. */
   constructor(prunedAt = 4 * Math.ceil(packedBytesMax / (digestBytes + 1))) {
     this.#prunedAt = prunedAt
   }

@@ -1,6 +1,6 @@
 /**
- * Duty: groups of identical files: how many there are, from the packed list of contents; and where the files of the most wasteful
- * groups are, which the list does not say: those are looked up in the folder, and compared by the whole SHA-256.
+ * Duty: report groups of identical files. The packed list of contents gives their number. It does not hold the paths of the files, so the files of
+ * the most wasteful groups are searched in the folder and compared by the whole SHA-256.
  */
 import { type Content, cutDigest, keyOf, unpack } from './contents.ts'
 import type { OpenFolder } from './folder.ts'
@@ -16,10 +16,10 @@ const pathsShownMax = 5
 
 export interface CopyTotals {
   readonly groups: number
-  /** Files of the groups without the first of each. */
+  /** Files of all groups, without the first one of each group. */
   readonly copies: number
   readonly wastedBytes: number
-  /** Files that could be compared: the list of contents is limited. */
+  /** How many files could be compared. The list of contents is limited. */
   readonly compared: number
   /** The most wasteful groups. */
   readonly worst: readonly Content[]
@@ -46,7 +46,7 @@ export function totalCopies(contents: string): CopyTotals {
   return { ...totals, worst: worst.list() }
 }
 
-/** Looks the files of these contents up. What vanished since is not in a group, and a group of one file is none. */
+/** Finds the files of these contents. A file that has vanished since is left out, and so is a group with only one file. */
 export function locateCopies(top: OpenFolder, contents: readonly Content[], checkpoint: Checkpoint): CopyGroup[] {
   const sizes = new Set(contents.map((content) => content.size))
   const wanted = new Set(contents.map(keyOf))
@@ -69,7 +69,7 @@ export function locateCopies(top: OpenFolder, contents: readonly Content[], chec
     .sort(compareGroups)
 }
 
-/** -1 if it cannot be known: it is not among those looked for. */
+/** The size of a file, or -1 if it is unknown; such a file matches no content. */
 function sizeOf(within: OpenFolder, name: BytePath): number {
   try {
     return within.lstat(name).size

@@ -1,8 +1,8 @@
 /**
- * Duty: guesses how many entries sub-folders hold, so that parts of about the same size can be made. A wrong guess costs
- * balance, never an entry.
- * G1 However much a folder holds, an estimate lists no more than some `entriesMax` entries below its sub-folders, and some
- *    `entriesMin` below each of `foldersMax` of them.
+ * Duty: estimate how many entries sub-folders hold, so that parts of about the same size can be made. A wrong estimate makes parts uneven, but
+ * loses no entry.
+ * ESTIMATE-1 However much a folder holds, an estimate lists only about `entriesMax` entries below its sub-folders, and about `entriesMin` below
+ *            each of at most `foldersMax` of them.
  */
 import { FolderChain } from './chain.ts'
 import type { OpenFolder } from './folder.ts'
@@ -13,7 +13,7 @@ import type { Checkpoint } from './walk.ts'
 
 const entriesMax = 20_000
 const entriesMin = 50
-/** A sub-folder nobody looked into is taken to hold so many. */
+/** How many entries a sub-folder counts that was not listed. */
 const unseenWeight = 8
 const foldersMax = 2_000
 
@@ -30,7 +30,7 @@ export interface WeighedFolder {
   readonly weight: number
 }
 
-/** Lists the part's folder and weighs its sub-folders. Throws what hinders the listing of the folder itself. */
+/** Lists the folder of the part and estimates its sub-folders. Throws if the folder itself cannot be listed. */
 export function weighLevel(top: OpenFolder, part: Part, checkpoint: Checkpoint): Level {
   const path = decodePath(part.folder)
   const belongs = membership(part)
@@ -57,7 +57,7 @@ export function weighLevel(top: OpenFolder, part: Part, checkpoint: Checkpoint):
   }
 }
 
-/** Counts breadth first, until so many entries were seen: what was not seen is below folders whose number is known. */
+/** Counts breadth first, up to a number of entries. The rest lies below folders whose number is known. */
 function weigh(chain: FolderChain, path: BytePath, entriesEach: number, checkpoint: Checkpoint): number {
   const pending = [path]
   let seen = 0
@@ -73,7 +73,7 @@ function weigh(chain: FolderChain, path: BytePath, entriesEach: number, checkpoi
         if (seen >= entriesEach) break
       }
     } catch (error) {
-      // Its reader will report it.
+      // The reader of this folder will report the error.
       throwForeign(error)
     }
   }

@@ -1,15 +1,15 @@
 /**
- * Duty: opens folders and files so that no link is ever followed and nothing outside the surveyed folder is read, even if
- * somebody swaps a folder for a link between the listing and the opening.
+ * Duty: open folders and files without ever following a link, so that nothing outside the surveyed folder is read, even if a folder is replaced by
+ * a link between the listing and the opening.
  *
- * Node has no openat(2). On Linux `/proc/self/fd/<n>/<name>` does the same: the kernel jumps to the very folder that is open as
- * <n>, wherever it is by now, and O_NOFOLLOW refuses a link as the last name. A path is walked name by name in this way.
- * Elsewhere (and without /proc) paths are used instead, with O_NOFOLLOW for the last name, and after each opening it is checked
- * that the folder's path still leads to the folder that was opened; if not, nothing is read. There a file outside could be
- * opened for a moment by somebody who swaps folders just in time, and be closed unread.
+ * Node has no openat(2). On Linux `/proc/self/fd/<n>/<name>` does the same: the kernel starts at the folder that is open as <n>, wherever it is by
+ * now, and O_NOFOLLOW refuses a link as the last name. A path is walked name by name in this way. On other systems, and without /proc, paths are
+ * used, with O_NOFOLLOW for the last name. After each opening the folder's path is checked: it must still lead to the folder that was opened;
+ * otherwise nothing is read. There, an attacker who replaces folders at the right moment could make this code open a file outside, but it is closed
+ * unread.
  *
- * F1 No open call follows a link below the top folder.
- * F2 No open call waits: FIFOs and devices are opened, if they were swapped in, without blocking, and closed unread.
+ * FOLDER-1 No open call follows a link below the top folder.
+ * FOLDER-2 No open call blocks. A FIFO or device that took the place of a file is opened without blocking and closed unread.
  *
  * All calls are synchronous: they are made in threads (see at-top.ts).
  */
@@ -18,13 +18,13 @@ import type { BigIntStats, Stats } from 'node:fs'
 import { closeSync, constants, type Dirent, existsSync, fstatSync, lstatSync, opendirSync, openSync } from 'node:fs'
 import { type BytePath, fromBytes, joinPath, toBytes } from './path.ts'
 
-// Windows lacks all but the first, and there a link needs rights that few have.
+// Windows has only the first flag. There, creating a link needs rights that few users have.
 const flags: Readonly<Record<string, number | undefined>> = { ...constants }
 const flag = (name: string) => flags[name] ?? 0
 const folderFlags = constants.O_RDONLY | flag('O_DIRECTORY') | flag('O_NOFOLLOW') | flag('O_NONBLOCK')
 const fileFlags = constants.O_RDONLY | flag('O_NOFOLLOW') | flag('O_NONBLOCK') | flag('O_NOCTTY')
 
-/** Entries read by one call to the system. */
+/** How many entries one call to the system reads. */
 const entriesPerRead = 512
 
 export type Sort = 'file' | 'folder' | 'link' | 'other'
@@ -34,7 +34,7 @@ export interface Listed {
   readonly sort: Sort
 }
 
-/** How entries of an open folder are reached: through its descriptor, or by its path with a check. */
+/** How entries of an open folder are opened: through its descriptor, or by its path with a check. */
 export type Access = 'descriptor' | 'path'
 
 export const bestAccess: Access = process.platform === 'linux' && existsSync('/proc/self/fd') ? 'descriptor' : 'path'
@@ -53,7 +53,7 @@ export class OpenFolder {
     this.#identity = access === 'path' ? identityOf(fstatSync(this.#descriptor, { bigint: true })) : ''
   }
 
-  /** Opens the top folder, given by a real path (no links in it). */
+  /** Opens the top folder by its real path, which contains no links. */
   static openTop(realPath: BytePath, access: Access = bestAccess): OpenFolder {
     return new OpenFolder(realPath, realPath, access)
   }
@@ -73,7 +73,7 @@ export class OpenFolder {
     }
   }
 
-  /** Opens a file in this folder for reading; the caller closes the descriptor. It may turn out to be no file. */
+  /** Opens a file in this folder for reading. The caller closes the descriptor. What is opened may turn out not to be a file. */
   openFile(name: BytePath): number {
     const descriptor = openSync(toBytes(this.#reach(name)), fileFlags)
     try {
@@ -91,10 +91,10 @@ export class OpenFolder {
     return stats
   }
 
-  /** Streams what is in this folder, in the order of the file system. */
+  /** Streams the entries of this folder, in the order of the file system. */
   *list(): Generator<Listed> {
     const path = this.#access === 'descriptor' ? `/proc/self/fd/${this.#descriptor}` : this.#path
-    // The types know only text here, but names are bytes.
+    // The type allows only text here, but names are bytes.
     const options = { encoding: 'buffer' as BufferEncoding, bufferSize: entriesPerRead }
     const listing = opendirSync(toBytes(path), options)
     try {
@@ -112,7 +112,7 @@ export class OpenFolder {
     return this.#access === 'descriptor' ? `/proc/self/fd/${this.#descriptor}/${name}` : joinPath(this.#path, name)
   }
 
-  /** Where paths are used: does the path still lead to the folder that was opened? */
+  /** If paths are used: throws unless the path still leads to the folder that was opened. */
   #verify(): void {
     if (this.#access === 'descriptor') return
     if (identityOf(lstatSync(toBytes(this.#path), { bigint: true })) === this.#identity) return

@@ -1,7 +1,7 @@
 /**
- * Duty: opens what a model names, within the folder its worker may touch.
- * J1 The real path lies inside that folder (the workspace says so), and from the folder on it is opened name by name without following
- *    a link, so that nothing outside is opened even if a folder is swapped for a link in between.
+ * Duty: open files and folders that a model names, within the folder that its worker may touch.
+ * JAIL-1 The workspace checks that the real path lies inside that folder. From the folder on, the path is opened name by name without following
+ *        links, so that nothing outside is opened, even if a folder is replaced by a link in between.
  */
 import { relative, sep } from 'node:path'
 import { InputError, type ToolContext } from 'troupe'
@@ -13,7 +13,7 @@ import { reasonOf } from './reason.ts'
 
 type Jailed = Pick<ToolContext, 'workspace'>
 
-/** The folder is open for the work. Throws an InputError that names the path as the model gave it. */
+/** Opens a folder for the work. Throws an InputError that repeats the path as the model wrote it. */
 export async function inFolder<Value>(
   path: string,
   jailed: Jailed,
@@ -22,7 +22,7 @@ export async function inFolder<Value>(
   return reach(path, await inside(path, jailed), work)
 }
 
-/** The file is open for the work, by its descriptor; it may turn out to be no file. */
+/** Opens a file for the work, which gets its descriptor. What is opened may turn out not to be a file. */
 export async function inFile<Value>(path: string, jailed: Jailed, work: (folder: OpenFolder, name: BytePath) => Value) {
   const { root, names } = await inside(path, jailed)
   const name = names.at(-1)

@@ -1,13 +1,13 @@
 /**
- * Duty: which language a file is written in, by its name, or by its first line where the name says nothing.
- * Only text is a language: what holds a zero byte near its beginning is binary, whatever it is called.
+ * Duty: recognise the language of a file by its name, or by its first line if the name says nothing. Only text has a language: a file with a zero
+ * byte near its beginning is binary, whatever its name is.
  */
 import type { BytePath } from './path.ts'
 
 export const otherText = 'Other text'
 export const binary = 'Binary'
 
-/** Language, its extensions, and (after "|") whole names of files. All in lower case. */
+/** Each language with its extensions and, after "|", whole names of files. All in lower case. */
 const table: Readonly<Record<string, string>> = {
   Ada: 'adb ads',
   Assembly: 'asm s',
@@ -143,7 +143,7 @@ const interpreters: Readonly<Record<string, string>> = {
   pwsh: 'PowerShell',
 }
 
-/** Bytes at the beginning of a file that are looked at for a zero byte, as git does. */
+/** How many bytes at the beginning of a file are searched for a zero byte. Git uses the same number. */
 export const sniffBytes = 8_000
 
 const byExtension = new Map<string, string>()
@@ -159,11 +159,11 @@ export function languageOfName(name: BytePath): string | null {
   const named = byName.get(lower)
   if (named !== undefined) return named
   const dot = lower.lastIndexOf('.')
-  // A leading dot makes a hidden file, not an extension.
+  // A leading dot means a hidden file and not an extension.
   return dot > 0 ? (byExtension.get(lower.slice(dot + 1)) ?? null) : null
 }
 
-/** The row of the report a file belongs to, from its name and its first bytes. */
+/** The row of the report to which a file belongs, by its name and its first bytes. */
 export function languageOf(name: BytePath, head: Buffer): string {
   if (head.subarray(0, sniffBytes).includes(0)) return binary
   return languageOfName(name) ?? languageOfFirstBytes(name, head) ?? otherText
@@ -173,7 +173,7 @@ export function isLanguage(row: string): boolean {
   return row !== otherText && row !== binary
 }
 
-/** `#!/usr/bin/env -S python3.12 -u` is Python, and `ls.1` a page of the manual if it begins as one; `log.1` does not. */
+/** `#!/usr/bin/env -S python3.12 -u` means Python. `ls.1` is a manual page only if its content begins like one; `log.1` is not. */
 function languageOfFirstBytes(name: BytePath, head: Buffer): string | null {
   if (/\.[1-9]$/.test(name) && (head[0] === 0x2e || head[0] === 0x27)) return 'Roff'
   if (head[0] !== 0x23 || head[1] !== 0x21) return null
@@ -184,7 +184,7 @@ function languageOfFirstBytes(name: BytePath, head: Buffer): string | null {
   const interpreter = baseName(program)
     .replace(/[-.\d]+$/, '')
     .toLowerCase()
-  // A file may name "constructor".
+  // The text may be a name like "constructor", which every object has.
   return Object.hasOwn(interpreters, interpreter) ? (interpreters[interpreter] ?? null) : null
 }
 

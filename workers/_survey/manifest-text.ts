@@ -1,13 +1,12 @@
 /**
- * Duty: dependencies in manifests that are programs or lines of text, found by patterns: good enough to list names, and never in
- * need of running anything. All patterns take time in proportion to the text, whatever it holds; a line ends at its newline alone, so
- * that "." has to stand for a carriage return as well.
+ * Duty: find dependencies by patterns in manifests that are programs or lines of text. Patterns are good enough to list names, and nothing has to be
+ * run. All patterns take time in proportion to the text. A line ends only at a newline, so "." must also match a carriage return.
  */
 
-/** Names by group (runtime, development …), as they stand in the manifest. */
+/** Names by group (runtime, development …), as the manifest writes them. */
 export type Declared = Map<string, Set<string>>
 
-/** requirements.txt: a requirement a line; options (`-r other.txt`) declare nothing here. */
+/** requirements.txt: one requirement in each line. Options such as `-r other.txt` declare nothing. */
 export function declaredInRequirements(text: string): Declared {
   const names = new Set<string>()
   for (const line of text.split('\n')) {
@@ -48,10 +47,10 @@ export function declaredInRuby(text: string): Declared {
   return new Map([['runtime', runtime]])
 }
 
-/** The dependencies of the project; those of plug-ins, managed versions and exclusions are left out. */
+/** The dependencies of the project, without those of plug-ins, managed versions and exclusions. */
 export function declaredInPom(text: string): Declared {
   if (!/<project[\s>]/.test(text)) throw new Error('no <project> element')
-  // Tags with nothing but their names.
+  // Tags without their attributes.
   let xml = without(text, '<!--', '-->').replace(/<(\w+)\s[^<>]*>/g, (tag, name) =>
     tag.endsWith('/>') ? '' : `<${name}>`,
   )
@@ -74,7 +73,7 @@ export function declaredInPom(text: string): Declared {
   ])
 }
 
-/** The texts between each opening and the next closing. */
+/** The texts between each opening mark and the next closing mark. */
 function* between(text: string, opening: string, closing: string): Generator<string, undefined> {
   for (let at = 0; ; ) {
     const start = text.indexOf(opening, at)
@@ -101,7 +100,7 @@ const gradleLine = /^[ \t]*(\w+)[ \t(]+(?:(?:platform|enforcedPlatform)\()?["'](
 const gradleMapLine =
   /^[ \t]*(\w+)[ \t(]+group[ \t]*[:=][ \t]*["']([\w.-]+)["'],[ \t]*name[ \t]*[:=][ \t]*["']([\w.-]+)["']/gm
 
-/** `implementation 'group:artifact:version'`, `implementation group: 'group', name: 'artifact'` and their like. */
+/** `implementation 'group:artifact:version'`, `implementation group: 'group', name: 'artifact'` and similar forms. */
 export function declaredInGradle(text: string): Declared {
   const runtime = new Set<string>()
   const development = new Set<string>()

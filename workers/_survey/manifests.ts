@@ -1,6 +1,6 @@
 /**
- * Duty: dependencies that a folder declares: which files are manifests, and what each says.
- * M1 A manifest that cannot be understood is reported, and never an error of the survey.
+ * Duty: find the dependencies that a folder declares: recognise manifests, and read each of them.
+ * MANIFEST-1 A manifest that cannot be understood is reported. It never makes the survey fail.
  */
 import { parse as parseToml } from 'smol-toml'
 import { z } from 'zod'
@@ -15,9 +15,9 @@ import {
 import { type BytePath, namesOf } from './path.ts'
 import { isVendored } from './vendored.ts'
 
-/** Bigger ones are reported as too big: a manifest is read whole. */
+/** A larger manifest is reported as too big, because manifests are read as a whole. */
 export const manifestBytesMax = 1_048_576
-/** Of all groups together. */
+/** Most names of all groups together. */
 const namesKeptMax = 20
 const nameCharsMax = 60
 
@@ -25,7 +25,7 @@ export const dependencyGroupSchema = z.object({
   /** runtime, development, optional, peer, build … */
   group: z.string(),
   count: z.int(),
-  /** The first of them, sorted. */
+  /** The first names, sorted. */
   names: z.array(z.string()),
 })
 export type DependencyGroup = z.infer<typeof dependencyGroupSchema>
@@ -52,7 +52,7 @@ const formats: Readonly<Record<string, Format>> = {
 }
 const requirements: Format = { ecosystem: 'Python', read: declaredInRequirements }
 
-/** Is the file a manifest whose dependencies count? */
+/** True for a manifest whose dependencies count. */
 export function isManifest(path: BytePath): boolean {
   const name = namesOf(path).at(-1)
   return name !== undefined && formatOf(name) !== null && !isVendored(path)
@@ -60,10 +60,10 @@ export function isManifest(path: BytePath): boolean {
 
 export function readManifest(name: BytePath, text: string): ManifestReading {
   const format = formatOf(name)
-  if (format === null) throw new Error(`${name} is no manifest`)
+  if (format === null) throw new Error(`${name} is not a manifest`)
   const { ecosystem } = format
   try {
-    // A byte order mark is no part of the text.
+    // A byte order mark is not part of the text.
     const declared = format.read(text.replace(/^\ufeff/, ''))
     return { kind: 'declared', ecosystem, groups: toGroups(declared) }
   } catch (error) {
@@ -144,7 +144,7 @@ function declaredInPyproject(text: string): Declared {
 function declaredInCargo(text: string): Declared {
   const manifest = tomlOf(text)
   const places = [manifest, tableOf(manifest.workspace), ...Object.values(tableOf(manifest.target)).map(tableOf)]
-  // Cargo takes its older names, with an underscore, as well.
+  // Cargo also accepts its older names, with an underscore.
   const gather = (key: string) =>
     new Set(
       places.flatMap((place) => [
@@ -170,7 +170,7 @@ function asTable(value: unknown, what: string): Table {
   throw new Error(`${what} is not a table of fields`)
 }
 
-/** Some programs write an empty section as nothing or as an empty list. */
+/** A section. Some programs write an empty section as null or as an empty list. */
 function tableOf(value: unknown): Table {
   const isEmpty = value === undefined || value === null || (Array.isArray(value) && value.length === 0)
   return isEmpty ? {} : asTable(value, 'a section')
@@ -180,7 +180,7 @@ function keysOf(value: unknown): Set<string> {
   return new Set(Object.keys(tableOf(value)))
 }
 
-/** Names in a list of requirements such as `requests[socks] >= 2`. What is no text (an included group) declares nothing here. */
+/** Names in a list of requirements such as `requests[socks] >= 2`. An item that is not a text, such as an included group, declares nothing. */
 function listed(value: unknown): string[] {
   if (value === undefined) return []
   if (!Array.isArray(value)) throw new Error('a list of dependencies is not a list')

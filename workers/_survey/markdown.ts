@@ -1,4 +1,4 @@
-/** Duty: numbers, tables and names as Markdown that reads well as text, too. Nothing a folder holds can become markup. */
+/** Duty: write numbers, tables and names as Markdown that is also readable as plain text. No name or content of a file can become markup. */
 
 export function formatCount(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ',')
@@ -10,7 +10,7 @@ const units = ['bytes', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']
 export function formatSize(bytes: number): string {
   let size = bytes
   let unit = 0
-  // From 1023.95 on one decimal would show 1024.0.
+  // With one decimal, 1023.95 and more would be shown as 1024.0.
   while (size >= 1023.95 && unit < units.length - 1) {
     size /= 1024
     unit++
@@ -24,12 +24,12 @@ export function plural(count: number, one: string, many = `${one}s`): string {
   return `${formatCount(count)} ${count === 1 ? one : many}`
 }
 
-/** Text that is shown as it is, on one line. */
+/** Text that is shown unchanged, on one line. */
 export function code(text: string): string {
   const runs = text.match(/`+/g)?.map((run) => run.length) ?? []
   let fence = '`'
   while (runs.includes(fence.length)) fence += '`'
-  // Markdown takes a space at both ends away: it is needed beside "`", and where the text has such spaces itself.
+  // Markdown removes one space at both ends. Add it beside a "`", and if the text itself begins and ends with a space.
   const hasSpaces = text.startsWith(' ') && text.endsWith(' ') && text.trim() !== ''
   const space = text.startsWith('`') || text.endsWith('`') || hasSpaces ? ' ' : ''
   return `${fence}${space}${text}${space}${fence}`
@@ -64,7 +64,7 @@ function pad(text: string, width: number, align: Column['align']): string {
   return align === 'right' ? space + text : text + space
 }
 
-/** Characters wide, in a terminal: most of East Asia takes two. */
+/** The width in a terminal. Most characters of East Asia are two columns wide. */
 function widthOf(text: string): number {
   let width = 0
   for (const character of text) {

@@ -1,7 +1,7 @@
 /**
- * Duty: measures one file in one pass: bytes, newlines, digest of the content, row of the report, notes, text of a manifest.
- * E1 A file is opened once, as folder.ts opens, and only a regular file is read.
- * E2 What goes wrong with the file is in the result; only what is not the file's fault is thrown.
+ * Duty: measure one file in one pass: bytes, newlines, digest of the content, row of the report, notes, text of a manifest.
+ * MEASURE-1 A file is opened once, in the way of folder.ts, and only a regular file is read.
+ * MEASURE-2 An error of the file is part of the result. Only errors that are not the file's fault are thrown.
  */
 import { createHash, hash } from 'node:crypto'
 import { closeSync, fstatSync, readSync, type Stats } from 'node:fs'
@@ -14,38 +14,38 @@ import type { BytePath } from './path.ts'
 import { codeOf, reasonOf } from './reason.ts'
 import type { Checkpoint } from './walk.ts'
 
-/** Files of the kernel (in /proc) may go on for ever, or for as long as there are addresses: this much of them is read. */
+/** How much of a file of the kernel (in /proc) is read. Such a file may have no end. */
 const endlessBytesMax = 16 * 1024 * 1024
 
-/** One for the thread: one file is read at a time. */
+/** One buffer for the thread, which reads one file at a time. */
 const buffer = Buffer.allocUnsafeSlow(256 * 1024)
 
 export interface FileMeasure {
   readonly kind: 'file'
-  /** Its size, as lstat or fstat says. */
+  /** Its size according to lstat or fstat. */
   readonly bytes: number
-  /** Newlines in what could be read. */
+  /** Newlines in the part that could be read. */
   readonly lines: number
-  /** Row of the report: a language, other text or binary; null if nothing could be read. */
+  /** Row of the report: a language, other text or binary. Null if nothing could be read. */
   readonly row: string | null
-  /** A character for each byte; null if the file is empty or was not read to its end. */
+  /** The digest, one character for each byte. Null if the file is empty or was not read to its end. */
   readonly sha256: string | null
   readonly notes: Notes | null
-  /** Its content, if that was asked for and the file is not bigger than `textBytesMax`. */
+  /** Its content, if the caller asked for it and the file is not larger than `textBytesMax`. */
   readonly text: string | null
   readonly isHardLinked: boolean
-  /** Why it could not be read (to its end); null if it was. */
+  /** Why it could not be read to its end. Null if it was. */
   readonly unreadable: string | null
 }
 
 export type Measured =
   | FileMeasure
-  /** It vanished, or became something else. */
+  /** The file vanished, or is no longer a file. */
   | { readonly kind: 'gone'; readonly reason: string }
   | { readonly kind: 'unfit'; readonly sort: Exclude<Sort, 'file'> }
 
 export interface MeasureOptions {
-  /** Files that are not bigger come with their text. */
+  /** Files up to this size come with their text. */
   readonly textBytesMax: number
   readonly checkpoint: Checkpoint
 }
@@ -69,7 +69,7 @@ export function measureFile(within: OpenFolder, name: BytePath, options: Measure
   }
 }
 
-/** A file that could not be opened counts all the same, with its size if that can be known. */
+/** A file that could not be opened still counts, with its size if that is known. */
 function unopened(within: OpenFolder, name: BytePath, reason: string, code: string): Measured {
   if (code === 'ENOENT') return { kind: 'gone', reason }
   try {
@@ -77,19 +77,19 @@ function unopened(within: OpenFolder, name: BytePath, reason: string, code: stri
     const sort = sortOf(stats)
     return sort === 'file' ? unreadFile(stats.size, reason) : { kind: 'unfit', sort }
   } catch (error) {
-    // The listing said it is a file, and nobody says otherwise: the folder may be listed, but not entered.
+    // The listing says that it is a file, and lstat is refused: the folder may be listed but not entered.
     return codeOf(error) === 'ENOENT' ? { kind: 'gone', reason: reasonOf(error) } : unreadFile(0, reasonOf(error))
   }
 }
 
-/** As if its zeros had been read, but for the digest: that is one which only holes of this size have. */
+/** The result as if its zeros had been read, except for the digest, which only files without data of this size have. */
 function holeFile(stats: Stats): FileMeasure {
   const sha256 = hash('sha256', `a hole of ${stats.size} bytes`, 'binary')
   const nothing = { lines: 0, notes: null, text: null, unreadable: null }
   return { kind: 'file', bytes: stats.size, row: binary, sha256, isHardLinked: stats.nlink > 1, ...nothing }
 }
 
-/** Text is UTF-8, unless a byte order mark says that it is UTF-16. */
+/** Decodes text as UTF-8, unless a byte order mark says that it is UTF-16. */
 function textOf(bytes: Buffer): string {
   const mark = bytes.toString('latin1', 0, 2)
   const encoding = mark === '\xff\xfe' ? 'utf-16le' : mark === '\xfe\xff' ? 'utf-16be' : null
@@ -108,7 +108,7 @@ class FileReading {
   readonly #isHardLinked: boolean
   readonly #checkpoint: Checkpoint
   readonly #textBytesMax: number
-  /** It may be: what it says of its size means nothing. */
+  /** The file may have no end, so its size means nothing. */
   readonly #isEndless: boolean
   #texts: Buffer[] | null
   #lines = 0
@@ -149,7 +149,7 @@ class FileReading {
     }
   }
 
-  /** Reads as many bytes as the file had when it was opened, or, where that cannot be trusted, to its end. */
+  /** Reads as many bytes as the file had when it was opened; or to its end, if its size means nothing. */
   #readAll(): number {
     const sizeMax = this.#isEndless ? endlessBytesMax : this.#size
     const first = this.#read(sizeMax)

@@ -1,7 +1,7 @@
 /**
- * Duty: counts newline characters (byte 0x0A), four bytes at a time.
- * For each byte of a word that is 0x0A, `word ^ pattern` has a zero byte; the classic exact zero-byte test turns it into a one
- * in that byte of `sums`, which may grow for 255 words before a byte would overflow.
+ * Duty: count newline characters (byte 0x0A), four bytes at a time.
+ * `word ^ pattern` has a zero byte for each byte of the word that is 0x0A. The usual test for zero bytes turns it into a one in that byte of `sums`.
+ * A byte of `sums` can count 255 words before it overflows.
  */
 const newline = 0x0a
 const pattern = 0x0a0a0a0a

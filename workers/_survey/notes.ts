@@ -1,14 +1,14 @@
 /**
- * Duty: finds TODO and FIXME notes in a file that is read piece by piece.
- * A note is a line that holds one of the words, in capitals and as a word of its own (as `grep -wE 'TODO|FIXME'` finds it, where
- * words are of ASCII letters, digits and "_"). Its text begins at the word.
- * N1 What is found does not depend on where the pieces end.
+ * Duty: find TODO and FIXME notes in a file that is read piece by piece.
+ * A note is a line that holds one of these words, in capitals and as a whole word, as `grep -wE 'TODO|FIXME'` finds it (words consist of ASCII
+ * letters, digits and "_"). Its text begins at the word.
+ * NOTES-1 The result does not depend on where the pieces end.
  */
 import { z } from 'zod'
 import { countNewlines } from './newlines.ts'
 
 export const noteCharsMax = 120
-/** Kept of one file, and of all together: the others are only counted. */
+/** How many notes are kept of one file, and of all files. Further notes are only counted. */
 export const notesMax = 50
 
 const wordSchema = z.enum(['TODO', 'FIXME'])
@@ -20,30 +20,30 @@ export type Note = z.infer<typeof noteSchema>
 export interface Notes {
   readonly todo: number
   readonly fixme: number
-  /** The first of them. */
+  /** The first notes. */
   readonly kept: readonly Note[]
 }
 
 const newline = 0x0a
-/** Enough for a note's text in UTF-8. */
+/** Enough bytes for the text of a note in UTF-8. */
 const textBytesMax = noteCharsMax * 4
-/** A word may begin in the last bytes of a piece and end in the next one: these, and the byte before them. */
+/** How many bytes at the end of a piece are kept: a word may begin in them and end in the next piece. Includes the byte before the word. */
 const overlapBytes = 'FIXME'.length
 
 export class NoteScanner {
   #todo = 0
   #fixme = 0
   readonly #kept: Note[] = []
-  /** What of the earlier pieces is still to be looked at. */
+  /** The end of earlier pieces that is not searched yet. */
   #tail: Buffer = Buffer.alloc(0)
   /** Number of the line on which the tail begins. */
   #line = 1
-  /** Index of the first byte of the tail at which a word may begin: the byte before it, if any, is kept too. */
+  /** Index of the first byte of the tail at which a word may begin. The byte before it is kept too, if there is one. */
   #firstStart = 0
-  /** The line on which the tail begins has its note already. */
+  /** True if a note was already found on the line on which the tail begins. */
   #isLineDone = false
 
-  /** The piece may be overwritten afterwards. */
+  /** Searches a piece. The caller may overwrite it afterwards. */
   push(piece: Buffer): void {
     this.#scan(this.#tail.length === 0 ? piece : Buffer.concat([this.#tail, piece]), false)
   }
@@ -83,7 +83,7 @@ export class NoteScanner {
       if (end < 0) break
     }
     this.#line += countNewlines(bytes, counted, keepFrom)
-    // A copy: the piece is overwritten.
+    // Copied, because the piece will be overwritten.
     this.#tail = Buffer.from(bytes.subarray(keepFrom))
     if (keepFrom > 0) this.#firstStart = 1
   }
@@ -96,7 +96,7 @@ export class NoteScanner {
   }
 }
 
-/** Finds a word again and again, without looking twice at the same bytes. */
+/** Finds each occurrence of a word, without searching the same bytes twice. */
 class WordSearch {
   readonly #word: string
   readonly #bytes: Buffer
@@ -107,7 +107,7 @@ class WordSearch {
     this.#bytes = bytes
   }
 
-  /** Index of the first one at or after `from`; Infinity if there is none. `from` must not decrease. */
+  /** Index of the first occurrence at or after `from`. Infinity if there is none. `from` must not decrease. */
   next(from: number): number {
     if (this.#found >= from) return this.#found
     let at = this.#bytes.indexOf(this.#word, from, 'latin1')
@@ -126,7 +126,7 @@ function isWordByte(byte: number | undefined): boolean {
   )
 }
 
-/** One line of visible characters, without what closes a comment. */
+/** One line of visible characters, without the mark that closes a comment. */
 function textOf(bytes: Buffer): string {
   const text = bytes.toString('utf8', 0, Math.min(bytes.length, textBytesMax)).replace(/[\p{C}\p{Z}]+/gu, ' ')
   const characters = Array.from(text.replace(/\s*(\*\/|-->|\*\)|#}|--}}|%>)\s*$/, '').trim())

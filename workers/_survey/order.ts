@@ -1,6 +1,6 @@
 /**
- * Duty: what a surveyor is asked for, and the folder that is meant by it.
- * O1 Nothing but the folder of the run's own input is surveyed, whatever a model writes.
+ * Duty: read the input of a surveyor, and find its folder.
+ * ORDER-1 Only the folder in the run's own input is surveyed, whatever a model writes.
  */
 import { isUtf8 } from 'node:buffer'
 import { realpath, stat } from 'node:fs/promises'
@@ -13,13 +13,13 @@ import { codeOf, reasonOf } from './reason.ts'
 
 export const orderSchema = z.object({
   folder: pathTextSchema,
-  /** Workers it may use, itself included; default: as many as the session may have. */
+  /** How many workers it may use, including itself. Default: as many as the session may have. */
   workers: z.int().min(1).optional(),
 })
 
 /**
- * The folder a surveyor's tools may touch. Null where its name is no text or holds a newline or another control character: no permissions can
- * name it then, and no reader could be given it.
+ * The folder that a surveyor's tools may touch. Null if the name is not valid UTF-8 or holds a control character such as a newline: permissions
+ * cannot hold such a name, so it could not be passed to a reader.
  */
 export function folderOf(input: Json): string | null {
   const folder = decodePath(orderSchema.parse(input).folder)
@@ -30,19 +30,19 @@ export function folderOf(input: Json): string | null {
   return /\p{Cc}/u.test(text) ? null : text
 }
 
-/** Model calls of a worker that splits its part, has it read and puts the results together. */
+/** How many model calls a worker needs that splits its part, spawns readers and adds up the results. */
 const callsOfEach = 4
 
 /**
- * The whole of what is to be surveyed, by as many workers as the session has room and model calls for. Throws a TerminalError that says
- * why there is nothing to survey.
+ * The whole folder as a part, with as many workers as the session has room and model calls for. Throws a TerminalError if there is nothing to
+ * survey.
  */
 export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'workspace'>): Promise<Part> {
   const order = orderSchema.safeParse(context.input)
   if (!order.success) throw new TerminalError('The input names no folder: it must be { "folder": "/absolute/path" }.')
   const top = await findTop(decodePath(order.data.folder))
   const { workspace, limits } = context
-  // As text, since that is all that is known of the folder's root; bytes that are no text become the same signs in both.
+  // Compared as texts, because the root of the workspace is a text. Bytes that are not UTF-8 become the same signs in both.
   if (workspace !== null && toBytes(top).toString('utf8') !== workspace.root) {
     throw new TerminalError(`${showPath(top)} is not the folder that this worker may touch.`)
   }
@@ -50,7 +50,7 @@ export async function wholeOf(context: Pick<ToolContext, 'input' | 'limits' | 'w
   return wholePart(encodePath(top), Math.min(order.data.workers ?? most, most))
 }
 
-/** The folder itself may be given by a link; from its real path on none is followed. */
+/** The path of the folder may be a link. Below its real path no link is followed. */
 export async function findTop(folder: BytePath): Promise<BytePath> {
   const preview = showPath(folder)
   if (!isAbsolute(folder)) throw new TerminalError(notAbsolute(folder))

@@ -1,11 +1,11 @@
-/** Duty: what becomes of a part that is not read file by file: a worker that only planned, a folder that cannot be listed, a loss. */
+/** Duty: the summary of a part that was not read file by file: its worker only planned, its folder cannot be listed, or its reader failed. */
 import type { Answer } from './at-top.ts'
 import { describePart, type Part } from './part.ts'
 import { emptySummary, noCounts, type Summary } from './summary.ts'
 
 const reasonCharsMax = 200
 
-/** What one worker saw without reading any file. */
+/** What one worker found without reading any file. */
 export function seenSummary(seen: { readonly folders: number; readonly hasOwnFolder: boolean }): Summary {
   return {
     ...emptySummary,
@@ -23,12 +23,12 @@ export function unreadableSummary(part: Part, reason: string): Summary {
   }
 }
 
-/** What was read, or that the surveyed folder could not be opened. */
+/** The summary of the part; or the reason if the surveyed folder could not be opened. */
 export function readOrUnreadable(part: Part, read: Answer<Summary>): Summary {
   return read.kind === 'found' ? read.value : unreadableSummary(part, read.reason)
 }
 
-/** A part that is missing from the numbers. */
+/** A part that is missing from the figures. */
 export function lostSummary(part: Part, reason: string): Summary {
   return {
     ...emptySummary,

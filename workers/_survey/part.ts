@@ -1,9 +1,8 @@
 /**
- * Duty: a part of the surveyed folder, which one reader is responsible for.
- * A part is a folder with all that is below it, without the sub-folders named in `except` (other readers have them). A folder
- * with very many entries is shared out: entry by entry, by a hash of the name, so that the message stays small and every
- * reader knows its share whatever the order of the listing.
- * R1 The parts a part is split into are disjoint and together are that part.
+ * Duty: a part of the surveyed folder, which one reader measures.
+ * A part is a folder with everything below it, without the sub-folders in `except`, which other readers measure. The entries of a very large folder
+ * are divided by a hash of their names. The message then stays small, and every reader knows its share in any order of the listing.
+ * PART-1 The parts into which a part is split are disjoint, and together they are that part.
  */
 import { z } from 'zod'
 import { type BytePath, decodePath, namesOf, type PathText, pathTextSchema, showPath, topPath } from './path.ts'
@@ -11,41 +10,41 @@ import { type BytePath, decodePath, namesOf, type PathText, pathTextSchema, show
 export const partSchema = z.object({
   /** Real, absolute path of the surveyed folder. */
   top: pathTextSchema,
-  /** Below `top`. */
+  /** Path below `top`. */
   folder: pathTextSchema,
-  /** Entries of the folder whose hash is `index` modulo `of`; null: all. */
+  /** The entries of the folder whose hash is `index` modulo `of`. Null: all entries. */
   share: z.object({ index: z.int().min(0), of: z.int().min(1) }).nullable(),
   except: z.array(pathTextSchema),
-  /** About how many entries it holds. */
+  /** An estimate of how many entries it holds. */
   weight: z.number(),
-  /** Workers that may read it, its reader included. */
+  /** How many workers may read it, including its reader. */
   allowance: z.int().min(1),
 })
 
 export type Part = z.infer<typeof partSchema>
 
-/** The folder in which troupe keeps its own data; left out where it lies directly in the surveyed folder. */
+/** The folder in which troupe keeps its own data. It is left out if it lies directly in the surveyed folder. */
 export const ownFolder = '.troupe' as BytePath
 
 export function wholePart(top: PathText, allowance: number): Part {
   return { top, folder: '', share: null, except: [], weight: 0, allowance }
 }
 
-/** Says whether an entry of the part's folder belongs to the part. */
+/** Returns a function that says whether an entry of the part's folder belongs to the part. */
 export function membership(part: Part): (name: BytePath) => boolean {
   const except = new Set(part.except.map(decodePath))
   const { share } = part
   return (name) => !except.has(name) && (share === null || hashName(name) % share.of === share.index)
 }
 
-/** Is this entry troupe's own folder? */
+/** True for troupe's own folder. */
 export function isOwnFolder(folder: BytePath, name: BytePath, sort: string): boolean {
   return folder === topPath && name === ownFolder && sort === 'folder'
 }
 
 const nameCharsMax = 40
 
-/** For people; at most 64 bytes, as names of workers are. */
+/** A name for people. It has at most 64 bytes, like the names of workers. */
 export function namePart(part: Part): string {
   const folder = decodePath(part.folder)
   const last = namesOf(folder).at(-1)
@@ -55,7 +54,7 @@ export function namePart(part: Part): string {
   return part.except.length > 0 ? `${name} (rest)` : name
 }
 
-/** For the report: which part was lost. */
+/** Names a lost part in the report. */
 export function describePart(part: Part): string {
   if (part.share !== null) return `share ${part.share.index + 1} of ${part.share.of} of the folder`
   return part.except.length > 0 ? `the folder without its ${part.except.length} biggest sub-folders` : 'the folder'

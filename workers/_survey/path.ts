@@ -1,9 +1,9 @@
 /**
- * Duty: names and paths of files, which are bytes: a name may hold newlines, and bytes that are not UTF-8.
+ * Duty: handle names and paths of files as bytes: a name may hold newlines, and bytes that are not UTF-8.
  * A `BytePath` holds one character (U+0000 to U+00FF) for each byte, so that it can be joined, compared (`<` is the order of
  * bytes) and used as a key without losing anything. A `PathText` is its form in messages, a shown path its form for people.
- * P1 decodePath(encodePath(path)) is path, for any bytes.
- * P2 A shown path is one line of visible characters, and two different paths are never shown alike.
+ * PATH-1 decodePath(encodePath(path)) is path, for any bytes.
+ * PATH-2 A shown path is one line of visible characters, and two different paths are never shown alike.
  */
 import { isUtf8 } from 'node:buffer'
 import { z } from 'zod'
@@ -15,10 +15,10 @@ export type BytePath = string & { readonly [isBytePath]: true }
 
 export const pathTextSchema = z.union([z.string(), z.object({ base64: z.base64() })])
 
-/** Readable where it can be: a string if the bytes are UTF-8 without control characters, else base64. */
+/** A readable string if the bytes are UTF-8 without control characters; otherwise base64. */
 export type PathText = z.infer<typeof pathTextSchema>
 
-/** Longer paths are cut where they are only shown: lists travel in messages, whose size is limited. */
+/** Longer paths are cut in lists for people, because lists travel in messages of limited size. */
 export const previewBytesMax = 512
 
 export const topPath = '' as BytePath
@@ -53,19 +53,19 @@ export function decodePath(text: PathText): BytePath {
   return typeof text === 'string' ? fromText(text) : fromBytes(Buffer.from(text.base64, 'base64'))
 }
 
-/** The path for a list: its beginning and its end if it is long. */
+/** A path for a list. A long path is cut to its beginning and its end. */
 export function cutPath(path: BytePath): BytePath {
   if (path.length <= previewBytesMax) return path
   return `${path.slice(0, 160)}${fromText('…')}${path.slice(-(previewBytesMax - 163))}` as BytePath
 }
 
-/** Order of bytes; total, so that lists that are cut to their first items are the same whoever merged them. */
+/** Compares by bytes. The order is total, so that lists cut to their first items are the same in any order of merging. */
 export function comparePaths(a: BytePath, b: BytePath): number {
   if (a === b) return 0
   return a < b ? -1 : 1
 }
 
-/** For people: `\n`, `\t`, `\\`, invalid bytes as `\xHH`, and characters that cannot be seen as `\u{…}`. */
+/** A path for people. Shows `\n`, `\t`, `\\`, invalid bytes as `\xHH`, and invisible characters as `\u{…}`. */
 export function showPath(path: BytePath): string {
   if (/^[\x20-\x5b\x5d-\x7e]*$/.test(path)) return path
   const bytes = toBytes(path)
@@ -78,7 +78,7 @@ export function showPath(path: BytePath): string {
   return preview
 }
 
-/** Bytes of the UTF-8 character that begins here; 0 if none does. */
+/** The length in bytes of the UTF-8 character that begins here. 0 if none begins here. */
 function sequenceLength(bytes: Buffer, at: number): number {
   const first = bytes[at] ?? 0
   const length = first < 0x80 ? 1 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4

@@ -1,7 +1,7 @@
 /**
- * Duty: decides how a part is shared out among readers: lists its folder, weighs what is in it, splits it, and splits the heaviest
- * parts again while there is room, so that a folder deep in a chain of folders does not end up with one reader.
- * R2 There are at most `partsMax` parts, and their allowances together are at most `allowance`.
+ * Duty: plan how readers share a part: list its folder, estimate its entries, split it, and split the heaviest parts again while there is room, so
+ * that a large folder deep in a chain of folders does not go to a single reader.
+ * PLAN-1 There are at most `partsMax` parts, and their allowances together are at most `allowance`.
  */
 import { type Level, weighLevel } from './estimate.ts'
 import type { OpenFolder } from './folder.ts'
@@ -10,16 +10,16 @@ import { reasonOf, throwForeign } from './reason.ts'
 import { shareOut, splitPart, weightOf } from './split.ts'
 import type { Checkpoint } from './walk.ts'
 
-/** A part is split again if it is that much heavier than it should be. */
+/** A part is split again if it exceeds its target weight by this factor. */
 const tooHeavyRatio = 2
-/** Each costs a listing and an estimate. */
+/** Most further splits. Each costs a listing and an estimate. */
 const splitsAgainMax = 10
 
 export interface Room {
   readonly partsMax: number
-  /** Workers for all the parts together. */
+  /** How many workers all parts may have together. */
   readonly allowance: number
-  /** What a part should hold at least. */
+  /** The least weight that a part should have. */
   readonly weightMin: number
 }
 
@@ -27,11 +27,11 @@ export type Plan =
   | {
       readonly kind: 'split'
       readonly parts: readonly Part[]
-      /** Folders that were met while planning; no reader will meet them. */
+      /** Folders that were listed while planning. No reader will count them. */
       readonly folders: number
       readonly hasOwnFolder: boolean
     }
-  /** There is nothing in it. */
+  /** The folder is empty. */
   | { readonly kind: 'empty'; readonly hasOwnFolder: boolean }
   | { readonly kind: 'unreadable'; readonly reason: string }
 
@@ -70,7 +70,7 @@ function splitAgain(top: OpenFolder, part: Part, partsMax: number, target: numbe
     const split = splitPart(part, weighLevel(top, part, checkpoint), partsMax, target)
     return split.named === 0 && split.parts.length === 1 ? null : split
   } catch (error) {
-    // Its reader will report it.
+    // The reader of this part will report the error.
     throwForeign(error)
     return null
   }

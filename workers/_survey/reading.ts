@@ -1,4 +1,4 @@
-/** Duty: reads a part to its last file, and gives the summary of it. */
+/** Duty: read a part to its last file, and return its summary. */
 import type { OpenFolder } from './folder.ts'
 import { isManifest, manifestBytesMax } from './manifests.ts'
 import { measureFile } from './measure.ts'
@@ -7,7 +7,7 @@ import type { Summary } from './summary.ts'
 import { Tally } from './tally.ts'
 import { type Checkpoint, walkPart } from './walk.ts'
 
-/** Throws only what is not the folder's fault: that the machine ran out of something, or what the checkpoint throws. */
+/** Throws only if the machine ran out of a resource, or if the checkpoint throws. */
 export function readPart(top: OpenFolder, part: Part, checkpoint: Checkpoint): Summary {
   const tally = new Tally()
   for (const entry of walkPart(top, part, checkpoint)) {

@@ -1,5 +1,5 @@
 /**
- * Duty: why an entry could not be read, in words; and which errors are not the entry's fault.
+ * Duty: say in words why an entry could not be read, and recognise errors that are not the entry's fault.
  */
 
 const reasons: Readonly<Record<string, string>> = {
@@ -16,26 +16,26 @@ const reasons: Readonly<Record<string, string>> = {
   ENDLESS: 'a file of the kernel, without an end',
 }
 
-/** What this process or machine ran out of: says nothing about the entry, so the reading is tried again as a whole. */
+/** Errors that mean that this process or machine ran out of a resource. They say nothing about the entry, so the whole reading is tried again. */
 const exhaustions = new Set(['EMFILE', 'ENFILE', 'ENOMEM'])
 
 export function codeOf(error: unknown): string {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
 }
 
-/** Did this process or machine run out of something? */
+/** True if this process or machine ran out of a resource. */
 export function isExhaustion(error: unknown): boolean {
   return exhaustions.has(codeOf(error))
 }
 
-/** Throws the error again, unless the entry is to blame. */
+/** Throws the error again unless it is an error of the entry. */
 export function throwForeign(error: unknown): void {
   const code = codeOf(error)
-  // An error without a code is no answer of the file system: a bug, or the signal to stop.
+  // An error without a code does not come from the file system. It is a bug, or the signal to stop.
   if (!code.startsWith('E') || code.startsWith('ERR_') || isExhaustion(error)) throw error
 }
 
-/** The reason, if the entry is to blame; else throws the error again. */
+/** The reason in words if it is an error of the entry; otherwise throws the error again. */
 export function reasonOf(error: unknown): string {
   throwForeign(error)
   const code = codeOf(error)

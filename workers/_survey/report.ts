@@ -1,6 +1,6 @@
 /**
- * Duty: the report of a survey, in Markdown. Pure: the same findings give the same report.
- * A reader wants to know first how much there is and whether the numbers are whole; then where the bulk and the waste are.
+ * Duty: write the report of a survey in Markdown. Pure: the same findings give the same report.
+ * It first says how much there is and whether the figures are complete; then which files take the most space and which are duplicates.
  */
 import { type CopyGroup, type CopyTotals, groupsShownMax } from './copies.ts'
 import { binary, isLanguage, otherText } from './languages.ts'
@@ -12,7 +12,7 @@ export interface Findings {
   readonly top: BytePath
   readonly summary: Summary
   readonly copies: CopyTotals
-  /** The most wasteful groups, with places. */
+  /** The most wasteful groups, with the paths of their files. */
   readonly groups: readonly CopyGroup[]
 }
 
@@ -119,7 +119,7 @@ function identical({ summary, copies, groups }: Findings): string[] {
       `${plural(copies.groups, 'group')} of identical files: ${plural(copies.copies, 'copy', 'copies')} ${copies.copies === 1 ? 'wastes' : 'waste'} ${waste}.`,
     )
   }
-  if (copies.groups > 0 && counts.hardLinkedFiles > 0) text.push('Hard links that are among them waste nothing.')
+  if (copies.groups > 0 && counts.hardLinkedFiles > 0) text.push('Hard links among them take no extra space.')
   if (counts.emptyFiles > 0) text.push(`${plural(counts.emptyFiles, 'empty file')} not counted among them.`)
   if (notCompared > 0) {
     text.push(
@@ -175,13 +175,13 @@ function method({ summary }: Findings): string[] {
     `${plural(counts.workers, 'worker')} read every regular file once.`,
     'Links were not followed, and nothing outside the folder was opened.',
     hasOwnFolder ? '`.troupe/` directly in the folder was left out.' : '',
-    'Sizes are those the file system states; a language is recognised by the name of a file or its first line.',
+    'Sizes are those that the file system reports. A language is recognised by the name of a file or its first line.',
     'Manifests in folders of installed packages (`node_modules` and the like) are not listed.',
   ]
   return ['## How it was surveyed', text.filter(Boolean).join(' ')]
 }
 
-/** A list, and how many are not in it. */
+/** A list, followed by the number of items that are not in it. */
 function cut(items: readonly string[], total: number, one: string, many = `${one}s`): string[] {
   const more = total - items.length
   const list = items.join('\n')

@@ -1,6 +1,6 @@
 /**
- * Duty: shares a part out among readers: the plan becomes facts, and tasks a model can pass on to `spawn_workers` as they are.
- * H1 A part that was shared out in this run is not planned again: its readers may be at work by the first plan.
+ * Duty: turn a plan into facts and into tasks that a model can pass unchanged to `spawn_workers`.
+ * SHARING-1 A part that this run has already split is not planned again, because its readers may be working by the first plan.
  */
 import type { ToolContext } from 'troupe'
 import { childSummary } from './child-summary.ts'
@@ -11,7 +11,7 @@ import type { Plan } from './plan.ts'
 
 export interface Tasks {
   readonly note: string
-  /** Arguments of the tool of that name. */
+  /** The arguments of the tool with this name. */
   readonly spawn_workers: {
     readonly tasks: readonly {
       readonly kind: 'reader'
@@ -22,10 +22,10 @@ export interface Tasks {
   }
 }
 
-/** As many tasks as a session may have children of one worker fit into it. */
+/** Large enough for as many tasks as one worker of a session may have children. */
 export const tasksBytesMax = 1_000_000
 
-/** Establishes the plan and its parts. */
+/** Sets the plan and its parts as facts. */
 export function shareOutParts(top: PathText, plan: Extract<Plan, { kind: 'split' }>, context: ToolContext): Tasks {
   const { parts, folders, hasOwnFolder } = plan
   const names = partNames(context.depth, parts.length)
@@ -36,7 +36,7 @@ export function shareOutParts(top: PathText, plan: Extract<Plan, { kind: 'split'
   return tasksOf(names, { ...context.facts, ...facts })
 }
 
-/** What is left to do of a plan that was made before; null if there is none. */
+/** The remaining tasks of a plan that this run made before. Null if there is no such plan. */
 export function sharedBefore(context: ToolContext): Tasks | string | null {
   const plan = planOf(context)
   if (plan === null) return null
@@ -50,5 +50,5 @@ function tasksOf(names: readonly string[], facts: ToolContext['facts']): Tasks {
     return { kind: 'reader' as const, name: namePart(part), input: 'Survey your part.', facts: [name] }
   })
   const count = names.length === 1 ? 'There is 1 part' : `There are ${names.length} parts`
-  return { note: `${count} to be read, one by each reader.`, spawn_workers: { tasks } }
+  return { note: `${count} to read, one for each reader.`, spawn_workers: { tasks } }
 }

@@ -1,8 +1,7 @@
 /**
- * Duty: splits a part by weight. Pure.
- * The biggest sub-folders become parts of their own; what is left of the folder is one part more, or several shares if it holds
- * very many entries.
- * R1 The parts are disjoint and together are the part that was split (see part.ts).
+ * Duty: split a part by weight. Pure.
+ * The largest sub-folders become parts of their own. The rest of the folder becomes one more part, or several shares if it holds very many entries.
+ * PART-1 (see part.ts) holds.
  */
 import type { Level, WeighedFolder } from './estimate.ts'
 import type { Part } from './part.ts'
@@ -10,7 +9,7 @@ import { comparePaths, decodePath, encodePath, joinPath } from './path.ts'
 
 /** A sub-folder is a part of its own if it holds at least this much of what a part should hold. */
 const ownPartRatio = 0.5
-/** Every share lists the whole folder to find its own entries: all shares together list no more than so many for each they read. */
+/** Every share lists the whole folder in order to find its own entries. All shares together list at most this many entries for each one they read. */
 const listingsPerEntry = 4
 
 export function weightOf(level: Level): number {
@@ -23,7 +22,7 @@ export interface Split {
   readonly named: number
 }
 
-/** At least one part and at most `partsMax`, of about `target` entries; of an empty folder it is the folder itself. */
+/** Returns 1 to `partsMax` parts of about `target` entries. An empty folder is one part. */
 export function splitPart(part: Part, level: Level, partsMax: number, target: number): Split {
   const weight = weightOf(level)
   const named = level.folders
@@ -31,15 +30,15 @@ export function splitPart(part: Part, level: Level, partsMax: number, target: nu
     .sort((a, b) => b.weight - a.weight || comparePaths(a.name, b.name))
     .slice(0, partsMax)
   let restWeight = weight - named.reduce((sum, folder) => sum + folder.weight, 0)
-  // The rest needs a reader, too.
+  // The rest needs a reader too.
   if (restWeight > 0 && named.length === partsMax) restWeight += named.pop()?.weight ?? 0
   const parts = named.map((folder) => subFolder(part, folder))
   if (restWeight > 0 || parts.length === 0) {
-    // The folder has more entries than its share that is split here.
+    // If the part is a share, its folder has more entries than the part.
     const entries = (level.others + level.folders.length) * (part.share?.of ?? 1)
     const worthwhile = Math.floor((listingsPerEntry * restWeight) / Math.max(1, entries))
-    const poolLoads = Math.min(partsMax - named.length, Math.ceil(restWeight / target), worthwhile)
-    parts.push(...splitRest(part, named, restWeight, poolLoads))
+    const shares = Math.min(partsMax - named.length, Math.ceil(restWeight / target), worthwhile)
+    parts.push(...splitRest(part, named, restWeight, shares))
   }
   return { parts, named: named.length }
 }
@@ -49,20 +48,20 @@ function subFolder(part: Part, folder: WeighedFolder): Part {
   return { top: part.top, folder: path, share: null, except: [], weight: folder.weight, allowance: 1 }
 }
 
-function splitRest(part: Part, named: readonly WeighedFolder[], weight: number, poolLoads: number): Part[] {
+function splitRest(part: Part, named: readonly WeighedFolder[], weight: number, shares: number): Part[] {
   const except = [...part.except, ...named.map((folder) => encodePath(folder.name))]
   const rest: Part = { ...part, except, weight, allowance: 1 }
-  if (poolLoads < 2) return [rest]
-  // A share of a share: what is `index` modulo `of` is one of these modulo `of * shares`.
+  if (shares < 2) return [rest]
+  // A share of a share: a hash that is `index` modulo `of` is one of these modulo `of * shares`.
   const { index, of } = part.share ?? { index: 0, of: 1 }
-  return Array.from({ length: poolLoads }, (_, at) => ({
+  return Array.from({ length: shares }, (_, at) => ({
     ...rest,
-    share: { index: index + of * at, of: of * poolLoads },
-    weight: weight / poolLoads,
+    share: { index: index + of * at, of: of * shares },
+    weight: weight / shares,
   }))
 }
 
-/** Gives the workers of the allowance to the parts: one each, and what is left over by weight. */
+/** Divides the workers of the allowance among the parts: one each, and the others by weight. */
 export function shareOut(parts: readonly Part[], allowance: number): Part[] {
   const weight = parts.reduce((sum, part) => sum + part.weight, 0)
   const extra = allowance - parts.length

@@ -1,8 +1,8 @@
 /**
- * Duty: what is known of a part of the folder: numbers, and lists cut to their first items. Results of readers are summaries, and
- * flow up by being merged.
- * S1 Merging is associative and does not depend on order, and the empty summary changes nothing.
- * S2 A summary stays well below 1 MiB as JSON, whatever the folder holds: every list is limited, and every text in it.
+ * Duty: hold what is known about a part of the folder: figures, and lists cut to their first items. Each reader returns a summary, and its parent
+ * merges the summaries.
+ * SUMMARY-1 Merging is associative and does not depend on order. The empty summary changes nothing.
+ * SUMMARY-2 A summary stays well below 1 MiB of JSON, whatever the folder holds, because every list and every text in it is limited.
  */
 import { z } from 'zod'
 import { mergeContents, noContents } from './contents.ts'
@@ -15,14 +15,14 @@ export const largestMax = 10
 export const listMax = 30
 
 const countKeys = [
-  /** Workers that took part. */
+  /** How many workers took part. */
   'workers',
   'files',
   'bytes',
   'lines',
   /** Files and folders that could not be read, and parts that were lost. */
   'unreadable',
-  /** Below the surveyed folder. */
+  /** Folders below the surveyed folder. */
   'folders',
   'links',
   /** Sockets, FIFOs, devices. */
@@ -33,7 +33,7 @@ const countKeys = [
   'hashedFiles',
   'todo',
   'fixme',
-  /** Broken ones included. */
+  /** Links, including broken ones. */
   'manifestFiles',
   'declared',
   /** Parts whose reader failed. */
@@ -42,7 +42,7 @@ const countKeys = [
 
 export type Counts = Record<(typeof countKeys)[number], number>
 
-// No integers by name: the sizes of sparse files may add up to more than these go.
+// Not z.int(): the sizes of sparse files may add up to more than a safe integer.
 const count = z.number().min(0)
 const rowSchema = z.object({ files: count, bytes: count, lines: count })
 const placed = { path: pathTextSchema }
@@ -53,11 +53,11 @@ const reasonSchema = z.object({ ...placed, reason: z.string() })
 
 export const summarySchema = z.object({
   counts: z.record(z.enum(countKeys), count),
-  /** troupe's own folder was there. */
+  /** True if troupe's own folder was found. */
   hasOwnFolder: z.boolean(),
-  /** By language, other text and binary: the files that could be read. */
+  /** The files that could be read, by language, other text and binary. */
   rows: z.record(z.string(), rowSchema),
-  /** Packed, see contents.ts. */
+  /** Packed as contents.ts describes. */
   contents: z.string(),
   largest: z.array(sizedFileSchema),
   notes: z.array(placedNoteSchema),
@@ -119,7 +119,7 @@ function mergeRows(a: Summary['rows'], b: Summary['rows']): Summary['rows'] {
   return rows
 }
 
-/** The first of the first of parts are the first of the whole, as long as the order is total. */
+/** Merges lists that were cut to their first items. In a total order, the first items of all lists are the first items of the whole. */
 function firstOf<Item>(max: number, compare: (a: Item, b: Item) => number, a: Item[], b: Item[]): Item[] {
   return [...a, ...b].sort(compare).slice(0, max)
 }
@@ -132,7 +132,7 @@ export function compareSizes(a: SizedFile, b: SizedFile): number {
   return b.bytes - a.bytes || comparePlaces(a, b)
 }
 
-/** Notes in what others wrote come last: a reader looks for their own. */
+/** Notes in files that others wrote come last, because people look for their own. */
 export function compareNotes(a: PlacedNote, b: PlacedNote): number {
   const [left, right] = [decodePath(a.path), decodePath(b.path)]
   const order = Number(isVendored(left)) - Number(isVendored(right))
@@ -143,7 +143,7 @@ export function comparePlaces(a: Placed, b: Placed): number {
   return comparePaths(decodePath(a.path), decodePath(b.path)) || compareJson(a, b)
 }
 
-/** Only for long paths that are alike because they were cut. */
+/** Decides only between long paths that look alike because they were cut. */
 function compareJson(a: unknown, b: unknown): number {
   const [left, right] = [JSON.stringify(a), JSON.stringify(b)]
   return left === right ? 0 : left < right ? -1 : 1

@@ -1,6 +1,6 @@
 /**
- * Duty: adds up what one reader finds in its part, and gives the summary of it.
- * A1 Memory is bounded: of every list only the first items are kept.
+ * Duty: add up what one reader finds in its part, and return its summary.
+ * SURVEY-TALLY-1 Memory is bounded, because only the first items of every list are kept.
  */
 import { ContentCollector, cutDigest } from './contents.ts'
 import type { Sort } from './folder.ts'

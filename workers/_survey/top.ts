@@ -1,4 +1,4 @@
-/** Duty: keeps the first few of very many items, in a total order, without keeping the others. */
+/** Duty: keep the first few of very many items in a total order, without keeping the others. */
 export class Top<Item> {
   readonly #max: number
   readonly #compare: (a: Item, b: Item) => number
@@ -11,7 +11,7 @@ export class Top<Item> {
 
   add(item: Item): void {
     this.#items.push(item)
-    // Sorting seldom keeps adding cheap.
+    // Sorted only now and then, so that adding an item is cheap.
     if (this.#items.length >= 2 * this.#max + 100) this.#cut()
   }
 

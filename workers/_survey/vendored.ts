@@ -1,4 +1,4 @@
-/** Duty: which folders hold what others wrote: installed packages, build caches, the store of a version control system. */
+/** Duty: recognise folders with files that others wrote: installed packages, build caches, the store of a version control system. */
 import { type BytePath, namesOf } from './path.ts'
 
 const folders = new Set(
@@ -8,7 +8,7 @@ const folders = new Set(
   ].flatMap((names) => names.split(' ')),
 )
 
-/** Is the file in such a folder? */
+/** True if the file is in such a folder. */
 export function isVendored(path: BytePath): boolean {
   return namesOf(path)
     .slice(0, -1)

@@ -1,7 +1,7 @@
 /**
- * Duty: streams every entry of a part, each once, without following links and without holding more than folder names in memory.
- * W1 What cannot be listed is an entry of its own (`unreadable`), never an error of the walk.
- * W2 The part's folder itself is not among the entries; every folder below it is, before what it holds.
+ * Duty: stream every entry of a part once, without following links, and with only folder names in memory.
+ * WALK-1 A folder that cannot be listed gives an entry `unreadable`. It is never an error of the walk.
+ * WALK-2 The folder of the part is not among the entries. Every folder below it is, before the entries in it.
  */
 import { FolderChain } from './chain.ts'
 import type { OpenFolder, Sort } from './folder.ts'
@@ -10,7 +10,7 @@ import { type BytePath, decodePath, joinPath } from './path.ts'
 import { reasonOf } from './reason.ts'
 
 export type Entry =
-  /** `within` is open until the next entry is asked for. */
+  /** `within` stays open until the next entry is asked for. */
   | {
       readonly kind: 'entry'
       readonly sort: Sort
@@ -21,14 +21,14 @@ export type Entry =
   | { readonly kind: 'unreadable'; readonly path: BytePath; readonly reason: string }
   | { readonly kind: 'leftOut'; readonly path: BytePath }
 
-/** Called again and again; throws when the work is to be stopped. */
+/** Called again and again. Throws when the work must stop. */
 export type Checkpoint = () => void
 
 export function* walkPart(top: OpenFolder, part: Part, checkpoint: Checkpoint): Generator<Entry, undefined> {
   const start = decodePath(part.folder)
   const belongs = membership(part)
   const chain = new FolderChain(top)
-  // Depth first, so that the next folder is near the last one and the chain can be used again.
+  // Depth first, so that the next folder is near the last one and the chain of open folders can be reused.
   const pending: BytePath[] = [start]
   try {
     for (let path = pending.pop(); path !== undefined; path = pending.pop()) {
@@ -45,7 +45,7 @@ export function* walkPart(top: OpenFolder, part: Part, checkpoint: Checkpoint): 
           }
         }
       } catch (error) {
-        // What the consumer throws does not come by here; what the checkpoint throws has no code and goes on.
+        // Errors of the consumer do not pass here. Errors of the checkpoint have no code and are thrown on.
         yield { kind: 'unreadable', path, reason: reasonOf(error) }
       }
     }

@@ -4,13 +4,14 @@
  * FOLLOW-2 After an interrupt the wait is bounded: a session whose nodes are gone cannot keep the person waiting.
  * FOLLOW-3 A lost terminal cancels nothing. The follower leaves, and the session goes on.
  */
+
+import { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
 import { type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { toComplaint } from '../exit-code.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
 import { safe, tell } from '../terminal/output.ts'
-import { Roster } from '../view/roster.ts'
 
 /** A stream id may be a little older than the time of the session, because of how Redis keeps its clock. */
 const beginningMsMargin = 1_000

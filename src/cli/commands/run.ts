@@ -1,5 +1,6 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submits it, follows it, and prints its result. */
 import type { Command } from 'commander'
+import type { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { RawEvent } from '../../core/event/event.ts'
@@ -27,7 +28,6 @@ import { LiveText } from '../terminal/live-text.ts'
 import { printJson, safe } from '../terminal/output.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 import { EventLines } from '../view/lines/event-lines.ts'
-import type { Roster } from '../view/roster.ts'
 import { type CommitListener, followToEnd } from './follow.ts'
 import { printResult } from './print-result.ts'
 
@@ -107,11 +107,11 @@ export function ignoredOptions(kind: string, { workers, model }: Pick<RunFlags, 
   return lines
 }
 
-function laterText(session: Session): string {
+function laterText(session: Pick<Session, 'id'>): string {
   return `Get its result later with: troupe session result ${session.id} --wait`
 }
 
-function unfinishedText(session: Session, isHangUp: boolean, isHere: boolean): string {
+export function unfinishedText(session: Pick<Session, 'id'>, isHangUp: boolean, isHere: boolean): string {
   if (!isHangUp)
     return `troupe: the session has not ended yet; \`troupe session show ${session.id}\` shows what it waits for`
   const fate = isHere ? 'waits for another node, because the node of this process ends' : 'goes on'

@@ -2,13 +2,14 @@
  * Duty: tells a person who waits for a session that some of its workers wait, because no live node hosts their kind. It says so once for
  * each kind, until a node hosts that kind. It is for watching only, and no decision depends on it.
  */
+
+import type { Roster } from '../../client/activity.ts'
 import type { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session.ts'
 import type { KindSummary } from '../../client/summaries.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
 import { countWaiting } from '../view/amounts.ts'
-import type { Roster } from '../view/roster.ts'
 
 /** After this time most workers of a hosted kind have begun, so that most sessions need no check. */
 const lookAfterMs = 3_000

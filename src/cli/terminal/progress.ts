@@ -2,10 +2,11 @@
  * Duty: shows how far a session is. On a terminal a few lines are drawn again in place. Elsewhere a plain line is written now and then,
  * if something changed.
  */
+
+import type { Roster } from '../../client/activity.ts'
 import { count } from '../view/amounts.ts'
 import { formatTime } from '../view/duration.ts'
 import { countsText, kindText, paintCounts, withRunning } from '../view/progress-text.ts'
-import type { Roster } from '../view/roster.ts'
 import { DrawnLines } from './drawn-lines.ts'
 import { escapeLine } from './escape.ts'
 import { canDraw, paint, tell } from './output.ts'

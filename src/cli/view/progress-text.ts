@@ -1,7 +1,7 @@
 /** Duty: how far a session is, in counts: `3 running, 10 waiting, 20 queued, 87 done`. */
 
+import type { Activity } from '../../client/activity.ts'
 import { type Paint, stateStyle } from './page.ts'
-import type { Activity } from './roster.ts'
 
 type Counts = Readonly<Record<Activity, number>>
 

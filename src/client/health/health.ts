@@ -3,7 +3,7 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
-import type { WakeupQueue } from '../../wake/wakeups.ts'
+import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
 import type { Stranded } from './stranded.ts'
 
@@ -44,7 +44,7 @@ export interface Health {
   readonly submitPrefix: string
   /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
-  /** Queues of wake-ups that somebody paused likewise, `wakeup-<pool>` each with its prefix in BullMQ: work of theirs may begin late. */
+  /** Queues of wake-ups that somebody paused likewise, `wakeup-<pool>`, each with its prefix in BullMQ: their work may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number

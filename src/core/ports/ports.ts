@@ -11,22 +11,7 @@ import type { Mail } from '../worker/message.ts'
 import type { Permissions } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
-
-/** A wake-up to be rung in a pool: "a slot should come and claim". */
-export interface Wakeup {
-  readonly id: string
-  readonly pool: string
-  /** A node heard of it when it was put: its job may come a little later. */
-  readonly isTold?: true
-  /** Its job came to a node without a free slot, where it still is, or to one that can run nothing of what is in line. */
-  readonly isAgain?: true
-  /** How many nodes have heard it in vain, since they can run nothing of what is in line. */
-  readonly hops?: number
-  /** How many times its job came to a node without a free slot. */
-  readonly full?: number
-  /** Others of its line that only its job names: when it was answered the last of them is rung, with the rest. */
-  readonly behind?: readonly string[]
-}
+import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
 export interface SessionSpending {
@@ -34,9 +19,6 @@ export interface SessionSpending {
   readonly spent: Spending | null
   readonly allowed: Spending
 }
-
-/** How a node answered a wake-up. full: no slot was free. unfit: what is left in line it cannot run, but another may. */
-export type WakeupAnswer = 'done' | 'full' | 'unfit'
 
 /** What the record says of the run; carried by each commit. */
 export interface RunPosition {
@@ -250,11 +232,6 @@ export interface UpkeepStore {
   prune(): Promise<{ pruned: number; done: boolean }>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
-}
-
-/** The queue as the runtime needs it. Ringing may fail without harm: it is logged by the queue and never retried. */
-export interface Waker {
-  wake(partition: number, wakeups: readonly Wakeup[]): void
 }
 
 /** What is told to who listens now and never stored: text as it streams, progress of tools. Losing it is harmless. */

@@ -8,7 +8,8 @@
 import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, LivePublisher, PoolLoad, Waker, Wakeup, WakeupAnswer } from '../../core/ports/ports.ts'
+import type { Assignment, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
+import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { ClaimNonces } from '../slot/nonces.ts'
 import { type QueuedWakeup, Slots } from '../slot/slots.ts'
@@ -18,7 +19,6 @@ import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
 import { Renewer } from '../upkeep/renewer.ts'
 import { Sweeper } from '../upkeep/sweeper.ts'
-import { AnsweredWakeups } from './answered-wakeups.ts'
 import type { Kind } from './kind.ts'
 import type { Partition, PartitionStores } from './partition.ts'
 
@@ -41,9 +41,6 @@ export class RuntimeNode {
   readonly #slotHost: SlotHost
   readonly #partitions: readonly Partition[]
   readonly #awake = new Set<Promise<unknown>>()
-  readonly #told = new AnsweredWakeups()
-  /** Wake-ups for which a slot came that could run nothing of their line. */
-  readonly #inVain = new AnsweredWakeups()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
   /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
@@ -80,8 +77,8 @@ export class RuntimeNode {
         log,
         slots: this.#slots.total,
         poolLoads: () => this.#shares(times),
-        answer: (wakeup) => void this.answer(number, wakeup),
-        wake,
+        answer: (wakeup) => void this.wake(number, wakeup),
+        wake: wake,
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
@@ -90,7 +87,7 @@ export class RuntimeNode {
     }
   }
 
-  /** Registers kinds and slots. Wake-ups may be answered from now on. */
+  /** Registers kinds and slots. Wake-ups may come from now on. */
   async start(): Promise<void> {
     for (const { upkeep, sweeper } of this.#partitions) {
       await upkeep.registerKinds(this.#kindLines())
@@ -114,67 +111,47 @@ export class RuntimeNode {
   }
 
   /**
-   * Answers a wake-up with a free slot; one that was answered early has been answered. Without a slot those that are awake claim what there
-   * is, or come to its line (SLOT-1). `claimed` is called when the slot has found something to run, or nothing left, long before it leaves.
+   * Wakes a free slot, which claims in the run queue of this pool and partition until it leaves. Without a free slot the queue waits: slots that are
+   * awake there claim what there is, and others come when they leave their own queue (SLOT-1).
    */
-  async answer(partition: number, wakeup: Wakeup, claimed?: () => void): Promise<WakeupAnswer> {
-    if (this.#told.take(wakeup.id)) return 'done'
-    return this.#inVain.take(wakeup.id) ? 'unfit' : this.#answer(partition, wakeup, claimed)
+  wake(partition: number, wakeup: Wakeup): Waking {
+    const queuedWakeup = { partition, wakeup: wakeup }
+    if (this.#draining) return { firstClaim: Promise.resolve(null), end: null }
+    const slot = this.#slots.take(queuedWakeup)
+    if (slot === null) return { firstClaim: this.#slots.came(queuedWakeup), end: null }
+    const { promise: firstClaim, resolve } = Promise.withResolvers<FirstClaim | null>()
+    const onFirstClaim = (first: FirstClaim | null) => {
+      resolve(first)
+      this.#slots.tellCame(queuedWakeup, first)
+    }
+    return { firstClaim, end: this.#runSlot(queuedWakeup, slot, onFirstClaim) }
   }
 
-  /**
-   * Resolves when a slot has come to the line of a wake-up that found none, or when none will, as the node drains. Until then a slot that
-   * ends goes there anyway (SLOT-1): what is rung there meanwhile is for other nodes.
-   */
-  async slotCame(partition: number, wakeup: Wakeup): Promise<void> {
-    if (!this.#draining) await this.#slots.came({ partition, wakeup })
-  }
-
-  /**
-   * Answers a wake-up that a hint told of, before its job comes; without a free slot that is left to the job. What is left in line and cannot
-   * be run here is rung again: the job may come here, or have come and gone.
-   */
-  async answerTold(partition: number, wakeup: Wakeup): Promise<void> {
-    if (this.#draining || this.#slots.free === 0) return
-    this.#told.note(wakeup.id)
-    const answer = await this.#answer(partition, wakeup)
-    if (answer === 'unfit') this.#o.waker.wake(partition, [{ ...wakeup, isAgain: true, hops: 1 }])
-  }
-
-  async #answer(partition: number, wakeup: Wakeup, claimed?: () => void): Promise<WakeupAnswer> {
-    const queuedWakeup = { partition, wakeup }
-    const slot = this.#draining ? null : this.#slots.take(queuedWakeup)
-    if (slot === null) return 'full'
+  /** Until the slot has left the queue, or has failed; then it goes to the queue that waits for longest. */
+  async #runSlot(
+    queuedWakeup: QueuedWakeup,
+    slot: number,
+    onFirstClaim: (first: FirstClaim | null) => void,
+  ): Promise<'done' | 'unfit'> {
+    const { partition, wakeup: wakeup } = queuedWakeup
     const place = this.#partitions.find(({ turns }) => turns.partition === partition) as Partition
-    const working = new AwakeSlot(this.#slotHost, place, slot, wakeup).run(claimed)
-    const work = working.catch((error: unknown): WakeupAnswer => {
-      this.#told.take(wakeup.id)
-      this.#slots.tellCame(queuedWakeup)
-      const where = { partition, pool: wakeup.pool, wakeup: wakeup.id, slot }
-      this.#o.log.warn('a slot failed; the wake-up goes stale and is put again', { ...where, error: String(error) })
-      return 'done'
-    })
+    const awake = new AwakeSlot(this.#slotHost, place, slot, wakeup)
+    const work = awake
+      .run((isUnfit) => onFirstClaim({ wakeup: wakeup.id, isUnfit }))
+      .catch((error: unknown) => {
+        onFirstClaim(null)
+        const where = { partition, pool: wakeup.pool, wakeup: wakeup.id, slot }
+        this.#o.log.warn('a slot failed; its wake-up goes stale and is replaced', { ...where, error: String(error) })
+        return 'done' as const
+      })
     this.#awake.add(work)
-    const answer = await work
+    const end = await work
     this.#awake.delete(work)
     this.#suspects.giveBack(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(queuedWakeup)
-    if (next) void this.#come(next)
-    return answer
-  }
-
-  /**
-   * A slot comes to a line that waits, whose wake-up was rung again meanwhile. When that job is heard here it counts as answered, or as heard in
-   * vain: else it would find the node full and call the next slot, for ever.
-   */
-  async #come({ partition, wakeup }: QueuedWakeup): Promise<void> {
-    let hasClaimed = false
-    const answer = await this.#answer(partition, wakeup, () => {
-      hasClaimed = true
-      this.#told.note(wakeup.id)
-    })
-    if (answer === 'unfit' && !hasClaimed) this.#inVain.note(wakeup.id)
+    if (next) this.wake(next.partition, next.wakeup)
+    return end
   }
 
   #turnHost(place: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
@@ -196,7 +173,7 @@ export class RuntimeNode {
     }
   }
 
-  /** A session was cancelled, says a hint: its turns here are told at once instead of at their next renew or commit. */
+  /** A session was cancelled: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
   async hearCancel(partition: number, sessionId: string): Promise<void> {
     const place = this.#partitions.find(({ turns }) => turns.partition === partition)
     await place?.renewer.runOnce(sessionId)

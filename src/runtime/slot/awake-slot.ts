@@ -11,7 +11,8 @@
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim, Wakeup, WakeupAnswer } from '../../core/ports/ports.ts'
+import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Kind } from '../node/kind.ts'
 import type { Partition } from '../node/partition.ts'
 import type { Step } from '../turn/step.ts'
@@ -66,12 +67,11 @@ export class AwakeSlot {
     })
   }
 
-  /** Until it has nothing left to run. `claimed` is called when it has found something, or nothing. */
-  async run(claimed?: () => void): Promise<WakeupAnswer> {
+  /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
+  async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
     // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
     let answer = await this.#claim()
-    if (answer.kind !== 'unfit') claimed?.()
-    this.#node.slots.tellCame(this.#queuedWakeup)
+    onFirstClaim(answer.kind === 'unfit')
     while (answer.kind === 'assigned') {
       const turn = this.#turnOf(answer.assignment)
       await this.#runTurn(turn)

@@ -4,7 +4,7 @@
  * SLOTS-2 A slot that becomes free goes to the waiting line that has been without a slot for longest. Each waiting line therefore gets its
  *    turn, and a line that seldom has work does not stay behind lines that always have some.
  */
-import type { Wakeup } from '../../core/ports/ports.ts'
+import type { FirstClaim, Wakeup } from '../../core/ports/wake.ts'
 
 /** A wake-up and its partition. Together they name a line. */
 export interface QueuedWakeup {
@@ -19,8 +19,8 @@ export class Slots {
   /** For each line the number of the last time a slot came to it or left it. */
   readonly #served = new Map<string, number>()
   #servings = 0
-  /** For waiting lines: what resolves when a slot comes. */
-  readonly #coming = new Map<string, PromiseWithResolvers<void>>()
+  /** For waiting lines: resolves with the first claim of the slot that comes. */
+  readonly #coming = new Map<string, PromiseWithResolvers<FirstClaim | null>>()
 
   constructor(total: number) {
     this.total = total
@@ -31,7 +31,7 @@ export class Slots {
     return this.#free.length
   }
 
-  /** Number of a free slot, or null. It never waits: if no slot is free, the slots of that pool which are awake will find the work. */
+  /** Number of a free slot, or null: then its line waits for one. */
   take(queuedWakeup: QueuedWakeup): number | null {
     const slot = this.#free.pop() ?? null
     if (slot === null) this.#waiting.set(lineOf(queuedWakeup), queuedWakeup)
@@ -42,24 +42,24 @@ export class Slots {
     return slot
   }
 
-  /** Resolves when a slot has come to a line that waits. */
-  async came(queuedWakeup: QueuedWakeup): Promise<void> {
+  /** Resolves when a slot has come to a queue that waits, with its first claim there; null if none came, or none waits. */
+  async came(queuedWakeup: QueuedWakeup): Promise<FirstClaim | null> {
     const line = lineOf(queuedWakeup)
-    if (!this.#waiting.has(line)) return
-    const coming = this.#coming.get(line) ?? Promise.withResolvers()
+    if (!this.#waiting.has(line)) return null
+    const coming = this.#coming.get(line) ?? Promise.withResolvers<FirstClaim | null>()
     this.#coming.set(line, coming)
-    await coming.promise
+    return coming.promise
   }
 
-  tellCame(queuedWakeup: QueuedWakeup): void {
-    this.#coming.get(lineOf(queuedWakeup))?.resolve()
+  tellCame(queuedWakeup: QueuedWakeup, first: FirstClaim | null): void {
+    this.#coming.get(lineOf(queuedWakeup))?.resolve(first)
     this.#coming.delete(lineOf(queuedWakeup))
   }
 
   /** No slot will come any more: the node drains. */
   tellAll(): void {
     this.#waiting.clear()
-    for (const { resolve } of this.#coming.values()) resolve()
+    for (const { resolve } of this.#coming.values()) resolve(null)
     this.#coming.clear()
   }
 

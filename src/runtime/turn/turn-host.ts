@@ -2,7 +2,8 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, LivePublisher, NextClaim, SlotOffer, TurnStore, Wakeup } from '../../core/ports/ports.ts'
+import type { Assignment, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Step } from './step.ts'
 
 /** A turn that is about to end, as its slot sees it. */

@@ -10,7 +10,8 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { toRuntimeError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { PoolLoad, UpkeepStore, Wakeup } from '../../core/ports/ports.ts'
+import type { PoolLoad, UpkeepStore } from '../../core/ports/ports.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
 
 export interface SweeperHost {
   readonly log: WorkerLog

@@ -2,12 +2,12 @@
 Why a script   the mark, the session's state and the list of unfinished cancels must agree.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] events    stream
-ARGV[1] sessionId     ARGV[2] reason       json string     ARGV[3] hint     channel that nodes listen on
+ARGV[1] sessionId     ARGV[2] reason       json string     ARGV[3] channel  of cancel notices
 ARGV[4] event
 Returns {"ok"} | {"not_found"} | {"finished", state}: it had ended before and stays as it ended; detached workers that it left are cancelled
 Events  session.cancelRequested of one that was active. Cancelling a session that is being cancelled is "ok" and writes nothing. ]]
 local rootKey, cancelledKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local sessionId, reason, hint, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local sessionId, reason, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local tag = tagOf(rootKey)
 local kind, path, cancel, ended, workers, cancelCount = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'cancelCount'))
@@ -25,7 +25,7 @@ if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
   redis.call('HINCRBY', rootKey, 'cancelCount', 1)
   redis.call('SADD', cancellingKey, sessionId)
-  redis.call('PUBLISH', hint, sessionId)
+  redis.call('PUBLISH', channel, sessionId)
 end
 if state ~= 'active' then return { 'finished', state } end
 redis.pcall('XADD', eventsKey, '*', sessionId, event)

@@ -11,7 +11,7 @@ ARGV[1] header    json:
     becomesBusy    true: the wake-up counts as busy from now on
     runState       what the run is doing; absent: as the last commit said
 Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled"
-Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:wakeups, T:busy, T:slots, T:per-wake, T:told, T:run of the turns' pools; T:nodes.
+Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

@@ -1,11 +1,11 @@
 --[[ rights – which of the commands that scripts call the user of this connection may not call.
 Why a script   Redis does not undo what a script wrote before it came to a command that its user may not call: half of it would stay.
 KEYS[1] meta      hash
-ARGV[1] hint      channel that nodes listen on
+ARGV[1] channel   of cancel notices
 Returns {"ok"} | {"refused", names}: of commands, each with a space behind
 Builds  T:rights, which is never there.
 Events  none. Each command is called so that it changes nothing: with what is stored already, on a key of another sort, or on none. ]]
-local metaKey, hint = KEYS[1], ARGV[1]
+local metaKey, channel = KEYS[1], ARGV[1]
 
 local function isRefused(reply)
   if type(reply) ~= 'table' or not reply.err then return false end
@@ -14,7 +14,7 @@ local function isRefused(reply)
     string.find(reply.err, 'ACL failure', 1, true)
 end
 
-checkLast(hint)
+checkLast(channel)
 local tag = tagOf(metaKey)
 local none = tag .. ':rights'
 local schema = redis.pcall('HGET', metaKey, 'schema')
@@ -24,7 +24,7 @@ if type(schema) ~= 'string' or not isWhole(tonumber(schema)) then
 end
 local calls = {
   { 'SET', metaKey, '', 'NX' }, { 'GET', none }, { 'MGET', none }, { 'STRLEN', none }, { 'DEL', none }, { 'UNLINK', none },
-  { 'EXISTS', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', hint, '' },
+  { 'EXISTS', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', channel, '' },
   { 'HSET', metaKey, 'schema', schema }, { 'HINCRBY', metaKey, 'schema', '0' }, { 'HDEL', metaKey, '' }, { 'HGETALL', none },
   { 'HMGET', none, '' }, { 'HKEYS', none }, { 'HLEN', none }, { 'HRANDFIELD', none },
   { 'RPUSH', metaKey, '' }, { 'LPOP', none }, { 'LSET', none, '0', '' }, { 'LTRIM', none, '0', '0' }, { 'LRANGE', none, '0', '0' },

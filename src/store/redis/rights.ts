@@ -10,9 +10,9 @@ const noDigest = '0'.repeat(40)
 
 /** Throws a ConfigError that names the commands. The namespace must have been set up. */
 export async function checkRights(redis: Redis, namespace: string, deadlineMs: number): Promise<void> {
-  const { meta, hints } = partitionKeys(tagOf(namespace, 0))
+  const { meta, cancelNotices } = partitionKeys(tagOf(namespace, 0))
   const [[kind, names]] = await Promise.all([
-    new ScriptCaller(redis).call(rightsScript, { meta }, { hint: hints }, { deadlineMs }),
+    new ScriptCaller(redis).call(rightsScript, { meta }, { channel: cancelNotices }, { deadlineMs }),
     checkAsked(redis.evalsha(noDigest, 0), deadlineMs),
     checkAsked(redis.eval('return 1', 0), deadlineMs),
   ])

@@ -21,6 +21,7 @@ const parts = [
   'records',
   'spending',
   'waits',
+  'wakeups',
   'mail',
   'sessions',
   'claims',

@@ -72,7 +72,7 @@ export const fireScript = defineScript({
 export const cancelScript = defineScript({
   file: 'cancel.lua',
   keys: words('root cancelled cancelling events'),
-  args: words('sessionId reason hint event'),
+  args: words('sessionId reason channel event'),
 })
 
 export const finishScript = defineScript({
@@ -110,7 +110,7 @@ export const pruneScript = defineScript({
   args: [],
 })
 
-export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('hint') })
+export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })
 
 export const lookScript = defineScript({
   file: 'look.lua',

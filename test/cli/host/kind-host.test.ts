@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { KindHost } from '../../../src/cli/host/kind-host.ts'
 import { queuedAmong, queuedIn, UnhostedNotice } from '../../../src/cli/host/unhosted-notice.ts'
-import { Roster } from '../../../src/cli/view/roster.ts'
+import { Roster } from '../../../src/client/activity.ts'
 import type { Troupe } from '../../../src/client/client.ts'
 import type { Session } from '../../../src/client/session.ts'
 import type { KindSummary } from '../../../src/client/summaries.ts'

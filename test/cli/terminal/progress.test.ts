@@ -2,7 +2,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { LiveText } from '../../../src/cli/terminal/live-text.ts'
 import { Progress } from '../../../src/cli/terminal/progress.ts'
-import { Roster } from '../../../src/cli/view/roster.ts'
+import { Roster } from '../../../src/client/activity.ts'
 
 const { isTTY } = process.stderr
 

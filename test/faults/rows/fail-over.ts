@@ -142,7 +142,7 @@ async function follow(session: Session): Promise<string | undefined> {
   return last
 }
 
-/** New work is done, jobs of others are taken, nodes hear hints, and the records say that all is well. */
+/** New work is done, jobs of others are taken, nodes hear of cancels, and the records say that all is well. */
 async function goesOn(harness: Harness, nodes: readonly NodeProcess[]): Promise<void> {
   const { redis, namespace, tag, redisUrl, client } = harness
   assert.deepEqual(await outcome(harness, await submit(harness, 5)), { lost: 0 })
@@ -156,9 +156,9 @@ async function goesOn(harness: Harness, nodes: readonly NodeProcess[]): Promise<
   await queue.close()
   connection.disconnect()
   assert.partialDeepStrictEqual(await client.sessions.get(sessionId).result(), { status: 'completed', value: 1 })
-  const { hints } = partitionKeys(tag)
-  await waitUntil('both nodes hear hints', async () => {
-    const [, hearers] = (await redis.pubsub('NUMSUB', hints)) as [string, number]
+  const { cancelNotices } = partitionKeys(tag)
+  await waitUntil('both nodes hear of cancels', async () => {
+    const [, hearers] = (await redis.pubsub('NUMSUB', cancelNotices)) as [string, number]
     return hearers === nodes.length
   })
   assert.ok(

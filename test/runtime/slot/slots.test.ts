@@ -3,14 +3,11 @@ import { Queue } from 'bullmq'
 import { describe, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { partitionOfKey } from '../../../src/core/ids.ts'
-import { policy as defaultPolicy } from '../../../src/core/policy.ts'
-import type { NextClaim, TurnStore, UpkeepStore, Waker, Wakeup } from '../../../src/core/ports/ports.ts'
-import { RuntimeNode } from '../../../src/runtime/node/node.ts'
+import type { Waker } from '../../../src/core/ports/wake.ts'
 import { type QueuedWakeup, Slots } from '../../../src/runtime/slot/slots.ts'
 import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { silentLog } from '../support/held-store.ts'
 
 const inBusy = defineWorker({ pool: 'busy', receive: (_, self) => self.send(self.id, null) })
 const inOther = defineWorker({ pool: 'other', receive: (message, self) => self.reply(message.value) })
@@ -65,7 +62,7 @@ test('who waits for a slot to come to a line is told each time anew, and at once
     const waiting = ['one', 'other'].map((who) => slots.came(second).then(() => told.push(who)))
     await slots.came(first)
     expect(told, `in round ${round}`).toEqual([])
-    slots.tellCame(second)
+    slots.tellCame(second, null)
     await Promise.all(waiting)
     expect(told).toEqual(['one', 'other'])
   }
@@ -199,7 +196,7 @@ test.each([
   },
 )
 
-test('wake-ups that came to full nodes again and again are all answered when slots leave another line at once', async () => {
+test('wake-ups that are one job, as all slots were taken, are all answered when slots leave another queue at once (WAKE-5)', async () => {
   await using troupe = await TestTroupe.connect()
   const [ends, running]: [(() => void)[], Set<unknown>] = [[], new Set()]
   const held = defineWorker({
@@ -227,7 +224,7 @@ test('wake-ups that came to full nodes again and again are all answered when slo
   const queuedWakeup = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
     const jobs = await queue.getWaiting()
-    return jobs.length === 1 && jobs[0]?.data.full > 2
+    return jobs.length === 1 && jobs[0]?.data.others?.length > 1
   }
   while (!(await areTogether())) {
     expect(ends.length).toBeGreaterThan(4)
@@ -304,35 +301,5 @@ describe('a wake-up that comes to a full node', () => {
     // Eight times it is heard in vain.
     await waitUntil('it goes on', async () => (await queuedWakeup(troupe, 0)) >= 10)
     expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
-  })
-
-  test('has been heard in vain when a slot came to its line in vain, though the node is full again', async () => {
-    const claims: { readonly pool: string; answer(kind: 'empty' | 'unfit'): void }[] = []
-    const claim = ({ pool }: NextClaim) =>
-      new Promise((resolve) => claims.push({ pool, answer: (kind) => resolve({ kind }) }))
-    const node = new RuntimeNode({
-      id: 'full',
-      kinds: new Map(),
-      concurrency: 1,
-      policy: { ...defaultPolicy, ...policy },
-      stores: [{ turns: { partition: 0, claim } as unknown as TurnStore, upkeep: {} as UpkeepStore }],
-      waker: { wake() {} },
-      live: { publish() {} },
-      log: silentLog,
-    })
-    const [first, second, third] = ['a', 'b', 'c'].map((pool) => ({ id: pool, pool })) as [Wakeup, Wakeup, Wakeup]
-    const answered = node.answer(0, first)
-    expect(await node.answer(0, second)).toBe('full')
-    const came = node.slotCame(0, second)
-    claims[0]?.answer('empty')
-    await answered
-    expect(await node.answer(0, third)).toBe('full')
-    claims[1]?.answer('unfit')
-    await came
-    await waitUntil('the slot goes to the next line', () => claims.length === 3)
-    expect(await node.answer(0, second)).toBe('unfit')
-    // What others rang after that calls a slot again.
-    expect(await node.answer(0, second)).toBe('full')
-    expect(claims.map(({ pool }) => pool)).toEqual(['a', 'b', 'c'])
   })
 })

@@ -128,14 +128,14 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   // After its first renewal a turn hears of its lease by a hint alone: no renewal puts back the one that is taken away here.
   const policy = { leaseMs: 600_000, renewEveryMs: 600_000 }
   await using troupe = await TestTroupe.start({ workers: { echo, deaf }, logger, policy })
-  const { leases, hints, busy } = partitionKeys(troupe.tag)
+  const { leases, cancelNotices, busy } = partitionKeys(troupe.tag)
 
   const { session: suspect, token } = await suspectOf(troupe)
   const taken = await troupe.create('deaf')
   await waitUntil('its turn was renewed', async () => (await troupe.redis.zcard(busy('default'))) === 1)
   await troupe.redis.zadd(leases, 1, taken.rootId)
   expect(await taken.result()).toMatchObject({ status: 'completed', value: 2 })
-  await troupe.redis.publish(hints, taken.id)
+  await troupe.redis.publish(cancelNotices, taken.id)
   await waitUntil('the node gives its first turn up', () => lines.some((line) => line.includes('a turn was given up')))
 
   await suspect.root.send('two')

@@ -1,4 +1,4 @@
-/** Mutants of what wake-ups rest on where turns are short, and of nodes that are told of them. */
+/** Mutants of the rule for wake-ups where turns are short, and of wake-ups that a script publishes to a node. */
 import { postScript, sweepScript } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import * as checks from './wakeup-checks.ts'
@@ -19,25 +19,25 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.fewSlotsAreNotAloneWithALine,
   },
   {
-    guard: 'no node is told where slots are awake',
+    guard: 'no wake-up is published while slots are awake',
     script: postScript,
-    from: 'local isTold = out == 0 and tellNode(',
-    to: 'local isTold = tellNode(',
-    check: checks.aNodeIsToldWhereNoneIsAwake,
+    from: 'if out == 0 then\n    local offered',
+    to: 'if true then\n    local offered',
+    check: checks.aNodeHearsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a wake-up is told where a node hears it',
+    guard: 'a wake-up that a node heard says so',
     script: postScript,
-    from: "return isTold and ('!' .. wakeups[2]) or wakeups[2]",
-    to: 'return wakeups[2]',
-    check: checks.aNodeIsToldWhereNoneIsAwake,
+    from: "local offered = count == 1 and 'p' or 'w'",
+    to: "local offered = 'w'",
+    check: checks.aNodeHearsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a wake-up is told only where a node heard it',
+    guard: 'a wake-up that no node heard does not say so',
     script: postScript,
     from: 'if heard ~= 0 then return',
     to: 'if heard then return',
-    check: checks.whatNobodyHeardIsNotTold,
+    check: checks.aWakeupThatNobodyHeardSaysSo,
   },
   {
     guard: 'a sweep puts a wake-up for who is passed over by slots that are awake',

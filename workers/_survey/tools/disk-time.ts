@@ -1,2 +1,2 @@
-/** Duty: how long a tool may work on a folder: a large one on a slow disk takes its time, and a hung one is not waited for forever. */
+/** Duty: the time limit of tools that work on a folder. A large folder on a slow disk takes long, but a hung disk must not block for ever. */
 export const diskMsMax = 6 * 3_600_000

@@ -1,4 +1,4 @@
-/** Duty: what a model is told of a summary: few figures, so that it can say what a part is. */
+/** Duty: choose the few figures of a summary that a model sees, so that it can describe a part. */
 import type { Json } from 'troupe'
 import { isLanguage } from '../languages.ts'
 import type { Summary } from '../summary.ts'

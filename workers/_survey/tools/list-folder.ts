@@ -1,4 +1,4 @@
-/** Duty: the tool by which a model looks at what a folder holds. */
+/** Duty: the tool with which a model lists a folder. */
 import { defineTool } from 'troupe'
 import { z } from 'zod'
 import type { Listed, OpenFolder } from '../folder.ts'
@@ -8,13 +8,13 @@ import { type BytePath, comparePaths, showPath } from '../path.ts'
 import { reasonOf } from '../reason.ts'
 
 const shownMax = 200
-/** The rest is not even counted. */
+/** Most entries that are listed. The rest is not even counted. */
 const listedMax = 20_000
 
 export const listFolder = defineTool({
   name: 'list_folder',
   description:
-    'Lists what a folder holds, by name and size. The path is relative to your folder; without one it is your folder itself.',
+    'Lists the entries of a folder with name and size. The path is relative to your folder; without a path it lists your folder itself.',
   input: z.object({ path: z.string().default('.').describe('Path of the folder, such as "src/core".') }),
   effect: 'pure',
   thread: import.meta.url,

@@ -1,4 +1,4 @@
-/** Duty: the tool by which a reader measures its part: adds up what its own readers measured, or reads the part itself. */
+/** Duty: the tool with which a reader measures its part: it adds up what its own readers measured, or reads the part itself. */
 import { defineTool, TerminalError, type ToolContext } from 'troupe'
 import { z } from 'zod'
 import { atTop } from '../at-top.ts'
@@ -13,7 +13,7 @@ import { figuresOf } from './figures.ts'
 export const measurePart = defineTool({
   name: 'measure_part',
   description:
-    'Measures your part, from its files and from what your readers measured. Gives some of the figures; all are passed on.',
+    'Measures your part, from its files and from what your readers measured. Shows you some of the figures; all of them are passed on.',
   input: z.object({}),
   effect: 'pure',
   timeoutMs: diskMsMax,
@@ -32,6 +32,6 @@ function measure(context: ToolContext): Summary {
   const part = givenPart(context)
   const read = atTop(part.top, (top) => readPart(top, part, () => context.signal.throwIfAborted()))
   if (read.kind === 'found') return read.value
-  // Another machine may lack the folder: then this part is lost, and whoever waits for it says so.
+  // This machine may not have the folder. Then the part is lost, and the parent reports that.
   throw new TerminalError(`cannot open ${showPath(decodePath(part.top))}: ${read.reason}`)
 }

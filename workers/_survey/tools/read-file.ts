@@ -1,4 +1,4 @@
-/** Duty: the tool by which a model reads a text file, a piece at a time. */
+/** Duty: the tool with which a model reads a text file, one piece at a time. */
 import { closeSync, fstatSync, readSync } from 'node:fs'
 import { defineTool, InputError } from 'troupe'
 import { z } from 'zod'
@@ -26,8 +26,8 @@ function readPiece({ path, offset }: z.infer<typeof input>, folder: OpenFolder, 
   const descriptor = folder.openFile(name)
   try {
     if (!fstatSync(descriptor).isFile())
-      throw new InputError(`${preview(path)} is no file: list a folder with list_folder.`)
-    // One byte more tells whether anything follows.
+      throw new InputError(`${preview(path)} is not a file: list a folder with list_folder.`)
+    // One byte more shows whether anything follows.
     const bytes = readFully(descriptor, offset, pieceBytesMax + 1)
     if (bytes.includes(0)) return `${preview(path)} is no text: it holds zero bytes.`
     if (bytes.length === 0)
@@ -51,7 +51,7 @@ function readFully(descriptor: number, offset: number, bytesMax: number): Buffer
   return buffer.subarray(0, filled)
 }
 
-/** The last place up to `end` that is not within a character of UTF-8. */
+/** The last position up to `end` that is not within a character of UTF-8. */
 function wholeCharacters(bytes: Buffer, end: number): number {
   const isInside = (at: number) => ((bytes[at] ?? 0) & 0xc0) === 0x80
   for (let at = end; at > end - 4; at--) if (!isInside(at)) return at

@@ -1,7 +1,7 @@
 /**
- * Duty: the tool by which a surveyor writes the report: adds up what the readers measured, looks identical files up, and establishes
- * the report in Markdown with the totals.
- * V1 A part whose reader failed is missing from the numbers, and the report says so; the others are not lost with it.
+ * Duty: the tool with which a surveyor writes the report: it adds up what the readers measured, finds identical files, and sets the report in
+ * Markdown with the totals as a fact.
+ * REPORT-1 A part whose reader failed is missing from the figures, and the report says so. The other parts are not lost.
  */
 import { defineTool, type ToolContext } from 'troupe'
 import { z } from 'zod'
@@ -17,13 +17,13 @@ import { writeReport as reportOf } from '../report.ts'
 import type { Summary } from '../summary.ts'
 import { diskMsMax } from './disk-time.ts'
 
-/** Of the report a model sees the beginning, where the sums are. */
+/** How much of the report a model sees: the beginning, which holds the totals. */
 const headCharsMax = 3_000
 
 export const writeReport = defineTool({
   name: 'write_report',
   description:
-    'Adds up what the readers measured and writes the report of the survey. Gives the totals and the beginning of the report.',
+    'Adds up what the readers measured and writes the report of the survey. Shows the totals and the beginning of the report.',
   input: z.object({}),
   effect: 'pure',
   timeoutMs: diskMsMax,
@@ -50,14 +50,14 @@ async function surveyed(context: ToolContext): Promise<{ readonly top: PathText;
   return { top: part.top, summary: readOrUnreadable(part, read) }
 }
 
-/** Nothing, if the folder cannot be opened any more. */
+/** Returns nothing if the folder can no longer be opened. */
 function located(path: PathText, { worst }: CopyTotals, signal: AbortSignal): readonly CopyGroup[] {
   if (worst.length === 0) return []
   const found = atTop(path, (top) => locateCopies(top, worst, () => signal.throwIfAborted()))
   return found.kind === 'found' ? found.value : []
 }
 
-/** Whole lines. */
+/** Cuts the text to whole lines. */
 function headOf(markdown: string): string {
   if (markdown.length <= headCharsMax) return markdown
   return markdown.slice(0, markdown.lastIndexOf('\n', headCharsMax) + 1)

@@ -6,12 +6,13 @@
  * LINES-3 The text of a failure is shown once for each worker. The failure of the worker whose result is printed at the end is left
  *         to that result.
  */
+
+import type { Member, Roster } from '../../../client/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
-import type { Member, Roster } from '../roster.ts'
 import { failureCause, failureSentence, stringOr } from './message-line.ts'
 
 export class EventLines {

@@ -1,4 +1,4 @@
---[[ mail – mail into lanes, workers into the line, wake-ups for those who are in it. ]]
+--[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
 -- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
 local signalLetters = { timer = 't' }
@@ -22,62 +22,6 @@ local function writeQueued(tag, pool, id, lastScore, now)
   if last and last >= score then score = math.min(last + 1, now + aheadMost) end
   writeLine(tag, pool, { digits(score), id })
   return score
-end
-
--- Tells a node of a wake-up before its job comes: of three at random the first that listens for this pool. Did one hear it? A hint may be
--- lost, or come to a node that has no slot free: the job comes all the same.
-local function tellNode(tag, pool, wakeup)
-  -- Where no node ever was, Redis 6.2.0 has no list for it.
-  local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3) or {}
-  for index = 1, #nodes do
-    local heard = redis.pcall('PUBLISH', tag .. ':told:' .. pool .. ':' .. nodes[index], wakeup)
-    if heard ~= 0 then return type(heard) == 'number' end
-  end
-  return false
-end
-
--- The wake-up rule: while wake-ups out < min(workers queued, max(1, slots - busy)), one more wake-up. Where turns are short, one slot that
--- is awake is expected to take `share` workers in a row, so that fewer are woken; but only 3 as long as fewer than `awakeLeast` are awake:
--- a few slots wait while Redis works, and it is idle while they work. Returns the new wake-ups: the name of one, with a ! before it
--- when a node was told of it, or "<count>*<name without its number>", so that a record that keeps them stays small.
-local wakeupsMost, awakeLeast = 50, 16
-local function writeWakeups(tag, pool, seed, now, wakeupMs)
-  if pool == 'unhosted' then return '' end
-  local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
-  if queued == 0 then return '' end
-  local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, digits(now), '+inf')
-  if out >= queued then return '' end
-  local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':per-wake:' .. pool)
-  local slots, workersPerWake = tonumber(facts[1] or 0), tonumber(facts[2] or 1)
-  local wanted = math.max(math.ceil(queued / workersPerWake), math.min(math.ceil(queued / 3), awakeLeast))
-  if out >= wanted then return '' end
-  if slots > 1 and wanted > 1 then
-    wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
-  else
-    wanted = math.min(wanted, 1)
-  end
-  if out >= wanted then return '' end
-  local name, count, wakeups = 'b' .. seed .. '-' .. pool, math.min(wanted - out, wakeupsMost), {}
-  for number = 1, count do
-    wakeups[#wakeups + 1] = digits(now + wakeupMs)
-    wakeups[#wakeups + 1] = name .. '-' .. number
-  end
-  redis.call('ZADD', tag .. ':wakeups:' .. pool, unpack(wakeups))
-  -- Where wake-ups are out, slots are awake, or will be: haste would only have more of them find nothing.
-  local isTold = out == 0 and tellNode(tag, pool, wakeups[2])
-  if count > 1 then return digits(count) .. '*' .. name end
-  return isTold and ('!' .. wakeups[2]) or wakeups[2]
-end
-
--- The wake-up rule for each of these pools; the new wake-ups, comma-separated.
--- A key of wake-ups that is none costs wake-ups and nothing else: the sweeps say so, and wake without them.
-local function writeWakeupsOf(tag, pools, seed, now, wakeupMs)
-  local all = ''
-  for pool in pairs(pools) do
-    local fine, wakeups = pcall(writeWakeups, tag, pool, seed, now, wakeupMs)
-    if fine and wakeups ~= '' then all = all == '' and wakeups or (all .. ',' .. wakeups) end
-  end
-  return all
 end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a

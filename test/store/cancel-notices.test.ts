@@ -1,7 +1,7 @@
-/** Hearing of hints, over a connection that comes back and ends again. */
+/** Hearing of cancels, over a connection that comes back and ends again. */
 import { once } from 'node:events'
 import { expect, inject, test } from 'vitest'
-import { hearHints } from '../../src/store/hints.ts'
+import { hearCancels } from '../../src/store/cancel-notices.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { endRedis, openRedis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
@@ -15,7 +15,7 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const redis = openRedis(proxy.url)
     const places = [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }]
-    await hearHints(redis, places, { nodeId: 'n-1', pools: ['default'] }, { cancelled() {}, told() {} }, 5_000)
+    await hearCancels(redis, places, () => {}, 5_000)
     redis.disconnect(true)
     await once(redis, 'ready')
     proxy.forget()

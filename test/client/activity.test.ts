@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { countsText, withRunning } from '../../../src/cli/view/progress-text.ts'
-import { commit, created, failure, rosterAfter, spawning } from './commits.ts'
+import { countsText, withRunning } from '../../src/cli/view/progress-text.ts'
+import { commit, created, failure, rosterAfter, spawning } from '../cli/view/commits.ts'
 
 describe('Roster', () => {
   it('counts a parent with open children as waiting', () => {

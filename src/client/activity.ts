@@ -1,9 +1,8 @@
 /**
- * Duty: the workers of a session and the activity of each, from the events alone: for the lines of `run` and the counts of `demo`.
- * ROSTER-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
+ * Duty: tell the workers of a session and the activity of each, from the events alone, for whoever shows a session as it runs.
+ * ACTIVITY-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
  */
-import type { RawEvent } from '../../core/event/event.ts'
-import { stringOr } from './lines/message-line.ts'
+import type { RawEvent } from '../core/event/event.ts'
 
 export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
 
@@ -37,7 +36,7 @@ export class Roster {
     const { type, workerId, details } = event
     switch (type) {
       case 'session.created':
-        this.#seat(workerId, stringOr(details.kind), stringOr(details.name), null)
+        this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
@@ -115,7 +114,7 @@ export class Roster {
     if (typeof id !== 'string' || this.#seats.has(id)) return
     const parent = this.#seats.get(parentId)
     const isAwaited = parent !== undefined && detached !== true
-    this.#seat(id, stringOr(kind), stringOr(name), parentId, isAwaited)
+    this.#seat(id, textOr(kind), textOr(name), parentId, isAwaited)
     if (!isAwaited) return
     parent.openChildren++
     if (parent.activity === 'running') parent.activity = 'waiting'
@@ -145,4 +144,9 @@ export class Roster {
 
 function isOver(activity: Activity | undefined): boolean {
   return activity === 'done' || activity === 'failed' || activity === 'cancelled'
+}
+
+/** Details of an event come from Redis: another program may have written them. */
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

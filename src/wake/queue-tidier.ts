@@ -1,0 +1,106 @@
+/**
+ * Duty: removes jobs that nobody will take from the queues of wake-ups.
+ * WAKE-7 If somebody paused a queue with a tool of BullMQ, its jobs are removed and the log says it: nobody would ever take them. Published wake-ups
+ *     and sweeps do the work then.
+ * WAKE-8 Jobs that nobody took for a minute are removed: while all nodes are full, a stale wake-up is replaced every few seconds. This node also looks
+ *     at pools that no node hosts any more: clients go on sending wake-ups there.
+ */
+import type { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { WorkerLog } from '../core/definition/worker-log.ts'
+import { openQueue, type QueuePlace, queueName } from './wakeup-queue.ts'
+
+/** How often a node looks, and how old a job must be. */
+const everyMs = 60_000
+/** One script of BullMQ removes at most so many. */
+const batch = 1_000
+
+/** A queue as tools of BullMQ name it: `wakeup-<pool>` with this prefix. */
+export interface WakeupQueue {
+  readonly pool: string
+  readonly prefix: string
+}
+
+/** The queues that somebody paused. */
+export async function readPausedWakeups(
+  redis: Redis,
+  places: readonly Pick<QueuePlace, 'prefix'>[],
+  pools: readonly string[],
+): Promise<WakeupQueue[]> {
+  const queues = pools.flatMap((pool) => places.map(({ prefix }) => ({ pool, prefix })))
+  const paused = await Promise.all(queues.map((queue) => isPaused(redis, queue)))
+  return queues.filter((_, index) => paused[index])
+}
+
+async function isPaused(redis: Redis, { pool, prefix }: WakeupQueue): Promise<boolean> {
+  return (await redis.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')) === 1
+}
+
+export interface TidierOptions {
+  readonly connection: Redis
+  readonly places: readonly QueuePlace[]
+  /** The pools of this node. */
+  readonly pools: readonly string[]
+  /** Pools that only other nodes host, or hosted. */
+  readonly otherPools: () => Promise<readonly string[]>
+  readonly log: Pick<WorkerLog, 'debug' | 'warn'>
+}
+
+export class QueueTidier {
+  readonly #o: TidierOptions
+  readonly #timer: NodeJS.Timeout
+  /** Queues of this node that were paused at the last look. */
+  #paused: ReadonlySet<string> = new Set()
+
+  constructor(options: TidierOptions) {
+    this.#o = options
+    this.#timer = setInterval(() => void this.runOnce(), everyMs).unref()
+    // A node may not live for a minute.
+    void this.runOnce()
+  }
+
+  /** Does not throw. */
+  async runOnce(): Promise<void> {
+    const paused = new Set<string>()
+    const others = await this.#o.otherPools().catch((error: unknown) => this.#debug(error))
+    for (const pool of [...this.#o.pools, ...(others ?? [])]) {
+      for (const { prefix } of this.#o.places)
+        await this.#tidy({ pool, prefix }, paused).catch((error: unknown) => this.#debug(error, pool))
+    }
+    this.#paused = paused
+  }
+
+  async #tidy(where: WakeupQueue, paused: Set<string>): Promise<void> {
+    const { connection, pools, log } = this.#o
+    const { pool, prefix } = where
+    const hasNobody = await isPaused(connection, where)
+    if (hasNobody && pools.includes(pool)) {
+      const name = `${prefix}:${queueName(pool)}`
+      paused.add(name)
+      if (!this.#paused.has(name))
+        log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, { pool, prefix })
+    }
+    // A plain read: BullMQ writes an event for each look of its own.
+    if ((await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0) return
+    const queue = openQueue(connection, prefix, pool)
+    try {
+      if (hasNobody) await queue.drain()
+      else await removeOld(queue)
+    } finally {
+      await queue.close()
+    }
+  }
+
+  #debug(error: unknown, pool?: string): void {
+    this.#o.log.debug('the queues of wake-ups could not be tidied', { pool, error: String(error) })
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+  }
+}
+
+/** More jobs may be old than one script removes, and a job that came back just now may be the last of the queue. */
+async function removeOld(queue: Queue): Promise<void> {
+  for (let removed = 1; removed > 0; ) removed = (await queue.clean(everyMs, batch, 'wait')).length
+}

@@ -1,0 +1,19 @@
+/**
+ * Duty: remembers the newest ids that were noted, each until it is taken. Only so many: the job of a noted wake-up may go to another node, and
+ * then nobody here takes the id. A forgotten one costs a claim that finds nothing.
+ */
+const most = 256
+
+export class RecentIds {
+  readonly #ids = new Set<string>()
+
+  note(id: string): void {
+    this.#ids.add(id)
+    if (this.#ids.size > most) this.#ids.delete(this.#ids.values().next().value as string)
+  }
+
+  /** Was it noted? Forgets it. */
+  take(id: string): boolean {
+    return this.#ids.delete(id)
+  }
+}
