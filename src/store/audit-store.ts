@@ -153,7 +153,7 @@ export class AuditStore {
     const [session, workers, unreadPools] = (await this.#caller.call(
       lookScript,
       { leases, timers, sessions, cancelling },
-      { session: sessionId ?? '', headBytes, budget: budgetBytes, asked: [pools.length, ...pools, ...workerIds] },
+      { session: sessionId ?? undefined, workers: workerIds, pools, headBytes, budget: budgetBytes },
       { deadlineMs: this.#deadlineMs },
     )) as [Reply, Reply[], string[]]
     const damaged = workers.filter((reply) => reply[1] === 'damaged')

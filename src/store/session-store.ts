@@ -117,7 +117,7 @@ export class SessionStore {
         seed: newSeed(),
         wakeupMs: this.#policy.wakeupMs,
         event,
-        asked: isGiven ? digestAsked(mail) : '',
+        asked: isGiven ? digestAsked(mail) : undefined,
       },
       { deadlineMs: this.#deadlineMs },
     )

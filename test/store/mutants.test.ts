@@ -140,7 +140,7 @@ const mutants: readonly Mutant[] = [
   {
     guard: 'wake-up of a long turn counts as busy',
     script: renewScript,
-    from: "redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, turn.wakeup)",
+    from: "redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup)",
     to: '',
     check: checks.aLongTurnsWakeupIsBusy,
   },

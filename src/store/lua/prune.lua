@@ -1,21 +1,26 @@
 --[[ prune – removes finished sessions that were kept long enough, a batch at a time.
 Why a script   a session must not lose its workers and stay in the index, nor be removed while something of it may still run.
 KEYS[1] sessions  zset               KEYS[2] cancelling set             KEYS[3] meta     hash
-ARGV[1] retentionMs   ARGV[2] from         creation time in ms to go on from; 0 starts a pass
-ARGV[3] passed        how many of exactly that time were kept     ARGV[4] batch
-ARGV[5] node          whose turn this is: nodes share their passes, and where one is stands in meta. Empty: a pass of its own
-ARGV[6] everyMs       a node begins no pass earlier than this after the last one
+ARGV[1] header    json:
+  retentionMs      how long a finished session is kept
+  from             creation time in ms to go on from; 0 starts a pass
+  passed           how many of exactly that time were kept
+  batch            how many sessions are looked at
+  node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
+  everyMs          a node begins no pass earlier than this after the last one
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
 Builds  T:w:<id> with all its keys, the keys of T:s:<session>; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
-local retentionMs, from, passed, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local node, everyMs = ARGV[5], tonumber(ARGV[6])
+local header = readHeader(ARGV[1])
 
 local tag = tagOf(sessionsKey)
 local now = nowMs()
-checkArguments(retentionMs, from, passed, batch, everyMs)
-if node ~= '' then
+checkNumbers(header, 'retentionMs', 'from', 'passed', 'batch', 'everyMs')
+checkTextsIfAny(header, 'node')
+local retentionMs, from, passed, batch = header.retentionMs, header.from, header.passed, header.batch
+local node, everyMs = header.node, header.everyMs
+if node then
   checkSort('hash', metaKey)
   -- One node makes the pass. Where it has not been heard of for as long as lies between two, it is gone, and the next one goes on.
   local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
@@ -25,7 +30,7 @@ if node ~= '' then
   from, passed = tonumber(reached or 0), tonumber(kept or 0)
 end
 local function answer(pruned, isDone)
-  if node ~= '' then
+  if node then
     -- A Redis that is full refuses a first write that may take room; sessions that may go can stand behind many that are kept.
     redis.call('HDEL', metaKey, 'pruning')
     local place = isDone and '' or (digits(from) .. ' ' .. digits(passed) .. ' ' .. node)

@@ -124,14 +124,14 @@ local function listOf(fields, name)
   return list
 end
 
--- Facts at the end of the arguments, from this place on: each a name and its value.
-local function readFacts(lists, cursor)
-  local facts = {}
-  for index = cursor, #lists, 2 do
-    checkLast(lists[index + 1])
-    facts[lists[index]] = lists[index + 1]
+-- A list of texts, of this name.
+local function textsOf(fields, name)
+  local list = fields[name]
+  if type(list) ~= 'table' then error('the header should have a list ' .. name, 0) end
+  for key, item in pairs(list) do
+    if type(key) ~= 'number' or type(item) ~= 'string' then error('the header should have a list of texts ' .. name, 0) end
   end
-  return facts
+  return list
 end
 
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.

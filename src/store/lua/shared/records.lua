@@ -1,5 +1,7 @@
 --[[ records – names of keys, time, and what records and sessions say.
 What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
+A script that takes a list, or more than five values, takes a header as its first argument: one JSON object with named fields that the store wrote.
+Texts of users follow it as arguments of their own, and no script decodes them (docs/decisions/0027-arguments-of-scripts.md).
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
 A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name that of the kind and the call.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
