@@ -12,7 +12,7 @@ import type { FieldDamage } from './record/field.ts'
 import { readSession, type SessionRecord } from './record/session-record.ts'
 import { readRecord, sessionOfPath, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
-import { type EventEntry, orElse, type RecordFields, toEntries, toEventEntries, toFields } from './script/replies.ts'
+import { type EventEntry, orElse, type RecordFields, toEventEntries, toFields } from './script/replies.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import { lookScript } from './script/scripts.ts'
 
