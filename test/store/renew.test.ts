@@ -33,6 +33,9 @@ describe('renew', () => {
     const runState = encodeRunState('AwaitingLLMResponse', true)
     await node.turns.renew([{ ...renewal(turn), runState }])
     expect(await place.record(turn.worker)).toMatchObject({ runState })
+    // A turn that has nothing new to say leaves it.
+    await node.turns.renew([{ ...renewal(turn), runState: '' }])
+    expect(await place.record(turn.worker)).toMatchObject({ runState })
   })
 
   test('saves a lease that has ended and was not taken away yet', async () => {
