@@ -134,7 +134,7 @@ describe("a long turn's wake-up", () => {
       expect(answer.wakeups).toHaveLength(1)
       expect(answer.wakeups[0]?.id).not.toBe(wakeup)
     })
-    expect(changed).toMatchObject({ 'busy:default': ['b*-default-1 now+60s'] })
+    expect(changed).toMatchObject({ 'busy:default': ['w*-default-1 now+60s'] })
     expect(await place.redis.zscore(place.keys.busy('default'), wakeup)).not.toBeNull()
     expect(await place.redis.zscore(place.keys.wakeups('default'), wakeup)).toBeNull()
   })

@@ -291,7 +291,7 @@ describe('children', () => {
     const told = parent.requests[1]?.messages.at(-1)
     const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
     expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))
-    expect(outputs).toContainEqual(jsonOf('isolated is done'))
+    expect(outputs).toContainEqual(jsonOf('alone is done'))
     expect(outputs).toHaveLength(3)
   })
 })
