@@ -123,7 +123,7 @@ export class RedisTurnStore implements TurnStore {
           token,
           wakeup: wakeup || undefined,
           becomesBusy: becomesBusy || undefined,
-          runState,
+          runState: runState || undefined,
         })),
       },
       { deadlineMs: policy.leaseMs / 3 },

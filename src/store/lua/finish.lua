@@ -59,8 +59,8 @@ local function readCancelled(id, recordKey)
   if not record.status then return record, nil end
   checkRecord(recordKey, record)
   -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
-  record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37)
-  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle')
+  record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37) -- guard: a cancel ends all that its session lists
+  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: what ended stays as it ended
   local hit = not rests and readCancellation(tag, record, id)
   if hit and record.status ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
@@ -86,9 +86,9 @@ for index = 1, #ids do
   -- Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and isTally(record.data)
   local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
-  if hit and record.status == 'running' then
+  if hit and record.status == 'running' then -- guard: finish leaves running turns alone
     running = running + 1
-  elseif isAgent and (not answers[id] or answer.version ~= record.version) then
+  elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
     if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '')
@@ -115,7 +115,7 @@ end
 if #agents > 0 then return { digits(from), digits(before), cancelCount, agents } end
 if count == batch then return { digits(from + batch), digits(running), cancelCount, {} } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end
+if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end -- guard: finish keeps what was cancelled during its pass
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)

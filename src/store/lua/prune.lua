@@ -26,8 +26,8 @@ if node then
   local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
   local last = tonumber(meta[1] or 0) or 0
   local reached, kept, whose = string.match(meta[2] or '', '^(%d+) (%d+) (.*)$')
-  if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end
-  from, passed = tonumber(reached or 0), tonumber(kept or 0)
+  if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end -- guard: one node makes a pass of pruning
+  from, passed = tonumber(reached or 0), tonumber(kept or 0) -- guard: a pass of pruning outlives its node
 end
 local function answer(pruned, isDone)
   if node then
@@ -82,14 +82,15 @@ local function readGoing(id, base, root)
   local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers
   local plan = { workers = workers, resting = math.max(resting, first + #workers), last = #workers == length, known = field[1] }
-  plan.goes = plan.last or resting == length
+  plan.goes = plan.last or resting == length -- guard: pruning looks at all workers before it takes any
   -- The root goes with the last ones.
-  if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(root) then return nil end
+  if plan.last then workers[#workers + 1] = rootOf(id) end
+  if not plan.last and isLive(root) then return nil end -- guard: pruning looks at the root before it takes any
   counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, signals = 0, results = 0, inbox = 0 }
   for index = 1, #workers do
     local record = workerKey(tag, workers[index])
     local live, status = isLive(record)
-    if live then return nil end
+    if live then return nil end -- guard: a session is kept while something of it may run
     if status then countAccepted(record) end
   end
   return plan

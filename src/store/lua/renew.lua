@@ -39,12 +39,12 @@ for index = 1, #turns do
   local turn = turns[index]
   local worker, token, record = turn.worker, turn.token, workerKey(tag, turn.worker)
   -- What cannot be read of a worker or its session ends its own turn, and no other.
-  local fine, fields, hit = pcall(readTurn, record, worker, token)
+  local fine, fields, hit = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
   if not fine and not damageOf(fields) then error(fields, 0) end
-  if not fine or fields.token ~= token then
+  if not fine or fields.token ~= token then -- guard: token check of renew
     verdicts[#verdicts + 1] = 'fenced'
   else
-    verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept'
+    verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept' -- guard: cancel check of renew
     kept[#kept + 1] = { worker = worker, sent = turn, pool = fields.pool or atStart.pool, record = record }
   end
 end
@@ -55,7 +55,7 @@ for index = 1, #kept do
   if runState then redis.call('HSET', turn.record, 'runState', runState) end
   if wakeup and turn.sent.becomesBusy then
     -- No lease waits for wake-ups: what is wrong with their keys the sweeps say.
-    redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup)
+    redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup) -- guard: wake-up of a long turn counts as busy
     redis.pcall('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), wakeup)
     -- A turn of this pool is long: a slot that is awake may no longer be expected to take several workers in a row.
     redis.call('DEL', tag .. ':per-wake:' .. turn.pool)

@@ -120,7 +120,8 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       redis.call('ZREM', leasesKey, id)
     end
     if fields and fields.status == 'running' then
-      redis.call('HSET', record, 'status', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
+      local token = string.match(fields.token, '^%d+:') -- guard: token cleared with the lease
+      redis.call('HSET', record, 'status', 'queued', 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
     end
@@ -128,7 +129,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
   writeScores(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
-  bringNear(leasesKey, leaseMs)
+  bringNear(leasesKey, leaseMs) -- guard: what a clock left far ahead comes near: leases
 
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
@@ -155,11 +156,11 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
   for index = 1, #names do
     if not string.find(' ' .. known .. ' ', ' ' .. names[index] .. ' ', 1, true) then
       known = known == '' and names[index] or (known .. ' ' .. names[index])
-      redis.call('HSET', metaKey, 'pools', known)
+      redis.call('HSET', metaKey, 'pools', known) -- guard: pools are remembered
     end
   end
   for name in string.gmatch(known, '%S+') do
-    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then
+    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a pool without a node is looked at
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
@@ -173,10 +174,10 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      bringNear(tag .. ':wakeups:' .. name, wakeupMs)
-      bringNear(tag .. ':busy:' .. name, leaseMs)
+      bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: what a clock left far ahead comes near: wakeups
+      bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: what a clock left far ahead comes near: busy
     end
-    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end
+    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: what a clock left far ahead comes near: line
   end
 end
 if isLeaving then return { healed, {}, {}, 0 } end
@@ -218,11 +219,14 @@ end
 -- A worker's score is the time when it came into the line, or ahead of that where its session wakes more than a thousand workers a second:
 -- then nobody can tell how long it has been there. So it is after a clock was set back.
 local function isLate(score)
-  return math.abs(now - tonumber(score)) >= wakeupMs
+  local apart = now - tonumber(score)
+  if apart < 0 then apart = -apart end -- guard: a worker ahead of the clock counts as late
+  return apart >= wakeupMs
 end
 
 local function hasLate(line)
-  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), '(' .. digits(now + wakeupMs))
+  local to = '(' .. digits(now + wakeupMs) -- guard: a worker ahead of the clock counts as late for a full node
+  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), to)
   return redis.call('ZCARD', line) > punctual
 end
 
@@ -240,17 +244,18 @@ for index = 1, #pools do
   if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
+    local farthest = lookMost -- guard: a sweep looks as far as claims do
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, farthest - 1, 'WITHSCORES')
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
     for number = 1, #candidates, 2 do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
-      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
+      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep puts wake-ups for what its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number + 1]) then late = late + 1 end
+        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep puts it only for who has been in line for longer than a wake-up lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
@@ -258,10 +263,12 @@ for index = 1, #pools do
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end
-    for number = 1, pool.free > 0 and math.min(math.max(fit - out, late), pool.free) or late do
+    local passedOver = late -- guard: a sweep puts a wake-up for who is passed over by slots that are awake
+    local whenFull = late -- guard: a sweep tells a full node of a line in which somebody is late
+    for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
       local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
-      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end
+      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node is not out
       rung[#rung + 1] = pool.name .. ' ' .. wakeup
     end
   end

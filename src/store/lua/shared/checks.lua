@@ -32,7 +32,7 @@ local function readAnswer(idemKey, pattern)
     redis.call('GET', idemKey)
   end
   local first, second, third, fourth = string.match(known, pattern)
-  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end
+  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end -- guard: an answer of a key that somebody wrote over is none
   return first, second, third, fourth
 end
 
@@ -158,7 +158,7 @@ end
 -- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
-  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then
+  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a count that Redis cannot count up tears no pruning
     throwDamage('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number')
   end
 end

@@ -140,7 +140,10 @@ end
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
-  if not record.parent then return record.cancelCount or false, record.spent or false, record.caps or false end
+  if not record.parent then -- guard: what is cancelled in a session is asked of its root
+    local cancelCount = record.cancelCount or false -- guard: a root has it in its own record
+    return cancelCount, record.spent or false, record.caps or false
+  end
   return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps'))
 end
 
@@ -153,10 +156,10 @@ local function readCancellation(tag, record, id)
   local cancelCount, spent, caps = readShared(tag, id, record)
   if not cancelCount then return nil, cancelCount, spent, caps end
   local probes = {}
-  for level = 1, tonumber(record.depth or atStart.depth) do
+  for level = 1, tonumber(record.depth or atStart.depth) do -- guard: path of ancestors in the cancel check
     local element = record['path' .. level]
     probes[#probes + 1] = element
-    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
+    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: cancel for good, down the path
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)
