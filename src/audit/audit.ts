@@ -1,7 +1,8 @@
 /**
  * Duty: the audit: is every accepted message accounted for (I16), and do records, histories, mailboxes and sets agree?
- * A1 It writes nothing, reads in pages, and asks no worker and no node. A2 Workers that are held against each other are seen in one
- *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
+ * AUDIT-1 It writes nothing, reads in pages, and asks no worker and no node.
+ * AUDIT-2 Workers that are compared with each other are read by the same script.
+ * AUDIT-3 A contradiction is looked at again until it is gone or has stayed the same. Work in progress is therefore no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
@@ -12,7 +13,7 @@ import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from '.
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
-import { Told } from './told.ts'
+import { Announced } from './announced.ts'
 
 export interface AuditReport {
   readonly sessions: number
@@ -71,8 +72,8 @@ class PartitionAudit {
   readonly #onProgress: (progress: AuditProgress) => void
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
-  /** Workers that have a record and are of no session that was looked at. */
-  #strays: Promise<readonly string[]> | undefined
+  /** Workers that have a record and belong to no session that the audit has read. */
+  #orphans: Promise<readonly string[]> | undefined
   #pools: readonly string[] = []
   #isWhole = true
 
@@ -91,12 +92,12 @@ class PartitionAudit {
     ])
     this.#isWhole = false
     this.#pools = await this.#store.pools()
-    const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
-    const found = await this.#round(told, [sessionId])
-    const lost = await lostSessions(this.#store, told, [sessionId])
-    const findings = await this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+    const announced = new Announced(this.#store, (createdAt ?? 0) - slackMs)
+    const found = await this.#round(announced, [sessionId])
+    const lost = await lostSessions(this.#store, announced, [sessionId])
+    const findings = await this.#settle(announced, [...found, ...lost, ...(await this.#around(announced))])
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
-      const why = told.hasEnded(sessionId)
+      const why = announced.hasEnded(sessionId)
         ? 'it has ended and is gone'
         : 'check the id and the namespace; it may have been pruned'
       throw sessionNotFound(sessionId, why)
@@ -106,25 +107,25 @@ class PartitionAudit {
 
   async everything(): Promise<AuditFinding[]> {
     this.#pools = await this.#store.pools()
-    const told = new Told(this.#store, 0)
-    const found = await this.#round(told, this.#sessionIds())
-    const lost = await lostSessions(this.#store, told, this.#unseen(told))
-    return this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+    const announced = new Announced(this.#store, 0)
+    const found = await this.#round(announced, this.#sessionIds())
+    const lost = await lostSessions(this.#store, announced, this.#unseen(announced))
+    return this.#settle(announced, [...found, ...lost, ...(await this.#around(announced))])
   }
 
-  /** Sessions whose creation is told and that were not looked at. */
-  #unseen(told: Told): string[] {
-    return told.created.filter((id) => !this.#sessionsKnown.has(id))
+  /** Sessions whose creation was announced and that the audit has not read. */
+  #unseen(announced: Announced): string[] {
+    return announced.created.filter((id) => !this.#sessionsKnown.has(id))
   }
 
-  /** What is of no session that was looked at. */
-  async #around(told: Told): Promise<Suspicion[]> {
+  /** Findings that belong to no session that the audit has read. */
+  async #around(announced: Announced): Promise<Suspicion[]> {
     const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
     if (!this.#isWhole) return keys
     return [
       ...keys,
-      ...(await this.#lookAtStrays()),
-      ...(await lostEndedSessions(this.#store, told, this.#unseen(told))),
+      ...(await this.#lookAtOrphans()),
+      ...(await lostEndedSessions(this.#store, announced, this.#unseen(announced))),
     ]
   }
 
@@ -137,12 +138,12 @@ class PartitionAudit {
   }
 
   /** The first look at these sessions. */
-  async #round(told: Told, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
-    await told.catchUp()
+  async #round(announced: Announced, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
+    await announced.catchUp()
     const suspicions: Suspicion[] = []
     const ahead: Ahead[] = []
     for await (const sessionId of sessionIds) {
-      const found = await auditSession(this.#store, told, this.#pools, sessionId)
+      const found = await auditSession(this.#store, announced, this.#pools, sessionId)
       if (found.seen.length + found.unread.length > 0) this.sessions++
       this.workers += found.unread.length
       for (const seen of found.seen) {
@@ -155,27 +156,27 @@ class PartitionAudit {
       ahead.push(...found.ahead)
       this.#onProgress({ sessions: this.sessions, workers: this.workers })
     }
-    return [...suspicions, ...(await doubled(told, ahead))]
+    return [...suspicions, ...(await doubled(announced, ahead))]
   }
 
-  /** What is suspicious is looked at again until it is gone, or has been the same each time. */
-  async #settle(told: Told, first: readonly Suspicion[]): Promise<AuditFinding[]> {
+  /** Looks at each suspicion again until it is gone, or has been the same each time. */
+  async #settle(announced: Announced, first: readonly Suspicion[]): Promise<AuditFinding[]> {
     let left = first
     for (const ms of againMs) {
       if (left.length === 0) break
       await pause(ms)
-      left = await this.#again(told, left)
+      left = await this.#again(announced, left)
     }
     return left.map(toFinding)
   }
 
-  async #again(told: Told, before: readonly Suspicion[]): Promise<Suspicion[]> {
-    await told.catchUp()
+  async #again(announced: Announced, before: readonly Suspicion[]): Promise<Suspicion[]> {
+    await announced.catchUp()
     const seen = new Set<string>()
     const left: Suspicion[] = []
     for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
       const names = new Set(suspicions.map(nameOf))
-      const again = sessionId === null ? await this.#around(told) : await this.#lookAgain(told, sessionId)
+      const again = sessionId === null ? await this.#around(announced) : await this.#lookAgain(announced, sessionId)
       for (const one of again) {
         const name = nameOf(one)
         if (!names.has(name) || seen.has(name)) continue
@@ -186,14 +187,14 @@ class PartitionAudit {
     return left
   }
 
-  async #lookAgain(told: Told, sessionId: string): Promise<Suspicion[]> {
-    const { suspicions, ahead } = await auditSession(this.#store, told, this.#pools, sessionId)
-    const lost = await lostSessions(this.#store, told, [sessionId])
-    return [...suspicions, ...(await doubled(told, ahead)), ...lost]
+  async #lookAgain(announced: Announced, sessionId: string): Promise<Suspicion[]> {
+    const { suspicions, ahead } = await auditSession(this.#store, announced, this.#pools, sessionId)
+    const lost = await lostSessions(this.#store, announced, [sessionId])
+    return [...suspicions, ...(await doubled(announced, ahead)), ...lost]
   }
 
-  /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
-  async #lookAtStrays(): Promise<Suspicion[]> {
+  /** Orphans: members of a set, and records, that belong to no session that the audit has read. */
+  async #lookAtOrphans(): Promise<Suspicion[]> {
     const suspicions: Suspicion[] = []
     const say = (invariant: string, rule: string, workerId: string, what: string) =>
       suspicions.push({ invariant, rule, sessionId: null, workerId, what, involved: [workerId] })
@@ -205,11 +206,11 @@ class PartitionAudit {
         if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [])
         if (missing.length > 0 && (await this.#stands(place, member)))
-          say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
+          say('I7', `orphan-${name}`, id, `${name} names worker ${id}, which has no record`)
       }
     }
-    this.#strays ??= this.#walk.unknown(this.#store, this.#known)
-    for (const id of await this.#strays) {
+    this.#orphans ??= this.#walk.unknown(this.#store, this.#known)
+    for (const id of await this.#orphans) {
       const sessionId = (await this.#store.sessionOf(id)) ?? sessionIdOfRoot(id)
       const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
       if (missing.length > 0 || about === null) continue
@@ -223,19 +224,19 @@ class PartitionAudit {
     return suspicions
   }
 
-  /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
+  /** Is the member still in the set after its record was not found? Pruning removes a worker from all sets before its record. */
   async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
     for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
   }
 }
 
-// I2: more came from outside than was accepted, also by what was told up to now.
-async function doubled(told: Told, ahead: readonly Ahead[]): Promise<Suspicion[]> {
+// I2: more messages came from outside than were accepted, even by the events up to now.
+async function doubled(announced: Announced, ahead: readonly Ahead[]): Promise<Suspicion[]> {
   if (ahead.length === 0) return []
-  await told.catchUp()
+  await announced.catchUp()
   return ahead.flatMap(({ sessionId, workerId, came }) => {
-    const accepted = told.accepted(sessionId, workerId) as number
+    const accepted = announced.accepted(sessionId, workerId) as number
     if (came <= accepted) return []
     const what = `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`
     return [{ invariant: 'I2', rule: 'accepted', sessionId, workerId, what, involved: [workerId] }]

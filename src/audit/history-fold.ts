@@ -1,7 +1,7 @@
 /**
  * Duty: a worker's history read entry by entry, kept as what the rules need: what came, from whom, how the runs ended, what is open.
- * F1 It keeps nothing of a run that is over but counts, so that a long history costs no memory. F2 Entries of unknown types are
- *    passed over; what cannot be read is passed over by the runtime too.
+ * FOLD-1 It keeps only counts of a run that is over, so that a long history costs no memory.
+ * FOLD-2 It passes over entries of unknown types and entries that cannot be read, as the runtime does.
  */
 import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
@@ -20,7 +20,7 @@ export interface SpawnedChild extends SpawnNote {
 }
 
 export const sorts: readonly Sort[] = ['input', 'result', 'timer']
-/** Inputs that are missing are remembered by their places; a hole that is larger is told by its count. */
+/** Positions of missing inputs; of a larger hole only the count is kept. */
 const holesMax = 1_000
 
 /** What one run received and asked for so far. */
@@ -90,7 +90,7 @@ export class HistoryFold {
     try {
       this.#add(position, entry)
     } catch {
-      // Whoever wrote it: it is told, and the rest is looked at.
+      // Whoever wrote it, it is reported, and the audit goes on with the rest.
       unreadable()
     }
   }

@@ -5,15 +5,15 @@
  */
 import type { AuditStore } from '../store/audit-store.ts'
 import type { Suspicion } from './finding.ts'
-import type { Told } from './told.ts'
+import type { Announced } from './announced.ts'
 
 const pageSize = 1_000
 /** So many are named. */
 const namedMost = 5
 
-/** Those among these sessions that are gone without an end. What became of a session is read after it was told. */
-export async function lostSessions(store: AuditStore, told: Told, sessionIds: readonly string[]): Promise<Suspicion[]> {
-  const unended = sessionIds.filter((id) => told.wasCreated(id) && !told.hasEnded(id))
+/** Those among these sessions that are gone without an end. What became of a session is read after it was announced. */
+export async function lostSessions(store: AuditStore, announced: Announced, sessionIds: readonly string[]): Promise<Suspicion[]> {
+  const unended = sessionIds.filter((id) => announced.wasCreated(id) && !announced.hasEnded(id))
   return (await goneOf(store, unended)).map((sessionId) => ({
     invariant: 'I16',
     rule: 'lost',
@@ -27,10 +27,10 @@ export async function lostSessions(store: AuditStore, told: Told, sessionIds: re
 /** `sessionIds`: all that were created and were not seen. The count of what was pruned is read last. */
 export async function lostEndedSessions(
   store: AuditStore,
-  told: Told,
+  announced: Announced,
   sessionIds: readonly string[],
 ): Promise<Suspicion[]> {
-  const ended = sessionIds.filter((id) => told.hasEnded(id))
+  const ended = sessionIds.filter((id) => announced.hasEnded(id))
   const gone = await goneOf(store, ended)
   if (gone.length === 0) return []
   const pruned = (await store.retired()).sessions

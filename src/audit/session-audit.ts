@@ -17,7 +17,7 @@ import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
 import { HistoryFold } from './history-fold.ts'
 import { historyPages } from './history-pages.ts'
 import { arrivals, groupRules } from './session-rules.ts'
-import type { Told } from './told.ts'
+import type { Announced } from './announced.ts'
 import { isAgent, type Seen, workerRules } from './worker-rules.ts'
 
 /** As many workers as a session has at most by default. */
@@ -36,13 +36,13 @@ export interface SessionAudit {
   readonly seen: readonly Seen[]
   /** Workers that are there and whose keys cannot be read: no rule is held to them. */
   readonly unread: readonly string[]
-  /** More from outside than was told when the streams were read: to be compared once they have been read again. */
+  /** More messages from outside than the streams announced: to be compared once the streams have been read again. */
   readonly ahead: readonly Ahead[]
 }
 
 export async function auditSession(
   store: AuditStore,
-  told: Told,
+  announced: Announced,
   pools: readonly string[],
   sessionId: string,
 ): Promise<SessionAudit> {
@@ -53,12 +53,12 @@ export async function auditSession(
   if (ids.length < members.length)
     sayOf(found.suspicions, sessionId, null)('I8', 'twice', `session ${sessionId} lists a worker twice`)
   const groups: (readonly Seen[])[] = []
-  const look = (some: readonly string[]) => auditGroup(store, told, pools, sessionId, some, found)
+  const look = (some: readonly string[]) => auditGroup(store, announced, pools, sessionId, some, found)
   for (let from = 0; from < ids.length; from += groupMost) groups.push(await look(ids.slice(from, from + groupMost)))
   for (const [one, others] of relationsAcross(groups))
     for (let from = 0; from < others.length; from += groupMost - 1)
       await look([one, ...others.slice(from, from + groupMost - 1)])
-  // Of several of one name the first is told: what follows may follow from it.
+  // Of several of one name the first is announced: what follows may follow from it.
   const named = new Map(found.suspicions.toReversed().map((one) => [nameOf(one), one]))
   return {
     suspicions: [...named.values()].toReversed(),
@@ -76,7 +76,7 @@ interface Found {
 
 async function auditGroup(
   store: AuditStore,
-  told: Told,
+  announced: Announced,
   pools: readonly string[],
   sessionId: string,
   ids: readonly string[],
@@ -95,7 +95,7 @@ async function auditGroup(
   const group = await readGroup(store, workers, session, suspicions)
   for (const one of group.values()) {
     workerRules(one)
-    toldRules(one, told, ahead)
+    announcedRules(one, announced, ahead)
   }
   // Children that were born since the list was read are seen by the next audit.
   const isWhole =
@@ -175,16 +175,16 @@ async function readWorker(
   return { picture, fold, session, say }
 }
 
-// I1, I2: what came from outside is as much as was told to have been accepted; what was put aside is among the dead letters.
-function toldRules(seen: Seen, told: Told, ahead: Ahead[]): void {
+// I1, I2: as many messages came from outside as were accepted, and those that were put aside are among the dead letters.
+function announcedRules(seen: Seen, announced: Announced, ahead: Ahead[]): void {
   const { picture, fold, session, say } = seen
-  const accepted = told.accepted(session.id, picture.id)
+  const accepted = announced.accepted(session.id, picture.id)
   const came = arrivals(seen, null)
   if (accepted !== null && came !== null && came < accepted)
     say('I1', 'accepted', `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`)
   if (accepted !== null && came !== null && came > accepted)
     ahead.push({ sessionId: session.id, workerId: picture.id, came })
-  const dead = told.dead(picture.id)
+  const dead = announced.dead(picture.id)
   if (dead !== null && dead !== fold.deadRuns)
     say(
       dead < fold.deadRuns ? 'I1' : 'I2',

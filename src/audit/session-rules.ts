@@ -98,7 +98,7 @@ function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, S
   }
 }
 
-/** Inputs of this sender that ever came; null where that cannot be told: among the dead letters senders are not known. */
+/** Inputs of this sender that ever came; null where that cannot be recorded: among the dead letters senders are not known. */
 export function arrivals({ picture, fold }: Seen, from: string | null): number | null {
   const { inbox } = picture.lanes
   if (!inbox.isWhole || fold.deadRuns > 0) return null
@@ -167,17 +167,17 @@ function reportedRule({ session, seen }: Group, say: Say): void {
 // I16: what all have used together is the sum of what each has.
 function spentRule({ session, seen }: Group, say: Say): void {
   const { id } = session
-  const told = session.record?.spent ?? null
-  if (told === null) return
+  const recorded = session.record?.spent ?? null
+  if (recorded === null) return
   let sum = { modelCalls: 0, tokens: 0 }
   for (const { picture } of seen.values()) {
     const tally = decodeTally(picture.record.data)
     if (tally !== null) sum = addSpending(sum, spendingOf(tally))
   }
-  if (sum.modelCalls === told.modelCalls && sum.tokens === told.tokens) return
+  if (sum.modelCalls === recorded.modelCalls && sum.tokens === recorded.tokens) return
   say(
     'I16',
     'spent',
-    `session ${id} has spent ${told.modelCalls} model calls and ${told.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
+    `session ${id} has spent ${recorded.modelCalls} model calls and ${recorded.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
   )
 }

@@ -46,7 +46,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, ListedSession } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -181,7 +181,7 @@ export class Troupe implements AsyncDisposable {
       return new Session(sessionId, this.#context(sessionId))
     },
     /** Newest first; `before` is the id of the last one of the page before. */
-    list: async (query: SessionsQuery = {}): Promise<SessionSummary[]> => {
+    list: async (query: SessionsQuery = {}): Promise<ListedSession[]> => {
       checkOptions('sessions.list', query, sessionsRules, InputError)
       return this.#index.list(query)
     },
@@ -205,7 +205,7 @@ export class Troupe implements AsyncDisposable {
       checkOptions('workers.list', query, workersRules, InputError)
       const workers = await this.#index.workers(query)
       // A session that is there has its root at least.
-      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).standing()
+      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).summary()
       return workers
     },
   }

@@ -18,7 +18,7 @@ export interface ConnectOptions {
   readonly partitions?: number | undefined
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number | undefined
-  /** Told, as `(fields, message)`, what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  /** Called as `(fields, message)` with what goes wrong: pino(), console, … Default: none, and nothing is logged. */
   readonly logger?: LoggerLike | undefined
 }
 

@@ -218,7 +218,7 @@ function evidenceOf(json = '{}'): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Told as it is.
+    // The caller gets the text as it is.
   }
   return { unreadable: json }
 }

@@ -206,7 +206,7 @@ export class EventHub {
   }
 }
 
-/** Told in place of events that are no longer kept: the report and the histories say what they said. */
+/** Takes the place of events that are no longer kept. The report and the histories still hold what those events said. */
 export function trimmedEvent(sessionId: string, after: string): RawEvent {
   return {
     id: after,

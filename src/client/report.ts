@@ -69,8 +69,8 @@ export interface SessionReport extends SessionFacts {
   readonly failure: Failure | null
 }
 
-/** Without what is counted over all workers. */
-export type SessionStanding = Omit<SessionReport, 'usage'>
+/** Without the sums over all workers. */
+export type SessionSummary = Omit<SessionReport, 'usage'>
 
 export interface Report {
   readonly session: SessionReport

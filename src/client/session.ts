@@ -18,7 +18,7 @@ import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
-import { type Report, type SessionStanding, sessionReport, workerReport } from './report.ts'
+import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -78,12 +78,12 @@ export class Session {
     return this.#reportOf(createdAt, await readRows(store, ids))
   }
 
-  /** What of the report needs no worker but the first: of a session of thousands the others are not read. */
-  async standing(): Promise<SessionStanding> {
+  /** The part of the report that needs only the root. It reads one record, even if the session has thousands of workers. */
+  async summary(): Promise<SessionSummary> {
     const { store } = this.#context
     const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
-    const { usage: _ofAllWorkers, ...standing } = (await this.#reportOf(createdAt, rows)).session
-    return standing
+    const { usage: _ofAllWorkers, ...summary } = (await this.#reportOf(createdAt, rows)).session
+    return summary
   }
 
   async #reportOf(createdAt: number | null, rows: readonly ReadableRow[]): Promise<Report> {

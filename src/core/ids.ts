@@ -1,9 +1,9 @@
 /**
  * Duty: ids, and the partition each carries.
- * I-a An id is a UUID whose last 12 bits (three hex digits) are its partition, so that any id finds its keys by itself.
- * I-b Ids of sessions are version 7 and monotonic within a process; those of workers are version 8. A root's differs from its session's
- *     in nothing else; a child's is a digest of parent, run and call, so that a repeated spawn is the same child.
- * I-c Every id is validated before it becomes part of a key.
+ * ID-1 An id is a UUID whose last 12 bits (three hex digits) are its partition, so that any id finds its keys by itself.
+ * ID-2 Ids of sessions are version 7 and monotonic within a process. Ids of workers are version 8. The id of a root differs from the id
+ *    of its session only in the version. The id of a child is a digest of parent, run and call, so that a repeated spawn names the same child.
+ * ID-3 Every id is validated before it becomes part of a key.
  */
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'

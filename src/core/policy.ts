@@ -75,11 +75,11 @@ export const policy = {
   /** A node stops trusting its lease this much earlier than Redis would. */
   leaseMarginMs: 1_000,
 
-  /** A wake-up that was rung and not answered is stale after this. */
+  /** A wake-up that no slot has answered is stale after this. */
   wakeupMs: 2_000,
   /** A turn that lasts longer than this no longer counts as an awake slot. */
   busyAfterMs: 100,
-  /** Children that a slot goes on with and that have not begun by then are given back: other slots run them. */
+  /** Inline children that have not begun by then are released: other slots run them. */
   inlineChildrenMs: 20,
   /** A BullMQ job answers wake-ups for at most this long. */
   wakeupJobMs: 60_000,

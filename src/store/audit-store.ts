@@ -111,7 +111,7 @@ export class AuditStore {
   async pools(): Promise<string[]> {
     const registers = [this.#keys.kinds, this.#keys.nodes]
     const [kinds, nodes] = await Promise.all(registers.map((key) => orElse(this.#redis.hvals(key), null)))
-    // Those that had a node: whose kinds are in another pool since may still have workers in line there, until a sweep brings them over.
+    // Those that had a node: whose kinds are in another pool since may still have workers in its run queue, until a sweep moves them.
     const former = await poolsEverHosted(this.#redis, this.#keys)
     const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
     const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)

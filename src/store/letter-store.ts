@@ -41,9 +41,9 @@ export class LetterStore {
     if (found.length === 0) return []
     const times = found.map(({ id }) => Number(id.split('-')[0]))
     const cancelCount = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
-    const markOf = new Map(cancelCount.map((disposition) => disposition.split(' ', 2) as [string, string]))
+    const dispositionOf = new Map(cancelCount.map((disposition) => disposition.split(' ', 2) as [string, string]))
     return found.map((row) => {
-      const disposition = markOf.get(row.id)
+      const disposition = dispositionOf.get(row.id)
       const isDismissed = disposition === 'dismissed'
       return { ...row, isDismissed, redriven: disposition === undefined || isDismissed ? null : Number(disposition) }
     })

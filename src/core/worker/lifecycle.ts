@@ -1,7 +1,7 @@
 /**
  * Duty: the state machine of an agent's run, as one table: what happened decides, with the state, which state is next.
- * F1 An event that does not apply changes nothing: events may come twice, and late. It is counted and told, never thrown.
- * F2 All that is not in the table is not possible: the diagram in docs/reference/lifecycles.md is made from it.
+ * LIFECYCLE-1 An event that does not apply changes nothing, because events may come twice, or late. It is counted and logged, never thrown.
+ * LIFECYCLE-2 Every transition is in the table; no other is possible. The diagram in docs/reference/lifecycles.md is made from it.
  */
 import { type RunState, runStates } from './run-state.ts'
 
@@ -80,7 +80,7 @@ const arrowList = [
     event: 'retriesExceeded',
     from: 'AwaitingLLMResponse',
     to: 'Failed',
-    why: 'the last try fails without a pause before it',
+    why: 'the last attempt fails without a pause before it',
   },
 
   {

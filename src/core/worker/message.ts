@@ -174,7 +174,7 @@ function unreadable(text: string, place: string, why: string): Message {
   }
 }
 
-/** `place` becomes the id of an input: unique in its mailbox, and the same on every try. */
+/** `position` becomes the id of an input: unique in its mailbox, and the same in every attempt. */
 export function decodeMessage(text: string, place: string): Message {
   switch (text[0]) {
     case 'i': {

@@ -227,7 +227,7 @@ end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
 -- the line, or a claim, which looks so far only, would never get past them.
-local rung = {}
+local added = {}
 for index = 1, #pools do
   local pool = pools[index]
   if pool.workersPerWake > 1 then
@@ -261,8 +261,8 @@ for index = 1, #pools do
       local wakeup = 's' .. seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
       if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end
-      rung[#rung + 1] = pool.name .. ' ' .. wakeup
+      added[#added + 1] = pool.name .. ' ' .. wakeup
     end
   end
 end
-return { healed, rung, damaged, left }
+return { healed, added, damaged, left }

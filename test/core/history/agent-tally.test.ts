@@ -1,4 +1,4 @@
-/** The tally of an agent: read back as written, and never over 64 bytes (T1, T2). */
+/** The tally of an agent: read back as written, and never over 64 bytes (TALLY-1, TALLY-2). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../../src/core/history/agent-tally.ts'

@@ -130,7 +130,7 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
 /** As if the model had taken most of the time that a turn has. */
 const late = (turn: Turn) => Object.assign(turn, { startedAt: turn.startedAt - policy.turnSliceMs })
 
-describe('a turn that has lasted long enough is given back', () => {
+describe('a turn that has lasted long enough is released', () => {
   test('after so many model calls, with what they asked for', async () => {
     const seen = await oneTurn({ turnSliceSteps: 1 }, 1, () => call('look'))
     expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })

@@ -153,8 +153,8 @@ local function writeChild(spawn, common)
   end
 end
 
--- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what an assignment holds
--- has bounds.
+-- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
+-- assignment has bounds.
 local function isInline(inline, spawn)
   return inline and spawn.offered and #spawn.mails == 1
 end

@@ -1,14 +1,14 @@
 /**
- * Duty: what the streams tell of sessions, that they were created and that they ended, and of messages: how many each worker
- *    accepted from outside, how many of it were put aside.
- * D1 Streams are trimmed from their beginning. Of a session whose creation is still told, everything is.
+ * Duty: what the event streams announced: which sessions were created and which ended, and how many messages each worker accepted from
+ * outside. Also how many of those messages became dead letters.
+ * ANNOUNCED-1 Streams are trimmed from their beginning. If the creation of a session is still in its stream, all later events are too.
  */
 import { rootIdOf } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 import type { AuditStore } from '../store/audit-store.ts'
 import { eventsOf } from '../store/script/replies.ts'
 
-export class Told {
+export class Announced {
   readonly #store: AuditStore
   readonly #accepted = new Map<string, number>()
   readonly #created = new Set<string>()
@@ -23,7 +23,7 @@ export class Told {
     this.#after = `${Math.max(0, since)}-0`
   }
 
-  /** Reads what was told since, and all dead letters. */
+  /** Reads the events since the last call, and all dead letters. */
   async catchUp(): Promise<void> {
     for (let next: string | null = this.#after; next !== null; ) {
       const page = await this.#store.events(next)
@@ -63,16 +63,16 @@ export class Told {
       next = page.next
     }
     this.#dead = dead
-    // Below its limit nothing of it was ever trimmed.
+    // While the stream is shorter than its limit, nothing of it was trimmed.
     this.#isDeadWhole = isRead && length < policy.deadLettersKept
   }
 
-  /** Messages from outside that this worker accepted, its session's first among them; null when not all of it is told any more. */
+  /** How many messages this worker accepted from outside, with the first of its session; null when the stream was trimmed too far. */
   accepted(sessionId: string, workerId: string): number | null {
     return this.#created.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
   }
 
-  /** Sessions whose creation is still told. */
+  /** Sessions whose creation is still in the stream. */
   get created(): readonly string[] {
     return [...this.#created]
   }
