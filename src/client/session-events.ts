@@ -1,15 +1,13 @@
 /**
- * Duty: the events of one session for one follower: past ones from the stream, then live ones. Transient events (text as it streams,
- * progress of tools) come between them at the moment they arrive.
- * FOLLOWER-1 Stored events come in order, each once, and none is missing between past and live. Transient events change nothing of that.
- * FOLLOWER-2 A transient event carries the id of the stored event before it. A follower may therefore resume after any event and misses
- *    no stored one.
- * FOLLOWER-3 A follower that lags loses transient events, never stored ones. If stored events were trimmed before it read them, it gets
- *    `events.trimmed` in their place.
- * FOLLOWER-4 A follower without events for a while asks whether the session still goes on. If the session has ended, the follower gets
- *    the events that it missed. If the session is gone, for example after FLUSHALL, the follower ends with an error.
- * FOLLOWER-5 After its signal has fired, or its client was closed, a follower gets no more events, however many are left. It does not wait
- *    for a read that is under way, because Redis may be away.
+ * Duty: the events of one session for one follower: past events from the stream, then live ones. Transient events (streamed text, progress of
+ * tools) come between them as they arrive.
+ * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
+ * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
+ * EVENTS-3 A slow follower loses transient events, but no stored ones. If the stream was trimmed before it came to an event, it gets a note.
+ * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
+ *    is gone, for example after FLUSHALL, it fails.
+ * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
+ *    read that is under way.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Rules, signalRule, yesOrNo } from '../core/check/check-options.ts'
@@ -23,9 +21,9 @@ import { type EventHub, trimmedEvent } from './event-hub.ts'
 import { orAborted } from './or-aborted.ts'
 
 export interface EventsQuery {
-  /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
+  /** The id of an event, or "0-0" for all that are kept: past events after it come first. Without it, only live events come. */
   readonly after?: string | undefined
-  /** False leaves text as it streams and progress of tools out, and subscribes to nothing. */
+  /** False: no transient events, and no subscription to them. */
   readonly transient?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -40,17 +38,17 @@ interface EventsContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
-  /** How long a read may take while Redis is away, or busy. */
+  /** How long a read may take, also while Redis is away or busy. */
   readonly deadlineMs: number
-  /** After so long without an event the follower looks whether there is still something to follow. */
+  /** After this long without an event the follower checks the session. */
   readonly silenceMs?: number
   createdAt(): Promise<number | null>
-  /** Rejects when the session is gone. */
+  /** Rejects if the session is gone. */
   hasEnded(): Promise<boolean>
 }
 
-/** A live note, and when it arrived. */
-interface ReceivedNote extends LiveWord {
+/** An event, and when it arrived. */
+interface HeardWord extends LiveWord {
   readonly at: number
 }
 
@@ -58,7 +56,7 @@ type Arrival = RawEvent | ReceivedNote
 
 const silenceMs = 30_000
 
-/** Transient events are dropped while so many events wait for the follower. */
+/** Transient events are dropped while this many events wait for the follower. */
 const lagMax = 10_000
 
 export async function* sessionEvents(
@@ -79,8 +77,8 @@ export async function* sessionEvents(
     if (!query.signal?.aborted) throw error
   } finally {
     inbox.wake()
-    // A generator that waits for a read ends after it.
-    await Promise.race([events.return(), setImmediate()])
+    // A follower that waits for a read ends after it.
+    await Promise.race([told.return(), setImmediate()])
   }
 }
 
@@ -122,14 +120,14 @@ async function* storedAndLive(
       }
     }
   } catch (error) {
-    // Closing the client breaks off a read: that is no failure of the follower.
+    // The client was closed during a read: that is no failure of the follower.
     if (!context.hub.isStopped) throw error
   } finally {
     inbox.close()
   }
 }
 
-/** False when nothing arrived for so long. */
+/** Resolves with false if no event came for that long. */
 async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
   const { promise: silent, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(resolve, ms, false)
@@ -138,7 +136,7 @@ async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
   return isAwake
 }
 
-/** While Redis is away, nobody knows whether the session has ended. */
+/** If Redis is away, nothing is known of the session: then this does not fail. */
 async function isOver(context: EventsContext): Promise<boolean> {
   try {
     return await context.hasEnded()
@@ -149,8 +147,8 @@ async function isOver(context: EventsContext): Promise<boolean> {
 }
 
 /**
- * Where the past ended: the id of the last event that was given out, and how far the stream was read. Undefined when none was asked for; `ended` also
- * when nobody wants the rest.
+ * Yields past events. Returns the id of the last of them, and how far the stream was read; undefined if no past event was asked for. `ended`:
+ * no more events come, or the follower has stopped.
  */
 async function* pastEvents(
   sessionId: string,
@@ -159,7 +157,7 @@ async function* pastEvents(
   isUnwanted: () => boolean,
 ): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
   if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
-  // Nothing of a session is older than the session: the stream is not read from its beginning.
+  // No event of a session is older than the session. So the stream need not be read from its beginning.
   const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
   let [seen, readTo, isOver] = [from, from, false]
   for (;;) {
@@ -175,21 +173,21 @@ async function* pastEvents(
     if (isUnwanted()) return 'ended'
     readTo = page.last
     if (page.more) continue
-    // All events of a session that has ended are in the stream: after the end of the stream nothing more will come.
+    // All events of a session that has ended are in the stream. This reads on to its end, and nothing more comes.
     if (isOver) return 'ended'
     isOver = await context.hasEnded()
     if (!isOver) return { seen, readTo }
   }
 }
 
-/** Events that have arrived for one follower and were not taken yet. */
+/** Events that have arrived for one follower and wait for it. */
 class Inbox {
   #arrived: Arrival[] = []
   #wake = () => {}
   #close = () => {}
   #readTo: string | undefined
 
-  /** Listens to both sorts of events. Resolves with the id after which stored events arrive. */
+  /** Resolves once both sorts of events arrive, with the id of the last stored event before them. */
   async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
     const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
     const onWord = (word: LiveWord) => {
@@ -206,7 +204,7 @@ class Inbox {
     return listeningFrom
   }
 
-  /** The follower has the stored events up to here from the stream. Transient events before the last of them are past too. */
+  /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
   passOver(readTo: string | undefined): void {
     this.#readTo = readTo
     const isPast = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
@@ -239,7 +237,7 @@ class Inbox {
     this.#wake()
   }
 
-  // An `events.trimmed` may carry the id at which the past ended.
+  // The trimmed part may begin right behind the past events.
   #isNew({ id, type }: RawEvent): boolean {
     return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }

@@ -6,13 +6,13 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/worker/message.ts'
-import { poolsEverHosted } from './hosted-pools.ts'
-import { type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from './keys.ts'
+import { type PartitionKeys, recordOf, rootKey, workerKeys, workersPattern } from './keys.ts'
+import { type LetterRow, ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
 import { readSession, type SessionRecord } from './record/session-record.ts'
 import { readRecord, sessionOfPath, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
-import { type EventEntry, orElse, type RecordFields, toEntries, toEventEntries, toFields } from './script/replies.ts'
+import { type EventEntry, orElse, type RecordFields, toEventEntries, toFields } from './script/replies.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import { lookScript } from './script/scripts.ts'
 
@@ -98,9 +98,11 @@ export class AuditStore {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #deadlineMs: number
+  readonly #read: ReadStore
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, partition: number, deadlineMs: number) {
     this.#redis = redis
+    this.#read = new ReadStore(redis, keys)
     this.#caller = caller
     this.#keys = keys
     this.partition = partition
@@ -109,14 +111,15 @@ export class AuditStore {
 
   /** Every pool that can have a run queue; where nothing says which there are, those that have one. */
   async pools(): Promise<string[]> {
-    const registers = [this.#keys.kinds, this.#keys.nodes]
-    const [kinds, nodes] = await Promise.all(registers.map((key) => orElse(this.#redis.hvals(key), null)))
-    // Those that had a node: whose kinds are in another pool since may still have workers in its run queue, until a sweep moves them.
-    const former = await poolsEverHosted(this.#redis, this.#keys)
-    const hosted = (nodes ?? []).flatMap((line) => (line.split(' ')[2] ?? '').split(',').filter(isPool))
-    const known = (kinds ?? []).map((line) => line.split(' ')[0] as string).filter(isPool)
-    const found = kinds && nodes ? [] : (await this.#walk(this.#keys.run(''))).filter(isPool)
-    return [...new Set([defaultPool, unhostedPool, ...known, ...hosted, ...former, ...found])]
+    const [kinds, nodes, former] = await Promise.all([
+      orElse(this.#read.kinds(), null),
+      orElse(this.#read.nodes(), null),
+      // A kind may have gone to another pool since: workers of it still stand here until a sweep brings them over.
+      orElse(this.#read.poolsEverHosted(), []),
+    ])
+    const registered = [...(kinds ?? []).map(({ pool }) => pool), ...(nodes ?? []).flatMap(({ pools }) => pools)]
+    const found = kinds && nodes ? [] : await this.#walk(this.#keys.run(''))
+    return [...new Set([defaultPool, unhostedPool, ...[...registered, ...former, ...found].filter(isPool)])]
   }
 
   /** Was nothing ever started here? Then no key tells of a node or a session. */
@@ -150,7 +153,7 @@ export class AuditStore {
     const [session, workers, unreadPools] = (await this.#caller.call(
       lookScript,
       { leases, timers, sessions, cancelling },
-      { session: sessionId ?? '', headBytes, budget: budgetBytes, asked: [pools.length, ...pools, ...workerIds] },
+      { session: sessionId ?? undefined, workers: workerIds, pools, headBytes, budget: budgetBytes },
       { deadlineMs: this.#deadlineMs },
     )) as [Reply, Reply[], string[]]
     const damaged = workers.filter((reply) => reply[1] === 'damaged')
@@ -182,9 +185,8 @@ export class AuditStore {
     return ids.filter((_, index) => found[index]?.[0] != null && found[index][1] == null)
   }
 
-  async createdAt(sessionId: string): Promise<number | null> {
-    const score = await orElse(this.#redis.zscore(this.#keys.sessions, sessionId), null)
-    return score === null ? null : Number(score)
+  createdAt(sessionId: string): Promise<number | null> {
+    return orElse(this.#read.createdAt(sessionId), null)
   }
 
   /** Those of up to a page of sessions that are in no index and whose roots have no record. */
@@ -210,40 +212,33 @@ export class AuditStore {
   /** Workers of a session but its root, in the order they were spawned. */
   async memberIds(sessionId: string, cursor: string): Promise<Page<string>> {
     const from = Number(cursor)
-    const { workers } = sessionKeys(this.#keys.tag, sessionId)
-    const items = await orElse(this.#redis.lrange(workers, from, from + pageSize - 1), [])
+    const items = await orElse(this.#read.childIds(sessionId, from, pageSize), [])
     return { items, next: items.length < pageSize ? null : String(from + pageSize) }
   }
 
   /** Entries as they are stored, from this position on, `most` at most. */
   async entries(workerId: string, from: number, most: number): Promise<string[]> {
-    const { log } = workerKeys(this.#keys.tag, workerId)
-    return orElse(this.#redis.lrange(log, from, from + Math.min(most, pageSize) - 1), [])
+    return orElse(this.#read.entries(workerId, from, Math.min(most, pageSize)), [])
   }
 
   /** What the session says of how these runs ended: "<status> <position>", or null. */
   async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
-    const { runResults: results } = sessionKeys(this.#keys.tag, sessionId)
     return orElse(
-      this.#redis.hmget(results, ...runs.map(String)),
+      this.#read.resultLines(sessionId, runs),
       runs.map(() => null),
     )
   }
 
   /** Entries of the event stream after this stream id. */
   async events(after: string): Promise<Page<EventEntry>> {
-    const { found, next } = await this.#stream(this.#keys.events, after)
-    return { items: toEventEntries(found ?? []), next }
+    const found = await orElse(this.#redis.xrange(this.#keys.events, `(${after}`, '+', 'COUNT', pageSize), [])
+    return { items: toEventEntries(found), next: found.length < pageSize ? null : (found.at(-1)?.[0] ?? null) }
   }
 
-  async deadLetters(after: string): Promise<Page<{ readonly id: string; readonly fields: RecordFields }>> {
-    const { found, next } = await this.#stream(this.#keys.dead, after)
-    return { items: toEntries(found ?? []), isRead: found !== null, next }
-  }
-
-  async #stream(key: string, after: string) {
-    const found = await orElse(this.#redis.xrange(key, `(${after}`, '+', 'COUNT', pageSize), null)
-    return { found, next: (found ?? []).length < pageSize ? null : (found?.at(-1)?.[0] ?? null) }
+  async deadLetters(after: string): Promise<Page<LetterRow>> {
+    const found = await orElse(this.#read.lettersBehind(after, '+', pageSize), null)
+    const items = found ?? []
+    return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
   }
 
   /** Members of a set of this partition: workers that run, or that are queued in a pool; `<worker>:<timer>`. */

@@ -6,11 +6,12 @@
 import type { RuntimeError } from '../core/errors.ts'
 import { writtenAt } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { fromJson } from '../core/json.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
-import { rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { rootKey, workerKeys } from './keys.ts'
+import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
+import type { KindRow, NodeRow } from './record/register-line.ts'
 import {
   isOfSession,
   type ReadSession,
@@ -18,7 +19,7 @@ import {
   readSessionValues,
   sessionFieldNames,
 } from './record/session-record.ts'
-import { readRecord, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
+import { readRecord, takenFields, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
 import { refusalOf, storeError } from './script/script.ts'
@@ -66,23 +67,16 @@ export interface LaneRow {
   readonly mails: readonly string[]
 }
 
-export interface NodeRow {
-  readonly id: string
-  readonly lastSeen: number
-  readonly slots: number
-  readonly pools: string[]
-  readonly kinds: string[]
-  readonly facts: Readonly<Record<string, unknown>>
-}
-
 export class InspectStore {
   readonly partition: number
   readonly #redis: Redis
   readonly #keys: PartitionKeys
+  readonly #read: ReadStore
 
   constructor(redis: Redis, keys: PartitionKeys, partition: number) {
     this.#redis = redis
     this.#keys = keys
+    this.#read = new ReadStore(redis, keys)
     this.partition = partition
   }
 
@@ -98,18 +92,16 @@ export class InspectStore {
 
   /** What the root says, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
   async session(id: string, run?: number): Promise<SessionRow | null> {
-    const { runResults: results } = sessionKeys(this.#keys.tag, id)
-    const [values, resultLine] = await Promise.all([
+    const [values, lines] = await Promise.all([
       this.#redis.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames),
-      run === undefined ? null : this.#redis.hget(results, String(run)),
+      run === undefined ? [] : this.#read.resultLines(id, [run]),
     ])
     const read = readSessionValues(values)
-    return read && { ...read, resultLine }
+    return read && { ...read, resultLine: lines[0] ?? null }
   }
 
-  async createdAt(id: string): Promise<number | null> {
-    const score = await this.#redis.zscore(this.#keys.sessions, id)
-    return score === null ? null : Number(score)
+  createdAt(id: string): Promise<number | null> {
+    return this.#read.createdAt(id)
   }
 
   /**
@@ -123,7 +115,7 @@ export class InspectStore {
     const most = limit + beside
     const range = [createdAt, '-inf', 'WITHSCORES', 'LIMIT', 0, most] as const
     return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
-      .filter((status) => status.createdAt < createdAt || status.id < id)
+      .filter((place) => place.createdAt < createdAt || place.id < id)
       .slice(0, limit)
   }
 
@@ -137,10 +129,8 @@ export class InspectStore {
 
   /** The root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
-    const last = limit === undefined ? -1 : limit - 2
-    // Redis takes -1 for the last one: of a single id asked for, none is read.
-    const children =
-      limit === 1 ? [] : await this.#redis.lrange(sessionKeys(this.#keys.tag, sessionId).workers, 0, last)
+    const most = limit === undefined ? undefined : limit - 1
+    const children = most === 0 ? [] : await this.#read.childIds(sessionId, 0, most)
     return [rootIdOf(sessionId), ...children]
   }
 
@@ -183,7 +173,7 @@ export class InspectStore {
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
-    const entries = await this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, after + 1, after + limit)
+    const entries = await this.#read.entries(workerId, after + 1, limit)
     return entries.map((json, index) => ({ position: after + 1 + index, json }))
   }
 
@@ -210,9 +200,9 @@ export class InspectStore {
     let replies: (string | null)[][]
     do {
       // Not as a transaction: a Redis that is full refuses whatever is queued for one.
-      const reading = this.#redis.pipeline().hmget(keys.record, ...lanes)
+      const reading = this.#redis.pipeline().hmget(keys.record, ...takenFields)
       for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
-      replies = ((await reading.hmget(keys.record, ...lanes).exec()) ?? []).map(([error, reply]) => {
+      replies = ((await reading.hmget(keys.record, ...takenFields).exec()) ?? []).map(([error, reply]) => {
         if (error) throw error
         return reply as (string | null)[]
       })
@@ -230,28 +220,12 @@ export class InspectStore {
     return nodes.filter(({ lastSeen }) => now - lastSeen < liveMs)
   }
 
-  async nodes(): Promise<NodeRow[]> {
-    const lines = await this.#redis.hgetall(this.#keys.nodes)
-    return Object.entries(lines).map(([id, line]) => {
-      const [lastSeen, slots, pools, kinds, ...facts] = line.split(' ')
-      return {
-        id,
-        lastSeen: Number(lastSeen),
-        slots: Number(slots),
-        pools: (pools ?? '').split(',').filter(Boolean),
-        kinds: (kinds ?? '').split(',').filter(Boolean),
-        facts: fieldsOf(facts.join(' ')),
-      }
-    })
+  nodes(): Promise<NodeRow[]> {
+    return this.#read.nodes()
   }
 
-  async kinds(): Promise<{ kind: string; pool: string; description: string }[]> {
-    const lines = await this.#redis.hgetall(this.#keys.kinds)
-    return Object.entries(lines).map(([kind, line]) => {
-      const gap = line.indexOf(' ')
-      const { description } = fieldsOf(line.slice(gap + 1))
-      return { kind, pool: line.slice(0, gap), description: typeof description === 'string' ? description : '' }
-    })
+  kinds(): Promise<KindRow[]> {
+    return this.#read.kinds()
   }
 
   /** Lengths that doctor looks at. */
@@ -303,9 +277,9 @@ export class InspectStore {
 
   /** Marks of letters that were trimmed may be left: they go when another letter is dealt with. */
   async #settledLetters(): Promise<number> {
-    const [oldest] = await this.#redis.xrange(this.#keys.dead, '-', '+', 'COUNT', 1)
+    const [oldest] = await this.#read.lettersBehind(undefined, '+', 1)
     if (oldest === undefined) return 0
-    return this.#redis.zcount(this.#keys.redriven, Number(oldest[0].split('-')[0]), '+inf')
+    return this.#redis.zcount(this.#keys.redriven, Number(oldest.id.split('-')[0]), '+inf')
   }
 
   async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
@@ -357,11 +331,6 @@ function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | '
     fieldDamage: [...damage, ...ofSession],
     keyDamage,
   }
-}
-
-/** What a line of the registers says beside its words; nothing where somebody wrote over it. */
-function fieldsOf(json: string): Readonly<Record<string, unknown>> {
-  return Object(fromJson(json)) as Readonly<Record<string, unknown>>
 }
 
 /** Of the index of sessions. */

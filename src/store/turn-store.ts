@@ -118,13 +118,13 @@ export class RedisTurnStore implements TurnStore {
         leaseMs: policy.leaseMs,
         wakeupMs: policy.wakeupMs,
         seed: newSeed(),
-        turns: turns.flatMap((turn) => [
-          turn.workerId,
-          turn.token,
-          turn.wakeup,
-          turn.becomesBusy ? '1' : '0',
-          turn.runState ?? '',
-        ]),
+        turns: turns.map(({ workerId, token, wakeup, becomesBusy, runState }) => ({
+          worker: workerId,
+          token,
+          wakeup: wakeup || undefined,
+          becomesBusy: becomesBusy || undefined,
+          runState: runState || undefined,
+        })),
       },
       { deadlineMs: policy.leaseMs / 3 },
     )

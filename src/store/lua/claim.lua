@@ -30,4 +30,4 @@ local tag = tagOf(runKey)
 checkTexts(header, 'pool')
 checkNumbers(header, 'wakeupMs')
 checkClaim(header)
-return sameAssignment(tag, header) or claimNext(tag, header, nowMs())
+return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is known

@@ -19,7 +19,7 @@ local disposition = dispositionOf(redrivenKey, letter, at)
 local before, wakeups = string.match(disposition or '', '^(%d+) ?(.*)$')
 if before then return { 'again', before, wakeups } end
 local fields = readLetter(deadKey, letter)
-if fields.worker ~= worker then return { 'no_letter' } end
+if fields.worker ~= worker then return { 'no_letter' } end -- guard: a letter goes to its own worker
 if not fields.mail then return { 'no_message' } end
 local plan, refusal = planInput(tag, worker, fields.mail)
 if not plan then return refusal end
@@ -27,6 +27,6 @@ checkArguments(wakeupMs)
 checkLast(event)
 
 local position, wakeups = writeInput(tag, plan, event, seed, wakeupMs)
-if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end
+if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end -- guard: a letter that goes back is no longer dismissed
 writeDisposition(redrivenKey, deadKey, letter, at, position .. ' ' .. wakeups)
 return { 'ok', position, wakeups }

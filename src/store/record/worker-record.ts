@@ -133,6 +133,13 @@ export function unreadableRecord(id: string): WorkerRecord {
   return readRecord(id, { runState: 'Failed' }).record
 }
 
+/** The fields that count what was taken out of each lane, in the order of `lanes`. */
+export const takenFields: readonly string[] = [
+  workerFields.signalsTaken.name,
+  workerFields.resultsTaken.name,
+  workerFields.inputsTaken.name,
+]
+
 export function takenOf(record: WorkerRecord, lane: Lane): number {
   return { signals: record.signalsTaken, results: record.resultsTaken, inbox: record.inputsTaken }[lane]
 }
