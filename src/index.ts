@@ -42,10 +42,10 @@ export type {
   DeadLetter,
   Dismissed,
   KindSummary,
+  ListedSession,
   NodeSummary,
   Redriven,
   Sent,
-  ListedSession,
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'

@@ -56,7 +56,12 @@ const givenUp: readonly GivenUp[] = [
   { word: 'Bag', pattern: /\bBag\b|\bbag\b/, isGone: true },
   { word: 'Left', pattern: /\bLeft\b(?![a-z: ]*[|])/, isGone: true },
   { word: 'awaits', pattern: /`awaits`|\.awaits\b|\bawaits:|`awaiting`|\.awaiting\b|\bawaiting:/, isGone: true },
-  { word: 'family', pattern: /(?<![a-z])[Ff]amily(?![a-z])|family(Seen|Taken|Used|Left|Key)/, but: ['src/core/redis-url.ts'], isGone: true },
+  {
+    word: 'family',
+    pattern: /(?<![a-z])[Ff]amily(?![a-z])|family(Seen|Taken|Used|Left|Key)/,
+    but: ['src/core/redis-url.ts'],
+    isGone: true,
+  },
   {
     word: 'control lane',
     pattern: /\bcontrol lane|'control'|\bcontrol(Used|Left|Taken)\b|mail:control/,

@@ -8,12 +8,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import { type AuditStore, itemsOf } from '../store/audit-store.ts'
+import { Announced } from './announced.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
-import { Announced } from './announced.ts'
 
 export interface AuditReport {
   readonly sessions: number

@@ -4,15 +4,19 @@
  * that is gone and did not end is lost. Of those that ended it is known only when more are gone than were ever pruned.
  */
 import type { AuditStore } from '../store/audit-store.ts'
-import type { Suspicion } from './finding.ts'
 import type { Announced } from './announced.ts'
+import type { Suspicion } from './finding.ts'
 
 const pageSize = 1_000
 /** So many are named. */
 const namedMost = 5
 
 /** Those among these sessions that are gone without an end. What became of a session is read after it was announced. */
-export async function lostSessions(store: AuditStore, announced: Announced, sessionIds: readonly string[]): Promise<Suspicion[]> {
+export async function lostSessions(
+  store: AuditStore,
+  announced: Announced,
+  sessionIds: readonly string[],
+): Promise<Suspicion[]> {
   const unended = sessionIds.filter((id) => announced.wasCreated(id) && !announced.hasEnded(id))
   return (await goneOf(store, unended)).map((sessionId) => ({
     invariant: 'I16',

@@ -13,11 +13,11 @@ import {
 } from '../store/audit-store.ts'
 import { damageText } from '../store/record/field.ts'
 import { encodeResultLine, isOfSession } from '../store/record/session-record.ts'
+import type { Announced } from './announced.ts'
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
 import { HistoryFold } from './history-fold.ts'
 import { historyPages } from './history-pages.ts'
 import { arrivals, groupRules } from './session-rules.ts'
-import type { Announced } from './announced.ts'
 import { isAgent, type Seen, workerRules } from './worker-rules.ts'
 
 /** As many workers as a session has at most by default. */

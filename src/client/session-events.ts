@@ -48,7 +48,7 @@ interface EventsContext {
 }
 
 /** An event, and when it arrived. */
-interface HeardWord extends LiveWord {
+interface ReceivedNote extends LiveWord {
   readonly at: number
 }
 
@@ -78,7 +78,7 @@ export async function* sessionEvents(
   } finally {
     inbox.wake()
     // A follower that waits for a read ends after it.
-    await Promise.race([told.return(), setImmediate()])
+    await Promise.race([events.return(), setImmediate()])
   }
 }
 

@@ -79,7 +79,7 @@ export class Session {
   }
 
   /** The part of the report that needs only the root. So it is cheap, also for a session of thousands of workers. */
-  async standing(): Promise<SessionStanding> {
+  async summary(): Promise<SessionSummary> {
     const { store } = this.#context
     const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
     const { usage: _ofAllWorkers, ...summary } = (await this.#reportOf(createdAt, rows)).session

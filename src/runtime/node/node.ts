@@ -198,8 +198,7 @@ export class RuntimeNode {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
       for (const turn of this.#turns()) {
         const { workerId: worker, kind, sessionId: session } = turn.assignment
-        if (!turn.over)
-          this.#o.log.warn(`a turn is released, and goes on elsewhere: ${why}`, { worker, kind, session })
+        if (!turn.over) this.#o.log.warn(`a turn is released, and goes on elsewhere: ${why}`, { worker, kind, session })
         void turn.release()
       }
     }

@@ -269,7 +269,7 @@ for index = 1, #pools do
       local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
       if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node is not out
-      rung[#rung + 1] = pool.name .. ' ' .. wakeup
+      added[#added + 1] = pool.name .. ' ' .. wakeup
     end
   end
 end

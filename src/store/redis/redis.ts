@@ -6,8 +6,8 @@ import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
-import { dropUnwaited } from './offline-queue.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
+import { dropUnwaited } from './offline-queue.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** How long a Redis is asked whether it still loads its file: as the last part of the time it has to answer, and half of that at most. */
