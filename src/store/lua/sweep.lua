@@ -255,7 +255,7 @@ for index = 1, #pools do
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep puts wake-ups for what its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep puts it only for who has been in line for longer than a wake-up lasts
+        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])

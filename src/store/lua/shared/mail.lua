@@ -19,7 +19,7 @@ local aheadMost = 60000
 local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
-  if last and last >= score then score = last + 1 end -- guard: a place in line behind the last of the session
+  if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
   score = math.min(score, now + aheadMost) -- guard: a session stands behind others for a minute at most
   writeLine(tag, pool, { digits(score), id })
   return score
