@@ -1,4 +1,4 @@
-/** The promises of ids (I-a, I-b, I-c of src/core/ids.ts) for any input. */
+/** The promises of ids (ID-1, ID-2, ID-3 of src/core/ids.ts) for any input. */
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { InputError } from '../../src/core/errors.ts'
@@ -45,7 +45,7 @@ const injections = [
 ]
 
 describe('a new id', () => {
-  test('is a UUID of version 7 that carries its partition (I-a)', () => {
+  test('is a UUID of version 7 that carries its partition (ID-1)', () => {
     fc.assert(
       fc.property(partitions, (partition) => {
         const id = newId(partition)
@@ -57,7 +57,7 @@ describe('a new id', () => {
     )
   })
 
-  test('sorts after all earlier ids even when the clock goes back (I-b)', () => {
+  test('sorts after all earlier ids even when the clock goes back (ID-2)', () => {
     const before = newId(0)
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => timeOf(before) - 60_000)
     const ids = [before, ...Array.from({ length: 100 }, () => newId(0))]
@@ -66,7 +66,7 @@ describe('a new id', () => {
     expect(new Set(ids.map((id) => id.slice(24))).size).toBe(ids.length)
   })
 
-  test('sorts after every earlier id of this process, in any partition (I-b)', () => {
+  test('sorts after every earlier id of this process, in any partition (ID-2)', () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => newId((index * 7_919) % partitionsMax))
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
@@ -91,7 +91,7 @@ describe('the root of a session', () => {
 describe("a child's id", () => {
   const calls = fc.tuple(partitions, fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 1_000_000 }))
 
-  test('is a valid id of version 8 in the partition of its parent (I-b)', () => {
+  test('is a valid id of version 8 in the partition of its parent (ID-2)', () => {
     fc.assert(
       fc.property(calls, ([partition, run, call]) => {
         const child = childId(newId(partition), run, call)
@@ -132,7 +132,7 @@ describe("a child's id", () => {
   })
 })
 
-describe('a text that becomes part of a key (I-c)', () => {
+describe('a text that becomes part of a key (ID-3)', () => {
   test.each(injections)('is not accepted as an id: %j', (text) => {
     expect(isId(text)).toBe(false)
   })

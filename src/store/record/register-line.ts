@@ -1,4 +1,4 @@
-/** Duty: the lines of the two registers of a partition: its nodes (sweep.lua writes them), and the kinds that a node ever hosted. */
+/** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
 import { isPool } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 
@@ -44,12 +44,12 @@ export function poolOfKindLine(line: string): string {
   return line.split(' ', 1)[0] as string
 }
 
-/** The pools of the partition that ever had a node, as its sweeps keep them: every node looks for workers that are left in one. */
+/** The pools that ever had a node; sweeps write the list. Every node looks for workers that are left in one of them. */
 export function decodePools(text: string | null): string[] {
   return (text ?? '').split(' ').filter(isPool)
 }
 
-/** Nothing where another program wrote over it. */
+/** Empty if another program wrote over the line. */
 function factsOf(json: string): Readonly<Record<string, unknown>> {
   return Object(fromJson(json)) as Readonly<Record<string, unknown>>
 }
