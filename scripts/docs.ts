@@ -93,7 +93,7 @@ const meanings: Readonly<Record<string, string>> = {
   renewEveryMs: 'A turn that lasts is renewed this often.',
   sweepEveryMs: 'Each node sweeps about this often; earlier when a timer is due earlier.',
   sweepBatch: 'Most items that one call of a sweep takes.',
-  turnSliceMs: 'A turn that lasts longer ends at its next step and stands in line again.',
+  turnSliceMs: 'A turn that lasts longer ends at its next step, and its worker returns to the run queue.',
   turnSliceSteps: 'The same after this many messages.',
   drainMs: 'A node that stops waits this long for its turns, then gives them back.',
   retries:

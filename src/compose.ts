@@ -1,6 +1,7 @@
 /**
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
- * C1 A node that has started is registered, hears wake-ups, and sweeps. C2 `stop` leaves nothing running.
+ * COMPOSE-1 A node that has started is registered, receives wake-ups, and sweeps.
+ * COMPOSE-2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -61,7 +62,7 @@ export interface StartNodeOptions {
   readonly concurrency?: number | undefined
   /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
   readonly models?: ModelSettings | undefined
-  /** Told, as `(fields, message)`, what workers log and what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  /** Called as `(fields, message)` with the logs of workers and with what goes wrong: pino(), console, … Default: none, and nothing is logged. */
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls and tool calls, and counts of tokens. Default: none. */
   readonly telemetry?: Telemetry | undefined

@@ -1,7 +1,7 @@
 /**
- * Duty: sessions that were created, by the event stream, and of which nothing is there.
- * Pruning leaves no trace of a session but a count. It takes only what has ended, and the end is streams behind the creation: so one
- * that is gone and did not end is lost. Of those that ended it is known only when more are gone than were ever pruned.
+ * Duty: find sessions that were created, by the event stream, and that are gone.
+ * LOST-1 Pruning takes only sessions that have ended, and leaves only a count. So a session that is gone and has no end in the stream is lost.
+ * LOST-2 A session that ended and is gone may have been pruned. Some of these are lost if more are gone than were ever pruned.
  */
 import type { AuditStore } from '../store/audit-store.ts'
 import type { Suspicion } from './finding.ts'
@@ -11,7 +11,7 @@ const pageSize = 1_000
 /** A finding names at most this many. */
 const namedMost = 5
 
-/** Those among these sessions that are gone without an end. What became of a session is read after it was streams. */
+/** The sessions that are gone without an end (LOST-1). The stream is read before the sessions are looked up. */
 export async function lostSessions(
   store: AuditStore,
   streams: StreamFacts,

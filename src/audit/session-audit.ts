@@ -36,7 +36,7 @@ export interface SessionAudit {
   readonly seen: readonly Seen[]
   /** Workers that exist, but cannot be read. No rule is applied to them. */
   readonly unread: readonly string[]
-  /** More from outside than was streams when the streams were read: to be compared once they have been read again. */
+  /** Workers with more messages from outside than the stream had events for. They are compared again after the stream was read again. */
   readonly ahead: readonly Ahead[]
 }
 
@@ -58,7 +58,7 @@ export async function auditSession(
   for (const [one, others] of relationsAcross(groups))
     for (let from = 0; from < others.length; from += groupMost - 1)
       await look([one, ...others.slice(from, from + groupMost - 1)])
-  // Of several of one name the first is streams: what follows may follow from it.
+  // Of several suspicions with one name the first is kept: the others may follow from it.
   const named = new Map(found.suspicions.toReversed().map((one) => [nameOf(one), one]))
   return {
     suspicions: [...named.values()].toReversed(),
@@ -175,7 +175,7 @@ async function readWorker(
   return { picture, fold, session, say }
 }
 
-// I1, I2: what came from outside is as much as was streams to have been accepted; what was put aside is among the dead letters.
+// I1, I2: as many messages came from outside as the event stream says. Every message that was put aside is a dead letter.
 function streamRules(seen: Seen, streams: StreamFacts, ahead: Ahead[]): void {
   const { picture, fold, session, say } = seen
   const accepted = streams.accepted(session.id, picture.id)

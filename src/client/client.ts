@@ -47,7 +47,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -182,7 +182,7 @@ export class Troupe implements AsyncDisposable {
       return new Session(sessionId, this.#context(sessionId))
     },
     /** Newest first. `before` is the id of the last session of the page before. */
-    list: async (query: SessionsQuery = {}): Promise<SessionSummary[]> => {
+    list: async (query: SessionsQuery = {}): Promise<ListedSession[]> => {
       checkOptions('sessions.list', query, sessionsRules, InputError)
       return this.#index.list(query)
     },
@@ -209,7 +209,7 @@ export class Troupe implements AsyncDisposable {
       checkOptions('workers.list', query, workersRules, InputError)
       const workers = await this.#index.workers(query)
       // Every session has its root. Without one, the session does not exist: this call throws.
-      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).standing()
+      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).summary()
       return workers
     },
   }

@@ -71,7 +71,7 @@ export interface SessionReport extends SessionFacts {
 }
 
 /** A report without the sums over all workers. */
-export type SessionStanding = Omit<SessionReport, 'usage'>
+export type SessionSummary = Omit<SessionReport, 'usage'>
 
 export interface Report {
   readonly session: SessionReport

@@ -48,11 +48,11 @@ interface EventsContext {
 }
 
 /** An event, and when it arrived. */
-interface HeardWord extends LiveWord {
+interface ReceivedNote extends LiveWord {
   readonly at: number
 }
 
-type Arrival = RawEvent | HeardWord
+type Arrival = RawEvent | ReceivedNote
 
 const silenceMs = 30_000
 
@@ -66,10 +66,10 @@ export async function* sessionEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
-  const told = toldEvents(sessionId, context, query, inbox)
+  const events = storedAndLive(sessionId, context, query, inbox)
   try {
     for (;;) {
-      const next = await orAborted(told.next(), query.signal)
+      const next = await orAborted(events.next(), query.signal)
       if (next.done || context.hub.isStopped) return
       yield next.value
     }
@@ -78,11 +78,11 @@ export async function* sessionEvents(
   } finally {
     inbox.wake()
     // A follower that waits for a read ends after it.
-    await Promise.race([told.return(), setImmediate()])
+    await Promise.race([events.return(), setImmediate()])
   }
 }
 
-async function* toldEvents(
+async function* storedAndLive(
   sessionId: string,
   context: EventsContext,
   query: EventsQuery,
@@ -90,11 +90,11 @@ async function* toldEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
   try {
-    const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
+    const listeningFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
-    let seen = past?.seen ?? heardFrom
+    let seen = past?.seen ?? listeningFrom
     while (!isUnwanted()) {
       const woken = inbox.nextWake()
       for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
@@ -131,9 +131,9 @@ async function* toldEvents(
 async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
   const { promise: silent, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(resolve, ms, false)
-  const isHeard = await Promise.race([woken.then(() => true), silent])
+  const isAwake = await Promise.race([woken.then(() => true), silent])
   clearTimeout(timer)
-  return isHeard
+  return isAwake
 }
 
 /** If Redis is away, nothing is known of the session: then this does not fail. */
@@ -197,18 +197,18 @@ class Inbox {
       hub.unlisten(sessionId, onEvent)
       if (withTransient) hub.unlistenLive(sessionId, onWord)
     }
-    const [heardFrom] = await Promise.all([
+    const [listeningFrom] = await Promise.all([
       hub.listen(sessionId, onEvent),
       withTransient ? hub.listenLive(sessionId, onWord) : undefined,
     ])
-    return heardFrom
+    return listeningFrom
   }
 
   /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
   passOver(readTo: string | undefined): void {
     this.#readTo = readTo
-    const isTold = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
-    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isTold) + 1)
+    const isPast = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
+    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isPast) + 1)
   }
 
   take(): Arrival | undefined {
@@ -243,6 +243,6 @@ class Inbox {
   }
 }
 
-function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): RawEvent[] {
+function transientEvents({ sessionId, workerId, notes, at }: ReceivedNote, id: string): RawEvent[] {
   return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
 }

@@ -13,7 +13,7 @@ import type { ReadSession } from '../store/record/session-record.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import { factsOf } from './session-summary.ts'
-import type { SessionSummary } from './summaries.ts'
+import type { ListedSession } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 
 /** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
@@ -29,7 +29,7 @@ export class SessionIndex {
     this.#storeOf = storeOf
   }
 
-  async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<SessionSummary[]> {
+  async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<ListedSession[]> {
     if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
     const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from)))
@@ -94,8 +94,8 @@ async function listOf(
   limit: number,
   { state, kind }: SessionsQuery,
   start: SessionPlace | undefined,
-): Promise<SessionSummary[]> {
-  const found: SessionSummary[] = []
+): Promise<ListedSession[]> {
+  const found: ListedSession[] = []
   const isPicky = state !== undefined || kind !== undefined
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
@@ -111,7 +111,7 @@ async function listOf(
   return found
 }
 
-function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): SessionSummary | null {
+function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): ListedSession | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
   const { name, kind, mode, state, finishedAt } = factsOf(id, row.session, createdAt)
@@ -123,6 +123,6 @@ function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadab
 /** What a list shows of a session whose root cannot be read. */
 const unreadable = { name: '', kind: '', state: 'damaged', mode: 'job', finishedAt: null, workers: 1 } as const
 
-function byAge(a: SessionSummary, b: SessionSummary): number {
+function byAge(a: ListedSession, b: ListedSession): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)
 }

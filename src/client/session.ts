@@ -18,7 +18,7 @@ import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
-import { type Report, type SessionStanding, sessionReport, workerReport } from './report.ts'
+import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -79,11 +79,11 @@ export class Session {
   }
 
   /** The part of the report that needs only the root. So it is cheap, also for a session of thousands of workers. */
-  async standing(): Promise<SessionStanding> {
+  async summary(): Promise<SessionSummary> {
     const { store } = this.#context
     const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
-    const { usage: _ofAllWorkers, ...standing } = (await this.#reportOf(createdAt, rows)).session
-    return standing
+    const { usage: _ofAllWorkers, ...summary } = (await this.#reportOf(createdAt, rows)).session
+    return summary
   }
 
   async #reportOf(createdAt: number | null, rows: readonly ReadableRow[]): Promise<Report> {

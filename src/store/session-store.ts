@@ -31,7 +31,7 @@ interface Placed {
   readonly kind: 'ok' | 'again' | 'other'
   readonly position: number
   readonly wakeups: readonly Wakeup[]
-  /** The worker was idle, and stands in the line of this pool without a wake-up of its own; else empty. */
+  /** The pool in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty. */
   readonly wokenIn: string
 }
 

@@ -1,7 +1,7 @@
 /**
  * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune.
  * Each call is bounded; the sweeper calls again while there is more.
- * P-a A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
+ * UPKEEP-1 A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
  *     ends them when it is given what answers their open calls.
  */
 

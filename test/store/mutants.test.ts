@@ -236,7 +236,7 @@ const mutants: readonly Mutant[] = [
     check: checks.tooManyWorkersAreRefused,
   },
   {
-    guard: 'permissions of a child (grant_check_off)',
+    guard: 'permissions of a child (permission_check_off)',
     script: commitScript,
     takenOut: 'line',
     check: agentChecks.aAssignmentThatIsTooWideIsRefused,
@@ -308,7 +308,7 @@ const mutants: readonly Mutant[] = [
     check: checks.inputDoesNotCutARetryShort,
   },
   {
-    guard: 'a place in line behind the last of the session',
+    guard: 'a worker is queued behind the last one of its session',
     script: commitScript,
     takenOut: 'line',
     check: checks.aLargeSessionStandsInLine,

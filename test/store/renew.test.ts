@@ -99,7 +99,7 @@ describe('a lease', () => {
     ['renew', async (node, turn) => (await node.turns.renew([renewal(turn)])).trustedUntil],
   ]
   test.each(trusts)(
-    'by a %s is trusted less long than Redis keeps it, from before it was asked (T-b)',
+    'by a %s is trusted less long than Redis keeps it, from before it was asked (CLAIM-2)',
     async (_, ask) => {
       await using place = await Place.open()
       for (const label of ['one', 'two']) await place.create({ label })

@@ -80,7 +80,7 @@ const arrowList = [
     event: 'retriesExceeded',
     from: 'AwaitingLLMResponse',
     to: 'Failed',
-    why: 'the last try fails without a pause before it',
+    why: 'the last attempt fails without a pause before it',
   },
 
   {

@@ -50,7 +50,7 @@ ARGV[1] header    json:
       id           of the timer
       ms           from now on
       value        text, json
-    wait           the turn ends: what the worker waits for; again: nothing, it stands in line again
+    wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
     leave          wake-up of a slot that claims nothing; empty: of none
     wasBusy        true: that wake-up may be among the busy

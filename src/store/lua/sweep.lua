@@ -232,7 +232,7 @@ end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
 -- the line, or a claim, which looks so far only, would never get past them.
-local rung = {}
+local added = {}
 for index = 1, #pools do
   local pool = pools[index]
   if pool.workersPerWake > 1 then
@@ -255,7 +255,7 @@ for index = 1, #pools do
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep puts wake-ups for what its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep puts it only for who has been in line for longer than a wake-up lasts
+        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
@@ -269,8 +269,8 @@ for index = 1, #pools do
       local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
       if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node is not out
-      rung[#rung + 1] = pool.name .. ' ' .. wakeup
+      added[#added + 1] = pool.name .. ' ' .. wakeup
     end
   end
 end
-return { healed, rung, damaged, left }
+return { healed, added, damaged, left }

@@ -35,7 +35,7 @@ describe('a conversation', () => {
     expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
     expect(model.requests).toHaveLength(2)
     expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000 })
-    expect((await session.standing()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
+    expect((await session.summary()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })

@@ -47,7 +47,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.aChildThatALeaseWasTakenFromIsNotGivenAgain,
   },
   {
-    guard: 'a child with more than its input stands in line',
+    guard: 'a child with more mail than its input enters the run queue',
     script: commitScript,
     takenOut: { operandAfter: 2 },
     check: checks.aChildWithMoreMailStandsInLine,

@@ -41,7 +41,7 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.whoIsPassedOverHasAWakeup,
   },
   {
-    guard: 'a sweep puts it only for who has been in line for longer than a wake-up lasts',
+    guard: 'a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts',
     script: sweepScript,
     takenOut: { condition: 'true' },
     check: checks.whoIsPassedOverHasAWakeup,

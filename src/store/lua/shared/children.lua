@@ -65,7 +65,7 @@ local function planChildren(tag, own, spawns, others, refused)
   local permissions = record.permissions and permissionsOf(record.permissions)
   for index = 1, permissions and #born or 0 do
     -- What the worker may not use itself it may not give (I13).
-    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (grant_check_off)
+    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
   end
   local limits = limitsOf(record)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
@@ -153,10 +153,10 @@ local function writeChild(spawn, common)
   end
 end
 
--- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what an assignment holds
--- has bounds.
+-- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
+-- assignment has bounds.
 local function isInline(inline, spawn)
-  return inline and spawn.offered and #spawn.mails == 1 -- guard: a child with more than its input stands in line
+  return inline and spawn.offered and #spawn.mails == 1 -- guard: a child with more mail than its input enters the run queue
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.

@@ -84,8 +84,8 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   end
 end
 
--- A worker in line, with its assignment if this node can run it; else a word that says why not: gone | unfit.
--- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
+-- A queued worker, with its assignment if this node can run it; else the reason: gone | unfit.
+-- purpose: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
   local record, flat = readRecord(recordKey)

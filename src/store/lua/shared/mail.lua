@@ -13,13 +13,13 @@ local function writeLine(tag, pool, line)
 end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
--- with many runnable workers stands in line behind those with few; for a minute at most, however many it has had: else one that used slots
--- which nobody else needed would wait for as long as others need them.
+-- with many runnable workers waits behind sessions with few. It waits a minute at most: otherwise a session that used slots which nobody
+-- else needed would have to wait for as long as others need them.
 local aheadMost = 60000
 local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
-  if last and last >= score then score = last + 1 end -- guard: a place in line behind the last of the session
+  if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
   score = math.min(score, now + aheadMost) -- guard: a session stands behind others for a minute at most
   writeLine(tag, pool, { digits(score), id })
   return score
