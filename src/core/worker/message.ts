@@ -174,14 +174,14 @@ function unreadable(text: string, place: string, why: string): Message {
   }
 }
 
-/** `place` becomes the id of an input: unique in its mailbox, and the same at every attempt. */
-export function decodeMessage(text: string, place: string): Message {
+/** `mailId` becomes the id of an input: unique in its mailbox, and the same at every attempt. */
+export function decodeMessage(text: string, mailId: string): Message {
   switch (text[0]) {
     case 'i': {
       const [, from, value] = splitHead(text, 2)
       return {
         kind: 'input',
-        id: place,
+        id: mailId,
         from: from === '-' ? null : (from as string),
         value: JSON.parse(value as string),
       }
@@ -189,7 +189,7 @@ export function decodeMessage(text: string, place: string): Message {
     case 'g': {
       const [, from, body] = splitHead(text, 2)
       const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
-      return { kind: 'input', id: place, from: from as string, value, facts }
+      return { kind: 'input', id: mailId, from: from as string, value, facts }
     }
     case 'r': {
       const [, from, call, status, value] = splitHead(text, 4)
