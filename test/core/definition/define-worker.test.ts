@@ -52,7 +52,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
-    ['a way to gather that there is not', { receive, await: 'some' }, /gather must be 'each' or 'all', not "some"/],
+    ['an unknown way to await results', { receive, await: 'some' }, /await must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
       { receive, retrys: 1 },
@@ -250,7 +250,7 @@ test('the compiler reports a wrong field of an agent or a handler at that field'
       // @ts-expect-error -- each or all
       await: 'some',
     })
-  expect(gathers).toThrow(/gather must be 'each' or 'all'/)
+  expect(gathers).toThrow(/await must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive
   expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
 })
