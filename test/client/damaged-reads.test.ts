@@ -48,7 +48,7 @@ describe('a key of another sort', () => {
     await troupe.redis.set(keys[name], 'not what it was')
     const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
     await expect(session.report()).rejects.toThrow(words)
-    await expect(session.standing()).rejects.toThrow(words)
+    await expect(session.summary()).rejects.toThrow(words)
     await troupe.redis.del(keys[name])
   })
 
@@ -183,7 +183,7 @@ describe('a field of a record that is not what it should be', () => {
     const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
     const refused = { code: 'bug', details: { damaged } }
     await expect(session.report()).rejects.toMatchObject(refused)
-    await expect(session.standing()).rejects.toMatchObject(refused)
+    await expect(session.summary()).rejects.toMatchObject(refused)
     await expect(session.root.report()).rejects.toMatchObject(refused)
     await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
     const workers = await troupe.client.workers.list()
@@ -309,9 +309,9 @@ describe('a worker that nothing wakes any more is told to doctor', () => {
   })
 
   test.each([
-    ['waits for a retry that is never due', 'flaky'],
-    ['waits for a timer that is never due', 'timed'],
-  ] as const)('which %s', async (what, kind) => {
+    ['no_retry_timer', 'flaky'],
+    ['no_timer', 'timed'],
+  ] as const)('(%s)', async (reason, kind) => {
     const flaky = defineWorker({
       receive() {
         throw new Error('not yet')
@@ -324,20 +324,20 @@ describe('a worker that nothing wakes any more is told to doctor', () => {
     await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
     expect((await troupe.client.health()).stranded).toEqual([])
     await troupe.redis.del(partitionKeys(troupe.tag).timers)
-    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
+    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, reason }])
   })
 
   test.each([
-    ['is queued and stands in no line', {}],
-    ['is running and holds no lease', { status: 'running', token: '1:n.1' }],
-  ] as const)('which %s', async (what, fields) => {
+    ['not_in_run_queue', {}],
+    ['no_lease', { status: 'running', token: '1:n.1' }],
+  ] as const)('(%s)', async (reason, fields) => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const { record } = workerKeys(troupe.tag, session.rootId)
     expect((await troupe.client.health()).stranded).toEqual([])
     await troupe.redis.hset(record, { status: 'queued', ...fields })
     await troupe.redis.del(partitionKeys(troupe.tag).run('unhosted'))
-    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, what }])
+    expect((await troupe.client.health()).stranded).toEqual([{ id: session.rootId, reason }])
   })
 })
 

@@ -1,5 +1,6 @@
 /** `troupe doctor`: checks Redis, nodes and queues, and says what to do about each fault. */
 import type { Command } from 'commander'
+import { type Finding, type FindingLevel, judge } from '../../client/health/findings.ts'
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf } from '../../core/errors.ts'
 import { redisPlace } from '../../core/redis-url.ts'
@@ -9,7 +10,7 @@ import { addConnectionOptions, addExamples, type ConnectionFlags } from '../opti
 import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
 import { wrapText } from '../terminal/text-width.ts'
 import { count } from '../view/amounts.ts'
-import { type Finding, judge } from '../view/findings.ts'
+import { findingText } from '../view/finding-text.ts'
 
 export function addDoctorCommand(program: Command): void {
   const command = program.command('doctor').description('check Redis, nodes and queues')
@@ -26,7 +27,7 @@ export function addDoctorCommand(program: Command): void {
       if (flags.json) printJson({ type: 'finding', ...finding })
       else show(finding)
     }
-    const has = (level: Finding['level']) => findings.filter((finding) => finding.level === level).length
+    const has = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
     if (!flags.json) {
       print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
       tell('To check that no message was lost or doubled, run: troupe audit')
@@ -35,8 +36,15 @@ export function addDoctorCommand(program: Command): void {
   })
 }
 
+/** A finding, with its words; without a code where Redis could not be looked at. */
+type ShownFinding = Partial<Pick<Finding, 'code' | 'facts' | 'workerIds' | 'command'>> & {
+  readonly level: FindingLevel
+  readonly what: string
+  readonly todo?: string
+}
+
 /** A Redis that troupe refuses to use is a finding here, not a wrong command; the same holds for keys that cannot be read. */
-async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[]> {
+async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFinding[]> {
   try {
     // It connects like a command that changes data, so that missing rights of the Redis user are a finding.
     await using troupe = await connectTo(config, 'change')
@@ -45,7 +53,7 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[
       const { info: _, ...redis } = health.redis
       printJson({ type: 'health', namespace: config.namespace, ...health, redis })
     }
-    return judge(health)
+    return judge(health).map((finding) => ({ ...finding, ...findingText(finding) }))
   } catch (thrown) {
     if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
     const damage = damageOf(thrown)
@@ -59,7 +67,7 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<Finding[
 const margin = 9
 const styles = { ok: 'green', warning: 'yellow', problem: 'red' } as const
 
-function show({ level, what, todo }: Finding): void {
+function show({ level, what, todo }: ShownFinding): void {
   const room = columnsOf(process.stdout) - margin
   const [first = '', ...more] = wrapText(safe(what), room)
   print(`${paint(styles[level], level.padEnd(margin - 2))}  ${first}`)

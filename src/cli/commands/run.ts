@@ -107,11 +107,11 @@ export function ignoredOptions(kind: string, { workers, model }: Pick<RunFlags, 
   return lines
 }
 
-function laterText(session: Session): string {
+function laterText(session: Pick<Session, 'id'>): string {
   return `Get its result later with: troupe session result ${session.id} --wait`
 }
 
-function unfinishedText(session: Session, isHangUp: boolean, isHere: boolean): string {
+export function unfinishedText(session: Pick<Session, 'id'>, isHangUp: boolean, isHere: boolean): string {
   if (!isHangUp)
     return `troupe: the session has not ended yet; \`troupe session show ${session.id}\` shows what it waits for`
   const fate = isHere ? 'waits for another node, because the node of this process ends' : 'goes on'

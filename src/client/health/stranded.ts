@@ -1,21 +1,25 @@
 /**
- * Duty: workers that nothing wakes any more, since they are gone from the set that would: somebody removed it, or a part of it. A sample
- * for `troupe doctor`, of the newest workers alone, so that it stays short however many there are; the audit looks at all of them.
+ * Duty: find workers that nothing wakes any more, because another program removed their entry from a set, or the set itself.
+ * STRANDED-1 It looks at the newest workers alone, so that it stays short however many workers there are. The audit looks at all of them.
+ * STRANDED-2 It looks twice before it reports a worker, because a running system changes between two reads.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../core/ids.ts'
 import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
 import type { SessionIndex } from '../session-index.ts'
 
+/** Which entry is missing. */
+export type StrandedReason = 'not_in_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'
+
 export interface Stranded {
   readonly id: string
-  readonly what: string
+  readonly reason: StrandedReason
 }
 
 const workersMost = 200
-/** So many are looked at by one script. */
+/** How many workers one script looks at. */
 const pieceSize = 50
-/** What looks so is looked at once more, as the audit does. */
+/** How long it waits before the second look. */
 const againMs = 250
 
 export async function strandedAmong(index: SessionIndex, stores: readonly AuditStore[]): Promise<Stranded[]> {
@@ -26,7 +30,7 @@ export async function strandedAmong(index: SessionIndex, stores: readonly AuditS
     first.map(({ id }) => id),
     stores,
   )
-  return again.filter(({ id, what }) => first.some((one) => one.id === id && one.what === what))
+  return again.filter(({ id, reason }) => first.some((one) => one.id === id && one.reason === reason))
 }
 
 async function look(ids: readonly string[], stores: readonly AuditStore[]): Promise<Stranded[]> {
@@ -37,21 +41,21 @@ async function look(ids: readonly string[], stores: readonly AuditStore[]): Prom
     for (let from = 0; from < some.length; from += pieceSize) {
       const { workers } = await store.look(null, some.slice(from, from + pieceSize), pools)
       for (const picture of workers) {
-        const what = whatStrands(picture)
-        if (what !== null) found.push({ id: picture.id, what })
+        const reason = reasonOf(picture)
+        if (reason !== null) found.push({ id: picture.id, reason })
       }
     }
   }
   return found
 }
 
-/** Null of a worker that something wakes, also where that cannot be read. */
-function whatStrands({ record, queuedIn, unreadPools, isLeased, hasRetryTimer, timers }: WorkerPicture): string | null {
+/** Null if something wakes the worker, or if that cannot be read. */
+function reasonOf(picture: WorkerPicture): StrandedReason | null {
+  const { record, queuedIn, unreadPools, isLeased, hasRetryTimer, timers } = picture
   const { status, wait } = record
-  if (status === 'queued' && queuedIn.length + unreadPools.length === 0) return 'is queued and stands in no line'
-  if (status === 'running' && isLeased === false) return 'is running and holds no lease'
-  if (status === 'parked' && wait.kind === 'retry' && hasRetryTimer === false)
-    return 'waits for a retry that is never due'
+  if (status === 'queued' && queuedIn.length + unreadPools.length === 0) return 'not_in_run_queue'
+  if (status === 'running' && isLeased === false) return 'no_lease'
+  if (status === 'parked' && wait.kind === 'retry' && hasRetryTimer === false) return 'no_retry_timer'
   if (status === 'idle' || status === 'terminal') return null
-  return timers.some(({ isTimed }) => isTimed === false) ? 'waits for a timer that is never due' : null
+  return timers.some(({ isTimed }) => isTimed === false) ? 'no_timer' : null
 }

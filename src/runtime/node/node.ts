@@ -44,7 +44,7 @@ export class RuntimeNode {
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
   /** Stopping, it waits for nothing more: also where it was to drain first, and is then to stop at once. */
-  readonly #givenUp = Promise.withResolvers<void>()
+  readonly #abandoned = Promise.withResolvers<void>()
 
   constructor(options: NodeOptions) {
     this.id = options.id
@@ -147,7 +147,7 @@ export class RuntimeNode {
     this.#awake.add(work)
     const end = await work
     this.#awake.delete(work)
-    this.#suspects.giveBack(slot)
+    this.#suspects.release(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(queuedWakeup)
     if (next) this.wake(next.partition, next.wakeup)
@@ -185,8 +185,8 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (NODE-1), then says goodbye. With `force` turns are given back at once. Ends also when Redis does not answer: what could not
-   * be given back is healed by others when its lease has ended. Safe to call twice.
+   * Drains (NODE-1), then says goodbye. With `force` it releases its turns at once. Ends also when Redis does not answer: other
+   * nodes heal the turns that could not be released, when their leases have ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
@@ -198,8 +198,7 @@ export class RuntimeNode {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
       for (const turn of this.#turns()) {
         const { workerId: worker, kind, sessionId: session } = turn.assignment
-        if (!turn.over)
-          this.#o.log.warn(`a turn is given back, and goes on elsewhere: ${why}`, { worker, kind, session })
+        if (!turn.over) this.#o.log.warn(`a turn is released, and goes on elsewhere: ${why}`, { worker, kind, session })
         void turn.release()
       }
     }
@@ -213,14 +212,14 @@ export class RuntimeNode {
       setTimeout(giveUp, patienceMs + goodbyeMs),
       setTimeout(
         () => {
-          // Children of a turn that was given up may have been begun since, to be given back.
+          // Since the first time, children of an abandoned turn may have become turns that wait for their release.
           giveUp()
-          this.#givenUp.resolve()
+          this.#abandoned.resolve()
         },
         patienceMs + 2 * goodbyeMs,
       ),
     ]
-    await Promise.race([drained, this.#givenUp.promise])
+    await Promise.race([drained, this.#abandoned.promise])
     for (const timer of timers) clearTimeout(timer)
     const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
       renewer.stop()

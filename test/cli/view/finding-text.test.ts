@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { formatBytes, judge } from '../../../src/cli/view/findings.ts'
+import { findingText, formatBytes } from '../../../src/cli/view/finding-text.ts'
+import { judge as judgeHealth } from '../../../src/client/health/findings.ts'
 import type { Health } from '../../../src/client/health/health.ts'
 
 const node = { id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }
@@ -38,6 +39,10 @@ const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis
 const pool = { pool: 'default', queued: 3, oldestMs: 1_000, wakeups: 0, busy: 0 }
 
 const full = { why: 'OOM command not allowed', todo: 'It is full.' }
+
+/** Each finding as doctor shows it. */
+const judge = (health: Health) =>
+  judgeHealth(health).map((finding) => ({ level: finding.level, ...findingText(finding) }))
 
 /** What is not as it should be. */
 const wrong = (health: Health) => judge(health).filter(({ level }) => level !== 'ok')
@@ -78,13 +83,13 @@ describe('judge', () => {
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
     [
       'a worker that nothing will wake',
-      { ...well, stranded: [{ id: 'w-1', what: 'is queued and stands in no line' }] },
+      { ...well, stranded: [{ id: 'w-1', reason: 'not_in_run_queue' }] },
       'problem',
-      /^worker w-1 is queued and stands in no line, because another program removed the entry that would wake it$/,
+      /^worker w-1 is queued and stands in no run queue, because another program removed the entry that would wake it$/,
     ],
     [
       'several workers that nothing will wake',
-      { ...well, stranded: ['w-1', 'w-2'].map((id) => ({ id, what: 'is running and holds no lease' })) },
+      { ...well, stranded: ['w-1', 'w-2'].map((id) => ({ id, reason: 'no_lease' as const })) },
       'problem',
       /^worker w-1 is running and holds no lease, because .* would wake it; 2 of the newest workers are in such a state$/,
     ],

@@ -1,0 +1,178 @@
+/** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
+import type { Finding, FindingCode, FindingFacts } from '../../client/health/findings.ts'
+import type { StrandedReason } from '../../client/health/stranded.ts'
+import { count, countWaiting } from './amounts.ts'
+import { formatDuration } from './duration.ts'
+
+export interface FindingText {
+  readonly what: string
+  readonly todo?: string
+}
+
+type Texts = {
+  readonly [Code in FindingCode]: (facts: FindingFacts[Code], finding: Finding) => FindingText
+}
+
+export function findingText(finding: Finding): FindingText {
+  const textOf = texts[finding.code] as (facts: Finding['facts'], finding: Finding) => FindingText
+  return textOf(finding.facts, finding)
+}
+
+const resume = 'resume it with queue.resume() of BullMQ, or in the dashboard that paused it'
+
+const strandedTexts: Readonly<Record<StrandedReason, string>> = {
+  not_in_run_queue: 'is queued and stands in no run queue',
+  no_lease: 'is running and holds no lease',
+  no_retry_timer: 'waits for a retry that is never due',
+  no_timer: 'waits for a timer that is never due',
+}
+
+const fileTexts: Readonly<Record<FindingFacts['write_to_disk_failed']['file'], string>> = {
+  append_only_file: 'the append-only file',
+  append_only_rewrite: 'a rewrite of the append-only file',
+  snapshot: 'the last snapshot',
+}
+
+const redisTexts = {
+  redis_version: ({ server, version, hasKnownFaults }) => {
+    const what = `${server} ${version} answers`
+    if (!hasKnownFaults) return { what }
+    return {
+      what: `${what}; this version has known faults in its Lua engine (CVE-2025-49844)`,
+      todo: 'update it, unless your distribution has patched it',
+    }
+  },
+  redis_refuses_writes: ({ why, advice }) => ({ what: `it refuses writes (${why})`, todo: advice }),
+  redis_is_replica: () => ({
+    what: 'this Redis is a replica, and refuses the writes of troupe',
+    todo: 'connect to its primary',
+  }),
+  replicas_missing: () => ({
+    what: 'it refuses writes while too few replicas are connected (min-replicas-to-write), and no replica is connected',
+    todo: 'start the replicas, or lower min-replicas-to-write',
+  }),
+  eviction: ({ policy, isSafe }, { command }) => {
+    if (isSafe) return { what: `it never evicts keys (maxmemory-policy ${policy})` }
+    return {
+      what: `it may evict keys, and so lose work (maxmemory-policy ${policy})`,
+      todo: `${command}, and set the same in its configuration file`,
+    }
+  },
+  append_only_file: ({ isKept }, { command }) => {
+    if (isKept)
+      return {
+        what: 'it writes an append-only file: a power cut loses nothing with appendfsync always, and up to about 2 s of work with everysec',
+      }
+    return {
+      what: 'it keeps no append-only file: if it ends, all work since its last snapshot is lost',
+      todo: `${command}, and set the same in its configuration file`,
+    }
+  },
+  write_to_disk_failed: ({ file }) => ({
+    what: `it could not write ${fileTexts[file]}, and may refuse commands`,
+    todo: 'read its log, and check the free space on its disk',
+  }),
+  memory: ({ usedBytes, maxBytes, share }, { level, command }) => {
+    if (share === null) return { what: `it uses ${formatBytes(usedBytes)} of memory, and has no memory limit` }
+    const percent = Math.round(share * 100)
+    const what = `it uses ${formatBytes(usedBytes)} of ${formatBytes(maxBytes)} of memory (${percent} %)`
+    if (level === 'ok') return { what }
+    return {
+      what: `${what}; once memory is full it accepts no more work`,
+      todo: `raise maxmemory, or remove old sessions with \`${command}\``,
+    }
+  },
+  clock: ({ skewMs, agrees }) => {
+    if (agrees) return { what: 'its clock agrees with the clock of this machine' }
+    const where = skewMs > 0 ? 'ahead of' : 'behind'
+    return {
+      what: `its clock is ${formatDuration(Math.abs(skewMs))} ${where} the clock of this machine; leases follow the clock of Redis, but displayed times are off`,
+      todo: 'synchronise both clocks with NTP',
+    }
+  },
+} satisfies Partial<Texts>
+
+const workTexts = {
+  nodes: ({ nodes, slots, turns }) => {
+    const names = nodes.map(({ host, pid }) => `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`).join(', ')
+    return {
+      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${names}; ${count(turns, 'turn')} running`,
+    }
+  },
+  nodes_cannot_report: () => ({
+    what: 'no node can report that it is live, because Redis refuses writes',
+    todo: 'run doctor again once Redis accepts writes',
+  }),
+  no_node: ({ workers, jobs, wasOneEver }, { command }) => {
+    const start = `start one: ${command}`
+    const namespace =
+      'no node was ever live in this namespace: if you expected one, check --namespace or TROUPE_NAMESPACE'
+    const todo = wasOneEver ? start : `${start}; ${namespace}`
+    const who = [workers && count(workers, 'worker'), jobs && count(jobs, 'submitted job')].filter(Boolean)
+    if (who.length === 0) return { what: 'no node is live', todo }
+    return { what: `no node is live, and ${who.join(' and ')} ${workers + jobs === 1 ? 'waits' : 'wait'}`, todo }
+  },
+  kind_unhosted: ({ kind, workers, isAtLeast, oldestMs }, { command }) => ({
+    what: `no live node hosts the kind ${kind}: ${isAtLeast ? 'at least ' : ''}${countWaiting(workers, 'worker')}, the oldest for ${formatDuration(oldestMs)}`,
+    todo: `start a node whose workers folder has ${kind}.ts, or cancel their sessions; ${command} shows the session of the oldest`,
+  }),
+  workers_unreadable: ({ workers }, { command, workerIds = [] }) => {
+    const [their, them] = workers === 1 ? ['its kind', 'the worker'] : ['their kinds', 'each of them']
+    return {
+      what: `${countWaiting(workers, 'worker')}, although a node hosts ${their}: part of the stored data of ${them} cannot be read`,
+      todo: `run ${command} to see what another program overwrote; the oldest is worker ${workerIds[0]}`,
+    }
+  },
+  workers_stranded: ({ workers, reason }, { command, workerIds = [] }) => {
+    const others = workers === 1 ? '' : `; ${workers} of the newest workers are in such a state`
+    return {
+      what: `worker ${workerIds[0]} ${strandedTexts[reason]}, because another program removed the entry that would wake it${others}`,
+      todo: `run ${command} to list all of them; restore the removed entries, or cancel their sessions: they wait for ever`,
+    }
+  },
+  run_queue: ({ workers, oldestMs, isLong }) => {
+    if (workers === 0) return { what: 'no worker waits for a slot' }
+    const what = `${countWaiting(workers, 'worker')} for a slot, the oldest for ${formatDuration(oldestMs)}`
+    if (!isLong) return { what }
+    return {
+      what,
+      todo: 'check whether turns hang (docs/operations.md, "When work stands still"); if not, start another node or raise --concurrency',
+    }
+  },
+  submissions_paused: ({ jobs }) => {
+    const what = 'the queue submit is paused in BullMQ'
+    if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }
+    return { what: `${what}, and ${countWaiting(jobs, 'submitted job')}`, todo: resume }
+  },
+  submissions_misplaced: ({ jobs, prefix, rightPrefix }) => ({
+    what: `${countWaiting(jobs, 'submitted job')} in the queue submit with the prefix ${prefix}, which no node reads`,
+    todo: `add them again with the prefix ${rightPrefix}, and remove them from the other queue`,
+  }),
+  wakeups_paused: ({ pool, prefixes }) => ({
+    what: `the queue wakeup-${pool} (prefix ${prefixes.join(', ')}) is paused in BullMQ: work may begin a second late`,
+    todo: resume,
+  }),
+  leases_expired: ({ leases, isNodeLive }) => ({
+    what: `${count(leases, 'lease')} expired during a turn: the nodes that held them died or are frozen`,
+    todo: isNodeLive
+      ? 'nothing: a live node takes them over within seconds; if they stay, read its log'
+      : 'start a node: it continues the work of their workers',
+  }),
+  dead_letters: ({ kept, open }, { command }) => {
+    if (kept === 0) return { what: 'there are no dead letters' }
+    if (open === 0) return { what: 'all dead letters were put back or dismissed' }
+    return {
+      what: `${count(open, 'message')} put aside as dead letters, because each took its node down`,
+      todo: `list them with ${command}, then run troupe mailbox redrive or dismiss`,
+    }
+  },
+} satisfies Partial<Texts>
+
+const texts: Texts = { ...redisTexts, ...workTexts }
+
+export function formatBytes(bytes: number): string {
+  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB']
+  const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
+  const amount = bytes / 1_024 ** power
+  return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`
+}

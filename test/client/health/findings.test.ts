@@ -1,0 +1,79 @@
+/** Findings as data: a code, the facts that it rests on, whom it names, and a command that helps. */
+import { expect, test } from 'vitest'
+import { judge } from '../../../src/client/health/findings.ts'
+import type { Health } from '../../../src/client/health/health.ts'
+
+const well: Health = {
+  redis: {
+    version: '8.2.2',
+    evictionPolicy: 'noeviction',
+    usedBytes: 1_048_576,
+    maxBytes: 0,
+    appendOnly: true,
+    clockSkewMs: 3,
+    role: 'master',
+    refusal: null,
+    info: {},
+  },
+  nodes: [{ id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }],
+  kinds: [],
+  pools: [],
+  unhosted: [],
+  aside: [],
+  stranded: [],
+  submitted: 0,
+  submitIsPaused: false,
+  submitPrefix: '{troupe.0}:q',
+  misplaced: [],
+  pausedWakeups: [],
+  running: 0,
+  expiredLeases: 0,
+  timers: 0,
+  cancelling: 0,
+  deadLetters: 0,
+  settled: 0,
+}
+
+test('a system that is well has a finding for each thing that was looked at, and all are ok', () => {
+  expect(judge(well).map(({ code, level }) => `${code} ${level}`)).toEqual([
+    'redis_version ok',
+    'eviction ok',
+    'append_only_file ok',
+    'memory ok',
+    'clock ok',
+    'nodes ok',
+    'run_queue ok',
+    'dead_letters ok',
+  ])
+})
+
+test('a finding about workers names them, the one to look at first in front, and a command that helps', () => {
+  const unhosted = [5_000, 90_000, 7_000].map((waitingMs, index) => ({ id: `w${index}`, kind: 'x', waitingMs }))
+  const found = judge({ ...well, unhosted }).find(({ code }) => code === 'kind_unhosted')
+  expect(found).toEqual({
+    code: 'kind_unhosted',
+    level: 'problem',
+    facts: { kind: 'x', workers: 3, isAtLeast: false, oldestMs: 90_000 },
+    workerIds: ['w1', 'w2', 'w0'],
+    command: 'troupe worker show w1',
+  })
+  const stranded = [{ id: 'w', reason: 'no_lease' } as const]
+  expect(judge({ ...well, stranded })).toContainEqual({
+    code: 'workers_stranded',
+    level: 'problem',
+    facts: { workers: 1, reason: 'no_lease' },
+    workerIds: ['w'],
+    command: 'troupe audit',
+  })
+})
+
+test('findings can be sent as JSON', () => {
+  const all = judge({ ...well, deadLetters: 3, settled: 1, expiredLeases: 2, submitIsPaused: true })
+  expect(JSON.parse(JSON.stringify(all))).toEqual(all)
+  expect(all).toContainEqual({
+    code: 'dead_letters',
+    level: 'warning',
+    facts: { kept: 3, open: 2 },
+    command: 'troupe mailbox dead',
+  })
+})
