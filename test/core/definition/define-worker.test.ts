@@ -244,13 +244,13 @@ test('the compiler reports a wrong field of an agent or a handler at that field'
       tools: [{ name: 'pay' }],
     })
   expect(unmade).toThrow(/make it with defineTool/)
-  const gathers = () =>
+  const awaits = () =>
     defineWorker({
       receive,
       // @ts-expect-error -- each or all
       await: 'some',
     })
-  expect(gathers).toThrow(/await must be 'each' or 'all'/)
+  expect(awaits).toThrow(/await must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive
   expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
 })
