@@ -1,6 +1,6 @@
 /**
- * Builds dist/: src, then the bundled workers against the package's own published types, then what is not TypeScript.
- * Run by `npm run build`, with the repository's tools on PATH.
+ * Duty: build dist/: compile src, then compile the bundled workers against the package's own published types, then copy files that are not
+ * TypeScript. `npm run build` runs it, with the repository's tools on PATH.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, cpSync, rmSync } from 'node:fs'
@@ -16,7 +16,7 @@ try {
   compile('tsconfig.build.json')
   compile('tsconfig.workers.json')
 } catch {
-  // The compiler has said why.
+  // The compiler has printed the reason.
   process.exit(1)
 }
 cpSync(at('src', 'store', 'lua'), at('dist', 'store', 'lua'), { recursive: true })

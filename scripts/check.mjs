@@ -1,6 +1,6 @@
 /**
- * Everything that must be true before a change is proposed: `npm run check`. Names of steps as arguments run only those.
- * It stops at the first step that fails, with that step's exit code.
+ * Duty: run all checks that a change must pass: `npm run check`. With names of steps as arguments it runs only those steps. It stops at the first
+ * step that fails, with the exit code of that step.
  */
 import { spawnSync } from 'node:child_process'
 import { root } from './dependencies.mjs'
@@ -23,7 +23,7 @@ const steps = {
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps)
 for (const name of names) {
   if (!steps[name]) {
-    console.error(`There is no step ${name}; there are ${Object.keys(steps).join(', ')}.`)
+    console.error(`There is no step ${name}. The steps are ${Object.keys(steps).join(', ')}.`)
     process.exit(2)
   }
   const startedAt = performance.now()

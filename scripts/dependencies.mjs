@@ -1,14 +1,14 @@
 /**
- * Duty: what is installed in node_modules is what package-lock.json says, before any command of the repository runs.
+ * Duty: install in node_modules exactly what package-lock.json lists, before any command of the repository runs.
  *
- * D1  Nothing is trusted but npm's own record of a finished installation (node_modules/.package-lock.json): an installation
- *     that was killed half-way has none and is repeated; what could not write all files is removed.
- * D2  One installation at a time: the others wait for it and then look again, also for an npm whose starter was killed.
- * D3  Nothing is written to stdout; stderr gets one line when something takes time, more while it goes on, and npm's own words only
- *     when npm fails.
- * D4  A signal that ends this process ends npm before, at once: what it would still write is not what the next installation expects.
+ * DEPENDENCIES-1 Only npm's own record of a finished installation is trusted (node_modules/.package-lock.json). An installation that was killed has
+ *                no record and is repeated. An installation that could not write all files is removed.
+ * DEPENDENCIES-2 Only one installation runs at a time. The others wait for it and then check again, even if the process that started npm was killed.
+ * DEPENDENCIES-3 Nothing is written to stdout. stderr gets one line when something takes time, further lines while it goes on, and npm's own output
+ *                only if npm fails.
+ * DEPENDENCIES-4 A signal that ends this process ends npm first, at once: files that npm would still write would disturb the next installation.
  *
- * Plain JavaScript without dependencies, for Node 20 and later: it runs before anything is installed.
+ * Plain JavaScript without dependencies, for Node 20 and later, because it runs before anything is installed.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -19,28 +19,28 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('..', import.meta.url))
-/** For people: without the slash at its end. */
+/** The path for people, without the slash at its end. */
 export const rootName = resolve(root)
 export const binaries = join(root, 'node_modules', '.bin')
 
 const record = join(root, 'node_modules', '.package-lock.json')
 const lockFolder = join(root, 'node_modules.lock')
 const ownerFile = join(lockFolder, 'pid')
-/** The npm that the owner runs. */
+/** Holds the process id of the npm that the owner of the lock runs. */
 const npmFile = join(lockFolder, 'npm')
 const pollMs = 100
-/** npm only warns of files it cannot write, ends well, and leaves a record of all of them. */
+/** npm only prints a warning for a file that it cannot write. It still succeeds and records the file as written. */
 const notWritten = /TAR_ENTRY_ERROR ((?:ENOSPC|EDQUOT|EIO)\b.*)/
-/** npm says what is wrong first, and then explains its options. */
+/** How many lines of npm's output are quoted. npm names the error first and then explains its options. */
 const outputLinesMax = 12
-/** Between the creation of the lock and its owner's id in it there is a moment; a lock without owner is only then not stale. */
+/** How long a lock may have no owner: a moment passes between its creation and the writing of the owner's id. */
 const ownerlessMsMax = 5_000
 const noteEveryMs = 30_000
-/** Who holds the lock touches it. The id in it may be that of another process by now, after a restart of a container above all. */
+/** How often the owner touches its lock. The id alone is not enough, because another process may have it by now, for example after a restart of a container. */
 const renewEveryMs = 10_000
 const untouchedMsMax = 60_000
 
-/** Installs what is missing, and says every `noteMs` that it goes on. Throws an Error whose message is for people. */
+/** Installs missing packages, and reports every `noteMs` that it is still running. Throws an Error with a message for people. */
 export async function installDependencies(noteMs = noteEveryMs, renewMs = renewEveryMs, untouchedMs = untouchedMsMax) {
   if (isInstalled()) return
   const release = await acquireLock(renewMs, untouchedMs).catch((error) => {
@@ -49,15 +49,16 @@ export async function installDependencies(noteMs = noteEveryMs, renewMs = renewE
     )
   })
   try {
-    // Somebody else may have installed everything while we waited.
+    // Another process may have installed everything while this one waited.
     if (!isInstalled()) await runNpmCi(noteMs)
   } finally {
     await release()
   }
-  if (!isInstalled()) throw new Error('npm ci ended well, but node_modules does not match package-lock.json.')
+  if (!isInstalled())
+    throw new Error('npm ci succeeded, but node_modules does not match package-lock.json: run the command again.')
 }
 
-/** True when npm's record of what it installed holds all that the lockfile asks for on this platform. */
+/** True if npm's record of its installation holds all packages that the lockfile lists for this platform. */
 function isInstalled() {
   const wanted = readPackages(join(root, 'package-lock.json'))
   const installed = readPackages(record)
@@ -70,7 +71,7 @@ function isInstalled() {
   })
 }
 
-/** Optional packages are mostly those of other platforms. The one of this platform that holds Node is needed. */
+/** Optional packages are mostly for other platforms. The package with Node for this platform is needed. */
 function isDispensable({ optional, devOptional, bin, os, cpu }) {
   const isOurNode = bin?.node && [os].flat().includes(process.platform) && [cpu].flat().includes(process.arch)
   return !isOurNode && (optional === true || devOptional === true)
@@ -86,9 +87,9 @@ function readPackages(file) {
 
 async function runNpmCi(noteMs) {
   process.stderr.write('Installing dependencies (npm ci) …\n')
-  // Install scripts are not needed by any dependency; development tools are, whatever NODE_ENV or the user's npm says.
+  // No dependency needs its install scripts. Development tools are needed, whatever NODE_ENV or the user's npm configuration says.
   const args = ['ci', '--ignore-scripts', '--include=dev', '--include=optional', '--loglevel=warn']
-  // Started by `npm run`, the same npm is used again; started by hand, the one on PATH.
+  // Under `npm run`, the same npm is used again; otherwise the npm on PATH.
   const npm = /npm-cli\.[cm]?js$/.test(process.env.npm_execpath ?? '') ? process.env.npm_execpath : undefined
   const env = { ...process.env, ...(await ownCache()) }
   const child = npm
@@ -100,7 +101,7 @@ async function runNpmCi(noteMs) {
   const code = await endOf(child, noteMs)
   const [, why] = notWritten.exec(output) ?? []
   if (why) {
-    // All of it: `npm run` would start a Node that is torn before it comes to this file.
+    // Removes all of it: with a damaged Node in it, `npm run` could not even start this file.
     await rm(join(root, 'node_modules'), { recursive: true, force: true })
     throw new Error(`npm ci could not write all files (${why}): ${adviceOf(why)}.`)
   }
@@ -109,7 +110,7 @@ async function runNpmCi(noteMs) {
   throw new Error(`npm ci failed with exit code ${code}:\n${words.slice(0, outputLinesMax).join('\n').trimEnd()}`)
 }
 
-/** A cache for this time, where the user's home can hold none: npm would fail, and where no folder can be made at all (/proc) stand still. */
+/** A temporary cache, if the user's home cannot hold one: npm would fail, or hang where no folder can be created (/proc). */
 async function ownCache() {
   if (process.platform === 'win32' || process.env.npm_config_cache) return {}
   try {
@@ -120,32 +121,32 @@ async function ownCache() {
   return {}
 }
 
-/** Who is killed with SIGKILL leaves npm behind, at work: the lock is held for as long as that is. */
+/** Notes the process id of npm. If this process is killed with SIGKILL, npm works on, and the lock counts as held as long as npm runs. */
 function noteNpm(pid) {
   try {
     writeFileSync(npmFile, String(pid))
   } catch {
-    // On a full disk npm itself says what is wrong.
+    // On a full disk npm itself reports the error.
   }
 }
 
 /** What to do about an error that begins with its code. */
 function adviceOf(why) {
-  if (/^(EACCES|EPERM|EROFS)/.test(why)) return 'make that folder writable, or use a copy that is'
-  return /^(ENOSPC|EDQUOT)/.test(why) ? 'make room, and try again' : 'see to it, and try again'
+  if (/^(EACCES|EPERM|EROFS)/.test(why)) return 'make that folder writable, or use a copy in a writable folder'
+  return /^(ENOSPC|EDQUOT)/.test(why) ? 'free some disk space and try again' : 'solve this and try again'
 }
 
-/** The exit code of npm. Ends this process as well where it was asked to end meanwhile. */
+/** Waits for npm and returns its exit code. If this process got a signal meanwhile, ends this process too. */
 async function endOf(child, noteMs) {
   const startedAt = Date.now()
   const notes = setInterval(() => {
     const seconds = Math.round((Date.now() - startedAt) / 1_000)
-    process.stderr.write(`npm is still at it after ${seconds} s …\n`)
+    process.stderr.write(`npm is still running after ${seconds} s …\n`)
   }, noteMs)
   let asked
   const pass = (signal) => {
     asked = signal
-    // Asked to end, npm may first go on for a minute; what it leaves half-way has no record.
+    // After SIGTERM, npm may work on for a minute. What a killed npm leaves behind has no record.
     child.kill('SIGKILL')
   }
   for (const signal of endingSignals) process.on(signal, pass)
@@ -160,7 +161,7 @@ async function endOf(child, noteMs) {
 
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP']
 
-/** Takes the lock (a folder: creating one is atomic everywhere) and returns what gives it back. */
+/** Takes the lock and returns a function that releases it. The lock is a folder, because creating a folder is atomic on every system. */
 async function acquireLock(renewMs, untouchedMs) {
   const watch = new LockWatch(untouchedMs)
   for (let saidSo = false; !(await createLock()); ) {
@@ -168,7 +169,9 @@ async function acquireLock(renewMs, untouchedMs) {
     const state = lock && watch.stateOf(lock)
     if (state === 'stale' && (await takeStaleLock(lock))) break
     if (state === 'stopped')
-      process.stderr.write(`Process ${lock.pid}, which installs them, is stopped: let it go on (fg), or end it.\n`)
+      process.stderr.write(
+        `Process ${lock.pid}, which installs the dependencies, is stopped: continue it (fg) or end it.\n`,
+      )
     if (!saidSo) process.stderr.write('Waiting for another installation of the dependencies …\n')
     saidSo = true
     await pause(pollMs)
@@ -179,17 +182,20 @@ async function acquireLock(renewMs, untouchedMs) {
   const renewals = setInterval(() => renew().catch(() => {}), renewMs)
   return async () => {
     clearInterval(renewals)
-    await giveBackLock()
+    await releaseLock()
   }
 }
 
-/** Who stood still for too long may have lost the lock; that of its new owner is left alone. One without owner is looked at by others. */
-async function giveBackLock() {
+/**
+ * Releases the lock. A process that was suspended for too long may have lost the lock; the lock of the new owner stays. A lock without an owner is
+ * removed.
+ */
+async function releaseLock() {
   const owner = await readOwner()
   if (owner > 0 && owner !== process.pid) return
   const grave = `${lockFolder}.${process.pid}`
   await rm(grave, { recursive: true, force: true })
-  // At once: while a folder is emptied step by step somebody may put something in. Windows moves none in which a file is being read.
+  // Renamed first, because another process could write into a folder that is being emptied. Windows cannot rename a folder with an open file.
   const left = await rename(lockFolder, grave).then(
     () => grave,
     ({ code }) => (code === 'ENOENT' ? grave : lockFolder),
@@ -197,7 +203,7 @@ async function giveBackLock() {
   await rm(left, { recursive: true, force: true })
 }
 
-/** False where somebody else has the lock, or took it before our id was in it. */
+/** Creates the lock. False if another process has it, or took it before our id was written. */
 async function createLock() {
   try {
     await mkdir(lockFolder)
@@ -208,7 +214,7 @@ async function createLock() {
   return writeOwner()
 }
 
-/** False where somebody else is in it, or it was given back. */
+/** Writes our id into the lock. False if another id is in it, or if the lock was released. */
 async function writeOwner() {
   try {
     await writeFile(ownerFile, String(process.pid), { flag: 'wx' })
@@ -221,9 +227,9 @@ async function writeOwner() {
 }
 
 /**
- * What one who waits has seen of the lock. A lock is stale when its owner is gone, and the npm of that, or when it stayed as it is for
- * too many looks: they are counted, as clocks go on while the machine sleeps, and with it the owner, or are set. An owner that is stopped,
- * as by Ctrl+Z, touches nothing and goes on later.
+ * The observations of a waiting process about the lock. A lock is stale if its owner and the owner's npm are gone, or if it did not change for a
+ * number of observations. Observations are counted, and time is not measured, because the clock goes on while the machine, and with it the owner,
+ * sleeps, or may be set. An owner that is suspended, for example by Ctrl+Z, touches nothing and continues later.
  */
 class LockWatch {
   #untouchedMs
@@ -234,7 +240,7 @@ class LockWatch {
     this.#untouchedMs = untouchedMs
   }
 
-  /** Stopped is said once in a while. */
+  /** `stopped` is returned only once in a while. */
   stateOf(lock) {
     this.#looks = isSameLock(this.#seen, lock) ? this.#looks + 1 : 0
     this.#seen = lock
@@ -247,8 +253,8 @@ class LockWatch {
 }
 
 /**
- * Takes the owner's id out of the lock, which one process alone can do, and puts its own in. What was taken out is looked at again: it may
- * be of who took the lock just now, and goes back. The folder stays where it is all the time, so nobody can make another meanwhile.
+ * Moves the owner's id out of the lock, which only one process can do, and writes its own id. The moved id is checked again: if it belongs to a
+ * process that took the lock a moment ago, it is moved back. The folder itself stays, so that nobody can create another one in between.
  */
 async function takeStaleLock(stale) {
   if (stale.pid === 0) return writeOwner()
@@ -270,7 +276,7 @@ function isSameLock(one, other) {
   return one?.pid === other?.pid && one?.touchedAt === other?.touchedAt
 }
 
-/** Undefined when it was given back meanwhile. */
+/** Undefined if the lock was released meanwhile. */
 async function readLock(file = ownerFile) {
   const [pid, npm] = await Promise.all([readOwner(file), readId(npmFile)])
   const found = await stat(pid > 0 ? file : lockFolder).catch(() => undefined)

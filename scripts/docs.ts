@@ -1,10 +1,9 @@
 /**
- * Duty: keeps the documentation and the sources together. `node scripts/docs.ts` writes the generated blocks; `--check` lists
- * every statement that is not true.
- * DOCS-1 The text between `<!-- generated: name -->` and `<!-- end -->` comes from the sources alone.
+ * Duty: keep the documentation in step with the sources. `node scripts/docs.ts` writes the generated blocks; `--check` lists every statement that
+ * is not true.
+ * DOCS-1 The text between `<!-- generated: name -->` and `<!-- end -->` comes only from the sources.
  * DOCS-2 Tables that people write (errors, events, states) name exactly what the sources name.
- * DOCS-3 A link leads to a file and a heading that exist, a comment cites an existing page, and no page names a folder of
- * somebody's machine.
+ * DOCS-3 A link leads to an existing file and heading, a comment cites an existing page, and no page names a folder of a developer's machine.
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
  */
 import { execFile } from 'node:child_process'
@@ -47,7 +46,7 @@ const checks: readonly (() => string[])[] = [
   checkQuotations,
 ]
 
-/** Every statement that is not true, a sentence each. With `write`, generated blocks are written anew instead. */
+/** Returns one sentence for each statement that is not true. With `write`, writes the generated blocks instead of comparing them. */
 export async function docsProblems(write = false): Promise<string[]> {
   const problems: string[] = []
   for (const [page, blocks] of Object.entries(pages)) {
@@ -66,7 +65,7 @@ export async function docsProblems(write = false): Promise<string[]> {
   return [...problems, ...checks.flatMap((check) => check())]
 }
 
-/** Type, what it holds and when it goes stand in the comment above each key. */
+/** The comment above each key names its type, its content and its expiry. */
 function keyTable(builder: string, keys: Readonly<Record<string, unknown>>): string {
   const source = read('src/store/keys.ts')
   const body = source.slice(source.indexOf(`function ${builder}`))
@@ -89,21 +88,22 @@ function keyText(key: unknown): string {
   return (key as (...pieces: string[]) => string)(...parameters.split(',').map((parameter) => `<${parameter.trim()}>`))
 }
 
-/** Meanings of the values that have no comment of their own in core/policy.ts. */
+/** Meanings of values that have no comment in core/policy.ts. */
 const meanings: Readonly<Record<string, string>> = {
   renewEveryMs: 'A turn that lasts is renewed this often.',
   sweepEveryMs: 'Each node sweeps about this often; earlier when a timer is due earlier.',
   sweepBatch: 'Most items that one call of a sweep takes.',
-  turnSliceMs: 'A turn that lasts longer ends at its next step and stands in line again.',
+  turnSliceMs: 'A turn that lasts longer ends at its next step, and its worker returns to the run queue.',
   turnSliceSteps: 'The same after this many messages.',
   drainMs: 'A node that stops waits this long for its turns, then gives them back.',
   retries:
-    'Retries of a message whose `receive` threw, or of a model call or a tool that failed for the time being, before the run fails; a kind may set its own.',
+    'Retries of a message whose `receive` threw, or of a model call or a tool with a failure that may pass, before the run fails; a kind may set its own number.',
   retryBackoffMs: 'Delay before the first retry; doubled for each further one, half of it random.',
   retryBackoffMsMax: 'Longest delay before a retry.',
   modelCallMs: 'A model call that takes longer is broken off and tried again.',
-  toolMs: 'A tool that takes longer is aborted; a tool may set its own (`timeoutMs`).',
-  toolOutputBytesMax: 'More output of a tool is cut, with a note; a tool may set its own (`outputBytesMax`).',
+  toolMs: 'A tool that takes longer is aborted; a tool may set its own limit (`timeoutMs`).',
+  toolOutputBytesMax:
+    'Longer output of a tool is cut, and a note is added; a tool may set its own limit (`outputBytesMax`).',
   messageBytesMax: 'Most bytes of JSON of an input, a message, a reply, a state, the value of a timer.',
   nameBytesMax: "Most bytes of a worker's name.",
   slots: 'Slots of a node; `--concurrency` sets it.',
@@ -192,7 +192,7 @@ function projectionTable(): string {
   return table(['run \\ worker', ...workerStates], rows)
 }
 
-/** The table of an agent's run. What may happen in every busy state is said once, below: it would hide the rest. */
+/** The transitions of an agent's run. Transitions from every busy state are listed once below the diagram, because they would hide the others. */
 function agentRunDiagram(): string {
   const isAnywhere = (event: RunEvent) => busyStates.every((state) => transition(state, event) !== null)
   const drawn = Map.groupBy(
@@ -207,13 +207,13 @@ function agentRunDiagram(): string {
     '```mermaid\nstateDiagram-v2\n  [*] --> Idle',
     ...lines,
     '```\n',
-    'Why some of the arrows are there; `cancelled` and `quarantined` are not drawn.',
+    'Reasons for some of the arrows. `cancelled` and `quarantined` are not drawn.',
     '',
     table(['from', 'event', 'to', 'because'], reasons),
   ].join('\n')
 }
 
-/** What each script does and why it is one, from the first lines of its header. */
+/** The duty of each script and why it is a script, from the first lines of its header. */
 function scriptTable(): string {
   const rows = globSync('src/store/lua/*.lua', { cwd: root })
     .sort()
@@ -224,7 +224,7 @@ function scriptTable(): string {
   return table(['script', 'does', 'why one script'], rows)
 }
 
-/** First cells of the rows of a page's tables that name a thing in code quotes, with the rest of their row. */
+/** The rows of a page's tables whose first cell names something in code quotes, with the other cells of the row. */
 function rowsOf(page: string): Map<string, string[]> {
   const rows = new Map<string, string[]>()
   for (const [, name = '', rest = ''] of read(page).matchAll(/^\| `([^`]+)` \|(.*)\|$/gm))
@@ -243,7 +243,7 @@ function compare(page: string, found: Iterable<string>, wanted: Iterable<string>
   ]
 }
 
-/** Literals of the sources but for those that name them all, so that what nobody uses is known. */
+/** The literals of the sources, without the files that list them all, so that unused ones are found. */
 function isUsed(literal: string, but: readonly string[], folders: readonly string[]): boolean {
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.{ts,lua}`, { cwd: root }))
   return files.some((file) => !but.includes(file) && new RegExp(`['"]${literal}['"]`).test(read(file)))
@@ -280,9 +280,10 @@ function checkEvents(): string[] {
   const page = 'docs/reference/events.md'
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), eventTypes)
-  const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts']
+  // These files list or read events; they write none.
+  const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts', 'src/client/activity.ts']
   for (const type of eventTypes) {
-    // The end of a session is a field of its entry; its event is made when it is read.
+    // The end of a session is a field of its entry. Its event is created when the entry is read.
     const isMade = /^session\.(completed|failed|cancelled)$/.test(type)
     const isReserved = !isMade && !isUsed(type, catalogues, ['src/core', 'src/client', 'src/runtime', 'src/store'])
     if (isReserved !== (rows.get(type)?.[0] ?? '').startsWith('Reserved'))
@@ -299,7 +300,7 @@ function checkStates(): string[] {
     ([, name]) => name as string,
   )
   const diagrams = [...read(page).matchAll(/```mermaid\nstateDiagram-v2\n([\s\S]*?)```/g)].map(([, body]) => body ?? '')
-  // The run is drawn twice: of a handler, and of an agent.
+  // The run is drawn twice: for a handler and for an agent.
   const wanted = [workerStates, runStates, runStates, sessionStates]
   if (diagrams.length !== wanted.length)
     return [`${page} should have ${wanted.length} diagrams, not ${diagrams.length}`]
@@ -311,7 +312,7 @@ function checkStates(): string[] {
   })
 }
 
-/** The rows and tests that docs/faults.md names are there, and each row of `npm run faults` is named. */
+/** Checks that the rows and tests named in docs/faults.md exist, and that the page names each row of `npm run faults`. */
 function checkFaults(): string[] {
   const page = 'docs/faults.md'
   const lines = [...read(page).matchAll(/^\| (F\d+\w?) \|[^|]*\| (.*) \|$/gm)]
@@ -347,13 +348,13 @@ function checkLinks(): string[] {
   })
 }
 
-/** The anchors that the headings of a page get: lower case, without punctuation, spaces as hyphens. */
+/** The anchors of the headings of a page: lower case, without punctuation, spaces as hyphens. */
 function anchorsOf(page: string): Set<string> {
   const headings = [...page.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading.toLowerCase())
   return new Set(headings.map((heading) => heading.replace(/[^\p{L}\p{N} _-]/gu, '').replaceAll(' ', '-')))
 }
 
-/** A comment that cites a page of the documentation, or a decision by its number, cites one that exists. */
+/** Checks that each page and each decision that a comment cites exists. */
 function checkCitations(): string[] {
   const decisions = globSync('docs/decisions/*.md', { cwd: root }).join(' ')
   return globSync('{src,workers,test,bench,scripts}/**/*.{ts,lua,mjs}', { cwd: root }).flatMap((file) => {
@@ -368,7 +369,7 @@ function checkCitations(): string[] {
   })
 }
 
-/** What docs/operations.md quotes from logs and reports in "When work stands still" is what the sources say. */
+/** Checks that the log and report lines that docs/operations.md quotes in "When work stands still" are in the sources. */
 function checkQuotations(): string[] {
   const page = 'docs/operations.md'
   const section = /## When work stands still\n([\s\S]*?)\n## /.exec(read(page))?.[1] ?? ''

@@ -1,6 +1,7 @@
 /**
- * Takes each guard out of the scripts and of the agent runtime, one at a time, and says which test noticed: `npm run mutants`.
- * `--only text`: those whose name holds it. `--json`: one object for each, then the totals. Exit code 1 when one escaped.
+ * Duty: remove each guard from the scripts and from the agent runtime, one at a time, and report which test noticed: `npm run mutants`.
+ * `--only text`: only mutants whose name contains the text. `--json`: prints one object for each mutant, then the totals. The exit code is 1 if
+ * no test noticed a removal.
  */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -14,7 +15,7 @@ const title = /^without its guard a test goes red: (.+) \[(\w+)\]$/
 
 const usage = `Usage: npm run mutants -- [--json] [--only <text>]
 
-Takes each guard out of the scripts and of the agent runtime, one at a time, and says which test noticed.
+Removes each guard from the scripts and from the agent runtime, one at a time, and reports which test noticed.
 Exit codes: 0 all caught, 1 one escaped, 2 wrong usage.
 `
 const values = readFlags()
@@ -22,7 +23,7 @@ const folder = mkdtempSync(join(tmpdir(), 'troupe-mutants-'))
 const report = join(folder, 'report.json')
 try {
   const { output, code } = await runTests()
-  process.exitCode = tell(output, code)
+  process.exitCode = print(output, code)
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }
@@ -52,13 +53,13 @@ function runTests() {
   })
 }
 
-function tell(output, code) {
+function print(output, code) {
   const mutants = readMutants()
   const escaped = mutants.filter(({ caught }) => !caught)
   if (values.json) for (const mutant of mutants) console.log(JSON.stringify(mutant))
   else for (const { name, caught, by } of mutants) console.log(`${caught ? 'caught ' : 'ESCAPED'}  ${name}  (${by})`)
   if (mutants.length === 0) {
-    console.error(values.only === undefined ? output : `There is no mutant whose name holds "${values.only}".`)
+    console.error(values.only === undefined ? output : `There is no mutant whose name contains "${values.only}".`)
     return 1
   }
   for (const { name, why } of escaped) console.error(`\n${name}:\n${why}`)
@@ -68,7 +69,7 @@ function tell(output, code) {
       ? JSON.stringify(totals)
       : `\n${totals.mutants} mutants: ${totals.caught} caught, ${totals.escaped} escaped`,
   )
-  // Something else went wrong: a server that did not start, a file that could not be loaded.
+  // Something else failed: for example, a server did not start or a file could not be loaded.
   if (escaped.length === 0 && code !== 0) console.error(output)
   return escaped.length === 0 && code === 0 ? 0 : 1
 }

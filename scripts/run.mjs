@@ -1,8 +1,8 @@
 /**
- * Duty: runs one command on the repository's own Node, as if the user had typed it: same terminal, same signals, same exit code.
+ * Duty: run one command with the repository's own Node, as if the user had typed it: same terminal, same signals, same exit code.
  *
- * The repository's Node is a package like any other (scripts/node/package.json), so that a machine needs only git, npm and
- * some Node >= 20. Plain JavaScript without dependencies, for Node 20 and later.
+ * The repository's Node is a package like any other (scripts/node/package.json). A machine therefore needs only git, npm and some Node >= 20. This
+ * file is plain JavaScript without dependencies, for Node 20 and later.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
@@ -12,7 +12,7 @@ import { binaries, installDependencies, root, rootName } from './dependencies.mj
 
 /** The first Node that runs TypeScript without a warning. */
 const nodeMin = [24, 12]
-/** `npm` passes on the signals it gets, and a terminal sends them to all its processes: what comes twice at once is one. */
+/** Two equal signals within this time count as one: `npm` passes on its signals, and a terminal sends them to all processes. */
 const sameSignalMs = 1_000
 
 /** Runs the command and ends this process with its exit code. */
@@ -27,11 +27,11 @@ export async function runAndExit(command, args, cwd) {
   }
 }
 
-/** Another Node would run, and no tool be found. */
+/** Refuses a path that PATH cannot hold: another Node would run, and no tool would be found. */
 function checkPath() {
   if (!rootName.includes(delimiter)) return
   throw new Error(
-    `The path of ${rootName} holds "${delimiter}", which separates folders in PATH: move it to one without.`,
+    `The path of ${rootName} contains "${delimiter}", which separates folders in PATH: move the repository to a path without it.`,
   )
 }
 
@@ -41,8 +41,8 @@ function run(command, args, cwd, path) {
     const child = spawn(command, args, { cwd, stdio: 'inherit', shell, env: { ...process.env, PATH: path } })
     forwardSignals(child)
     child.once('error', ({ message }) => {
-      // Of a folder that is not there Node says that the program is not.
-      reject(new Error(existsSync(cwd) ? message : `The folder ${cwd} cannot be found: go to another one.`))
+      // If the folder does not exist, Node reports the program as missing.
+      reject(new Error(existsSync(cwd) ? message : `The folder ${cwd} does not exist: change to another folder.`))
     })
     child.once('exit', (code, signal) => resolve(code ?? 128 + constants.signals[signal]))
   })
@@ -52,7 +52,7 @@ function forwardSignals(child) {
   const sentAt = new Map()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.on(signal, () => {
-      // Ctrl-C in a terminal reaches the child by itself; sending it again would look like a second, impatient Ctrl-C.
+      // Ctrl-C in a terminal also reaches the child directly. Sent again, it would count as a second Ctrl-C.
       if (signal === 'SIGINT' && process.stdin.isTTY) return
       if (Date.now() - (sentAt.get(signal) ?? 0) < sameSignalMs) return
       sentAt.set(signal, Date.now())
@@ -61,7 +61,7 @@ function forwardSignals(child) {
   }
 }
 
-/** PATH with the repository's tools first, and before them its Node, or the one that runs us where that is too old. */
+/** PATH with the repository's Node and then its tools in front. If that Node is too old, the Node that runs this file is used. */
 function searchPath() {
   const installed = installedNode()
   const folders = [binaries, process.env.PATH]
@@ -78,8 +78,8 @@ function searchPath() {
 }
 
 /**
- * The program of the package that holds Node for this platform, no other is installed. Up to version 10 npm removes its link from the
- * folder of tools, with those of the packages of other platforms, which have the same name.
+ * The program of the package that holds Node for this platform. Only that package is installed. npm up to version 10 removes its link from the folder
+ * of tools, together with the links of packages for other platforms, which have the same name.
  */
 function installedNode() {
   const { optionalDependencies } = readJson(join(root, 'scripts', 'node', 'package.json'))
@@ -95,7 +95,7 @@ function readJson(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
 }
 
-/** Asking the binary costs a process start, so only platforms where npm has no recent Node ask. */
+/** The version of a Node. Asking it costs a process start, so it is only asked on platforms for which npm has no recent Node. */
 function versionOf(node) {
   if (process.platform !== 'darwin') return nodeMin.join('.')
   return spawnSync(node, ['--version'], { encoding: 'utf8' }).stdout.slice(1)

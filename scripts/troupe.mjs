@@ -1,6 +1,6 @@
 /**
- * Runs the command line of troupe from its sources: `node scripts/troupe.mjs kinds`.
- * It runs where the user typed the command (npm changes the folder and tells the old one), so that relative paths mean what they say.
+ * Duty: run the command line of troupe from its sources: `node scripts/troupe.mjs kinds`. It runs in the folder in which the user typed the command
+ * (npm changes the folder and passes the old one in INIT_CWD), so that relative paths work.
  */
 import { join } from 'node:path'
 import { root } from './dependencies.mjs'

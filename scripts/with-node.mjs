@@ -1,4 +1,4 @@
-/** Runs a command in the repository with its dependencies installed: `node scripts/with-node.mjs vitest run`. */
+/** Duty: run a command in the repository after installing its dependencies: `node scripts/with-node.mjs vitest run`. */
 import { root } from './dependencies.mjs'
 import { runAndExit } from './run.mjs'
 

@@ -1,6 +1,7 @@
 /**
  * Duty: puts store, queue and runtime together: `startNode`. Nothing else knows all three.
- * C1 A node that has started is registered, hears wake-ups, and sweeps. C2 `stop` leaves nothing running.
+ * COMPOSE-1 A node that has started is registered, receives wake-ups, and sweeps.
+ * COMPOSE-2 `stop` leaves nothing running.
  */
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
@@ -27,14 +28,15 @@ import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
 import { loadWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
-import { poolsEverHosted } from './store/hosted-pools.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
+import { ReadStore } from './store/read-store.ts'
 import { hearChannels } from './store/redis/channels.ts'
 import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
+import { orElse } from './store/script/replies.ts'
 import { guarded, ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
@@ -60,7 +62,7 @@ export interface StartNodeOptions {
   readonly concurrency?: number | undefined
   /** The model of agents that name none, and where providers are. Default: TROUPE_MODEL and the providers' own variables. */
   readonly models?: ModelSettings | undefined
-  /** Told, as `(fields, message)`, what workers log and what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  /** Called as `(fields, message)` with the logs of workers and with what goes wrong: pino(), console, … Default: none, and nothing is logged. */
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls and tool calls, and counts of tokens. Default: none. */
   readonly telemetry?: Telemetry | undefined
@@ -313,7 +315,8 @@ function listenersOf(
     hear: (handlers) => hearChannels(subscriber, handlers, 'wake-ups', policy.leaseMs),
     places: places.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
     pools: [...kindsByPool.keys()],
-    otherPools: async () => (await poolsEverHosted(redis, first.keys)).filter((pool) => !kindsByPool.has(pool)),
+    otherPools: async () =>
+      (await orElse(new ReadStore(redis, first.keys).poolsEverHosted(), [])).filter((pool) => !kindsByPool.has(pool)),
     slots,
     onWake: (partition, wakeup) => node.wake(partition, wakeup),
     waker,

@@ -34,7 +34,7 @@ export type {
   SessionsQuery,
   WorkersQuery,
 } from './client/queries.ts'
-export type { Report, SessionReport, SessionStanding, WorkerReport } from './client/report.ts'
+export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
 export type { CreateSession } from './client/submission.ts'
@@ -42,10 +42,10 @@ export type {
   DeadLetter,
   Dismissed,
   KindSummary,
+  ListedSession,
   NodeSummary,
   Redriven,
   Sent,
-  SessionSummary,
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'

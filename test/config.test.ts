@@ -1,4 +1,4 @@
-/** The set-up from flags and environment: what is wrong is named by where it came from. */
+/** Configuration from flags and environment. Errors name the flag or variable. */
 import { describe, expect, test } from 'vitest'
 import { readConfig } from '../src/config.ts'
 import { ConfigError } from '../src/core/errors.ts'
@@ -35,7 +35,7 @@ describe('readConfig', () => {
     expect(() => readConfig(flags, env)).toThrow(new ConfigError(message))
   })
 
-  test('takes a flag before a variable, a variable before the default, and an empty one for none', () => {
+  test('prefers a flag to a variable and a variable to the default, and ignores an empty variable', () => {
     const env = { TROUPE_CONCURRENCY: '3', TROUPE_NAMESPACE: 'theirs', TROUPE_LOG_LEVEL: '' }
     expect(readConfig({ namespace: 'mine' }, env)).toMatchObject({
       namespace: 'mine',

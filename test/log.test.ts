@@ -1,4 +1,4 @@
-/** The logger of who runs a node, as the layers below know it. */
+/** The logger of the program that runs a node, as the layers below know it. */
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import type { ConnectOptions } from '../src/client/connect-options.ts'
@@ -6,7 +6,7 @@ import { toWorkerLog } from '../src/log.ts'
 
 const levels = ['debug', 'info', 'warn', 'error'] as const
 
-test('each level is told with its fields and its message', () => {
+test('each level is logged with its fields and its message', () => {
   const told: unknown[] = []
   const logger = Object.fromEntries(
     levels.map((level) => [level, (...words: unknown[]) => told.push([level, ...words])]),
@@ -20,7 +20,7 @@ test('each level is told with its fields and its message', () => {
   ])
 })
 
-test('one that throws breaks nothing', () => {
+test('a logger that throws breaks nothing', () => {
   const broken = () => {
     throw new Error('EPIPE')
   }
@@ -28,7 +28,7 @@ test('one that throws breaks nothing', () => {
   for (const level of levels) expect(() => log[level]('x')).not.toThrow()
 })
 
-test("pino, the console, and an object of a program's own are loggers to the compiler as well", () => {
+test("the compiler accepts pino, the console and a program's own object as loggers", () => {
   const lines: string[] = []
   const own = Object.assign(Object.create(null), {
     debug() {},

@@ -1,7 +1,8 @@
 /**
- * Duty: the audit: is every accepted message accounted for (I16), and do records, histories, mailboxes and sets agree?
- * A1 It writes nothing, reads in pages, and asks no worker and no node. A2 Workers that are held against each other are seen in one
- *    picture. A3 What looks broken is looked at again, until it is gone or has stayed the same: a running system gives no finding.
+ * Duty: the audit. It checks that every accepted message is accounted for (I16), and that records, histories, mailboxes and sets agree.
+ * AUDIT-1 It writes nothing, reads in pages, and asks no worker and no node.
+ * AUDIT-2 Two workers are compared only if one script read them at the same moment (a picture).
+ * AUDIT-3 It looks at a fault again before it reports it: the fault must stay the same. So a running system gives no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
@@ -12,26 +13,26 @@ import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from '.
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
-import { Told } from './told.ts'
+import { StreamFacts } from './stream-facts.ts'
 
 export interface AuditReport {
   readonly sessions: number
   readonly workers: number
-  /** Sessions and workers that were pruned. */
+  /** How many sessions and workers were pruned. */
   readonly removed: { readonly sessions: number; readonly workers: number }
   readonly counts: Counts
   readonly findings: readonly AuditFinding[]
 }
 
-/** Sessions and workers that were looked at up to now. */
+/** How many sessions and workers the audit has looked at up to now. */
 export interface AuditProgress {
   readonly sessions: number
   readonly workers: number
 }
 
-/** How long is waited before what looks broken is looked at again. */
+/** How long the audit waits before it looks at a fault again. */
 const againMs = [100, 400, 1_000] as const
-/** A session's first event has its creation's time, give or take a clock that was read twice. */
+/** The first event of a session has the time of its creation, up to this much: the clock was read twice. */
 const slackMs = 5_000
 
 export async function audit(
@@ -40,7 +41,7 @@ export async function audit(
   onProgress: (progress: AuditProgress) => void = () => {},
 ): Promise<AuditReport> {
   const tally = new Tally()
-  // Whole lists are joined by literals here, not by push(...list), whose arguments must fit on the stack.
+  // Lists are joined by literals here. The arguments of push(...list) would have to fit on the stack.
   let findings: AuditFinding[] = []
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
@@ -71,8 +72,8 @@ class PartitionAudit {
   readonly #onProgress: (progress: AuditProgress) => void
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
-  /** Workers that have a record and are of no session that was looked at. */
-  #strays: Promise<readonly string[]> | undefined
+  /** Workers that have a record, but belong to no session that the audit looked at. */
+  #orphans: Promise<readonly string[]> | undefined
   #pools: readonly string[] = []
   #isWhole = true
 
@@ -91,12 +92,12 @@ class PartitionAudit {
     ])
     this.#isWhole = false
     this.#pools = await this.#store.pools()
-    const told = new Told(this.#store, (createdAt ?? 0) - slackMs)
-    const found = await this.#round(told, [sessionId])
-    const lost = await lostSessions(this.#store, told, [sessionId])
-    const findings = await this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+    const streams = new StreamFacts(this.#store, (createdAt ?? 0) - slackMs)
+    const found = await this.#round(streams, [sessionId])
+    const lost = await lostSessions(this.#store, streams, [sessionId])
+    const findings = await this.#settle(streams, [...found, ...lost, ...(await this.#around(streams))])
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
-      const why = told.hasEnded(sessionId)
+      const why = streams.hasEnded(sessionId)
         ? 'it has ended and is gone'
         : 'check the id and the namespace; it may have been pruned'
       throw sessionNotFound(sessionId, why)
@@ -106,25 +107,25 @@ class PartitionAudit {
 
   async everything(): Promise<AuditFinding[]> {
     this.#pools = await this.#store.pools()
-    const told = new Told(this.#store, 0)
-    const found = await this.#round(told, this.#sessionIds())
-    const lost = await lostSessions(this.#store, told, this.#unseen(told))
-    return this.#settle(told, [...found, ...lost, ...(await this.#around(told))])
+    const streams = new StreamFacts(this.#store, 0)
+    const found = await this.#round(streams, this.#sessionIds())
+    const lost = await lostSessions(this.#store, streams, this.#unseen(streams))
+    return this.#settle(streams, [...found, ...lost, ...(await this.#around(streams))])
   }
 
-  /** Sessions whose creation is told and that were not looked at. */
-  #unseen(told: Told): string[] {
-    return told.created.filter((id) => !this.#sessionsKnown.has(id))
+  /** Sessions whose creation is in the event stream, and that the audit has not looked at. */
+  #unseen(streams: StreamFacts): string[] {
+    return streams.created.filter((id) => !this.#sessionsKnown.has(id))
   }
 
-  /** What is of no session that was looked at. */
-  async #around(told: Told): Promise<Suspicion[]> {
+  /** Faults of the partition, and of workers that belong to no session that the audit looked at. */
+  async #around(streams: StreamFacts): Promise<Suspicion[]> {
     const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
     if (!this.#isWhole) return keys
     return [
       ...keys,
-      ...(await this.#lookAtStrays()),
-      ...(await lostEndedSessions(this.#store, told, this.#unseen(told))),
+      ...(await this.#lookAtOrphans()),
+      ...(await lostEndedSessions(this.#store, streams, this.#unseen(streams))),
     ]
   }
 
@@ -137,12 +138,12 @@ class PartitionAudit {
   }
 
   /** The first look at these sessions. */
-  async #round(told: Told, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
-    await told.catchUp()
+  async #round(streams: StreamFacts, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
+    await streams.catchUp()
     const suspicions: Suspicion[] = []
     const ahead: Ahead[] = []
     for await (const sessionId of sessionIds) {
-      const found = await auditSession(this.#store, told, this.#pools, sessionId)
+      const found = await auditSession(this.#store, streams, this.#pools, sessionId)
       if (found.seen.length + found.unread.length > 0) this.sessions++
       this.workers += found.unread.length
       for (const seen of found.seen) {
@@ -155,27 +156,27 @@ class PartitionAudit {
       ahead.push(...found.ahead)
       this.#onProgress({ sessions: this.sessions, workers: this.workers })
     }
-    return [...suspicions, ...(await doubled(told, ahead))]
+    return [...suspicions, ...(await doubled(streams, ahead))]
   }
 
-  /** What is suspicious is looked at again until it is gone, or has been the same each time. */
-  async #settle(told: Told, first: readonly Suspicion[]): Promise<AuditFinding[]> {
+  /** Looks at each suspicion again, and keeps those that stayed the same each time (AUDIT-3). */
+  async #settle(streams: StreamFacts, first: readonly Suspicion[]): Promise<AuditFinding[]> {
     let left = first
     for (const ms of againMs) {
       if (left.length === 0) break
       await pause(ms)
-      left = await this.#again(told, left)
+      left = await this.#again(streams, left)
     }
     return left.map(toFinding)
   }
 
-  async #again(told: Told, before: readonly Suspicion[]): Promise<Suspicion[]> {
-    await told.catchUp()
+  async #again(streams: StreamFacts, before: readonly Suspicion[]): Promise<Suspicion[]> {
+    await streams.catchUp()
     const seen = new Set<string>()
     const left: Suspicion[] = []
     for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
       const names = new Set(suspicions.map(nameOf))
-      const again = sessionId === null ? await this.#around(told) : await this.#lookAgain(told, sessionId)
+      const again = sessionId === null ? await this.#around(streams) : await this.#lookAgain(streams, sessionId)
       for (const one of again) {
         const name = nameOf(one)
         if (!names.has(name) || seen.has(name)) continue
@@ -186,14 +187,14 @@ class PartitionAudit {
     return left
   }
 
-  async #lookAgain(told: Told, sessionId: string): Promise<Suspicion[]> {
-    const { suspicions, ahead } = await auditSession(this.#store, told, this.#pools, sessionId)
-    const lost = await lostSessions(this.#store, told, [sessionId])
-    return [...suspicions, ...(await doubled(told, ahead)), ...lost]
+  async #lookAgain(streams: StreamFacts, sessionId: string): Promise<Suspicion[]> {
+    const { suspicions, ahead } = await auditSession(this.#store, streams, this.#pools, sessionId)
+    const lost = await lostSessions(this.#store, streams, [sessionId])
+    return [...suspicions, ...(await doubled(streams, ahead)), ...lost]
   }
 
-  /** What stands in a set, or has a record, and belongs to nothing that was looked at. */
-  async #lookAtStrays(): Promise<Suspicion[]> {
+  /** Workers that stand in a set or have a record, and belong to nothing that the audit looked at. */
+  async #lookAtOrphans(): Promise<Suspicion[]> {
     const suspicions: Suspicion[] = []
     const say = (invariant: string, rule: string, workerId: string, what: string) =>
       suspicions.push({ invariant, rule, sessionId: null, workerId, what, involved: [workerId] })
@@ -205,11 +206,11 @@ class PartitionAudit {
         if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [])
         if (missing.length > 0 && (await this.#stands(place, member)))
-          say('I7', `stray-${name}`, id, `${name} names worker ${id}, which has no record`)
+          say('I7', `orphan-${name}`, id, `${name} names worker ${id}, which has no record`)
       }
     }
-    this.#strays ??= this.#walk.unknown(this.#store, this.#known)
-    for (const id of await this.#strays) {
+    this.#orphans ??= this.#walk.unknown(this.#store, this.#known)
+    for (const id of await this.#orphans) {
       const sessionId = (await this.#store.sessionOf(id)) ?? sessionIdOfRoot(id)
       const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
       if (missing.length > 0 || about === null) continue
@@ -223,19 +224,19 @@ class PartitionAudit {
     return suspicions
   }
 
-  /** Is it still there, behind the look that found no record? A worker that is pruned stands in no set before. */
+  /** True if the member is in the set after the look that found no record. Pruning takes a worker out of every set before its record goes. */
   async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
     for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
   }
 }
 
-// I2: more came from outside than was accepted, also by what was told up to now.
-async function doubled(told: Told, ahead: readonly Ahead[]): Promise<Suspicion[]> {
+// I2: more messages came from outside than the event stream says that the worker accepted, also after the stream was read again.
+async function doubled(streams: StreamFacts, ahead: readonly Ahead[]): Promise<Suspicion[]> {
   if (ahead.length === 0) return []
-  await told.catchUp()
+  await streams.catchUp()
   return ahead.flatMap(({ sessionId, workerId, came }) => {
-    const accepted = told.accepted(sessionId, workerId) as number
+    const accepted = streams.accepted(sessionId, workerId) as number
     if (came <= accepted) return []
     const what = `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`
     return [{ invariant: 'I2', rule: 'accepted', sessionId, workerId, what, involved: [workerId] }]

@@ -31,8 +31,8 @@ function verbOf(command: Command, word: string): Command {
   if (found) return found
   const names = command.commands.map((child) => child.name())
   const near = closest(word, names)
-  const hint = near === undefined ? '' : ` (Did you mean ${near}?)`
-  throw new InputError(`unknown command '${word}'${hint}; see: ${pathOf(command)} --help`)
+  const suggestion = near === undefined ? '' : ` (Did you mean ${near}?)`
+  throw new InputError(`unknown command '${word}'${suggestion}; see: ${pathOf(command)} --help`)
 }
 
 function pathOf(command: Command): string {

@@ -50,8 +50,8 @@ export function parseInput(text: string, as: 'json' | 'text' | undefined, where:
     return JSON.parse(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
-    const hint = as === undefined ? ' It begins like JSON; to send it as text, add --as text.' : ''
-    throw new InputError(`${where} is not valid JSON (${reason}).${hint}`, { cause })
+    const advice = as === undefined ? ' It begins like JSON; to send it as text, add --as text.' : ''
+    throw new InputError(`${where} is not valid JSON (${reason}).${advice}`, { cause })
   }
 }
 

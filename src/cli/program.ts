@@ -83,12 +83,12 @@ function buildProgram(): Command {
   addDoctorCommand(program)
   addAuditCommand(program)
   addHelpCommand(program)
-  throwWithHint(program)
+  throwWithAdvice(program)
   return program
 }
 
 /** Makes commander throw its errors, each with the command whose help explains it. */
-function throwWithHint(command: Command): void {
+function throwWithAdvice(command: Command): void {
   command.exitOverride((error) => {
     error.nestedError = command.parent
       ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
@@ -98,17 +98,17 @@ function throwWithHint(command: Command): void {
       error.message += ' (options stand behind the command)'
     throw error
   })
-  for (const child of command.commands) throwWithHint(child)
+  for (const child of command.commands) throwWithAdvice(child)
 }
 
 function usageComplaint(error: CommanderError): Complaint {
   // The verb is missing, or the whole command, and commander has already printed the help on stderr.
   const isHelp = error.code === 'commander.help'
   const sentence = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
-  const hint = isHelp ? '.' : `; see: ${error.nestedError ?? 'troupe'} --help`
+  const advice = isHelp ? '.' : `; see: ${error.nestedError ?? 'troupe'} --help`
   return {
     code: 'input_invalid',
-    message: sentence.replace(/\.$/, '') + hint,
+    message: sentence.replace(/\.$/, '') + advice,
     exitCode: exitCodes.usage,
     stack: undefined,
   }

@@ -1,4 +1,4 @@
-/** Duty: `connect`: what programs and the command line call. */
+/** Duty: `connect`, and the client that it returns: the calls that programs and the command line make. */
 
 import { type AuditReport, audit } from '../audit/audit.ts'
 import { defaultNamespace, defaultRedisUrl } from '../config.ts'
@@ -10,9 +10,10 @@ import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit-store.ts'
-import { InspectStore, type NodeRow } from '../store/inspect-store.ts'
+import { InspectStore } from '../store/inspect-store.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
 import { LetterStore } from '../store/letter-store.ts'
+import type { NodeRow } from '../store/record/register-line.ts'
 import { awaitRedis, closeRedis, endRedis, openRedis, type Redis } from '../store/redis/redis.ts'
 import { retentionOf } from '../store/redis/retention.ts'
 import { checkRights } from '../store/redis/rights.ts'
@@ -46,7 +47,7 @@ import type { WorkerReport } from './report.ts'
 import { Session, type SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type CreateSession, Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven, SessionSummary } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -57,16 +58,16 @@ export interface InternalConnectOptions extends ConnectOptions {
 }
 
 /**
- * What a client is for. create: sessions; it sets up a namespace that nobody set up, which fixes the number of partitions for good.
- * change: what is there already. look: it writes nothing, and its Redis user needs no right to.
+ * What a client is for. create: it creates sessions, and sets up a namespace that is new, which fixes its number of partitions for good.
+ * change: it changes sessions that exist. look: it writes nothing, and its Redis user needs no right to write.
  */
 export type Purpose = 'create' | 'change' | 'look'
 
-/** How long connecting, and any other call, may take by default. */
+/** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
 
-/** Connects to Redis. Throws a ConfigError or TransientError with one clear sentence when that cannot be. */
+/** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
   checkOptions('connect', options, connectRules, ConfigError)
   return connectInternal(options)
@@ -94,7 +95,7 @@ async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlin
     return { partitions: await checkRedis(redis, namespace, options.partitions), isSetUp: true }
   }
   const { partitions, isSetUp } = await guarded('checking the set-up', check, deadlineMs)
-  // Where nothing was set up there is nothing to change.
+  // A namespace that was never set up holds nothing to change.
   if (purpose !== 'look' && isSetUp) await checkRights(redis, namespace, deadlineMs)
   return partitions
 }
@@ -152,7 +153,7 @@ export class Troupe implements AsyncDisposable {
   }
 
   readonly sessions = {
-    /** Creates a session; with an idempotency key the same call gives the same session again. */
+    /** Creates a session. The same call with the same idempotency key returns the same session again. */
     create: async (request: CreateSession): Promise<Session> => {
       const made = await this.#submission.create(request, (sessionId) => {
         if (!request.keepOpen) this.#hub.track(sessionId)
@@ -175,17 +176,20 @@ export class Troupe implements AsyncDisposable {
         return { status: 'fulfilled', value: new Session(sessionId, this.#context(sessionId), warning) }
       })
     },
-    /** A session by id, without asking Redis. Throws for what is not an id, and for one whose partition is not there. */
+    /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
     get: (id: string): Session => {
       const sessionId = parseId(id, 'session')
       return new Session(sessionId, this.#context(sessionId))
     },
-    /** Newest first; `before` is the id of the last one of the page before. */
-    list: async (query: SessionsQuery = {}): Promise<SessionSummary[]> => {
+    /** Newest first. `before` is the id of the last session of the page before. */
+    list: async (query: SessionsQuery = {}): Promise<ListedSession[]> => {
       checkOptions('sessions.list', query, sessionsRules, InputError)
       return this.#index.list(query)
     },
-    /** Removes sessions that finished longer ago (default: the retention of the namespace, 7 days if nobody set it); returns how many. */
+    /**
+     * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
+     * if it has none.
+     */
     prune: async (query: PruneQuery = {}): Promise<number> => {
       checkOptions('sessions.prune', query, pruneRules, InputError)
       const olderThanMs = query.olderThanMs ?? (await this.#retentionMs())
@@ -200,12 +204,12 @@ export class Troupe implements AsyncDisposable {
       const workerId = parseId(id, 'worker')
       return new Worker(workerId, this.#submission, this.#inspectOf(workerId, 'worker'))
     },
-    /** Those of a session, or of the newest sessions. */
+    /** The workers of one session, or of the newest sessions. */
     list: async (query: WorkersQuery = {}): Promise<WorkerReport[]> => {
       checkOptions('workers.list', query, workersRules, InputError)
       const workers = await this.#index.workers(query)
-      // A session that is there has its root at least.
-      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).standing()
+      // Every session has its root. Without one, the session does not exist: this call throws.
+      if (workers.length === 0 && query.sessionId !== undefined) await this.sessions.get(query.sessionId).summary()
       return workers
     },
   }
@@ -234,7 +238,7 @@ export class Troupe implements AsyncDisposable {
     return (await store.liveNodes()).map((row) => nodeSummary(row, now))
   }
 
-  /** Kinds that nodes have registered, with how many live nodes host each. */
+  /** The kinds that nodes have registered, and how many live nodes host each of them. */
   async kinds(): Promise<KindSummary[]> {
     const [kinds, nodes] = await Promise.all([(this.#inspect[0] as InspectStore).kinds(), this.nodes()])
     return kinds
@@ -245,7 +249,7 @@ export class Troupe implements AsyncDisposable {
       .sort((a, b) => (a.kind < b.kind ? -1 : 1))
   }
 
-  /** Newest first, of one worker if asked. */
+  /** Newest first; of one worker if `workerId` is set. */
   async deadLetters(query: DeadLettersQuery = {}): Promise<DeadLetter[]> {
     checkOptions('deadLetters', query, deadLettersRules, InputError)
     const { limit = 100, workerId } = query
@@ -253,8 +257,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * Puts dead letters back into their mailboxes, each once: the one of this id, or those of a worker, or all. They are received as
-   * new messages. Throws when the letter that was named is refused; of several, refusals are told with their letters.
+   * Puts dead letters back into their mailboxes: the letter with this id, or all letters of a worker, or all letters. Each is put back once, and
+   * received as a new message. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
     checkOptions('redrive', query, lettersRules, InputError)
@@ -262,8 +266,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * Marks dead letters as dealt with, so that nobody is warned of them any more: the one of this id, or those of a worker, or all that
-   * were not put back. They stay as evidence, and can be put back by their ids all the same. Throws as `redrive`.
+   * Marks dead letters as dealt with, so that doctor no longer warns of them: the letter with this id, or those of a worker, or all that were
+   * not put back. They stay as evidence, and each can still be put back by its id. Throws as `redrive` does.
    */
   async dismiss(query: DismissQuery): Promise<Dismissed[]> {
     checkOptions('dismiss', query, lettersRules, InputError)
@@ -271,8 +275,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * Is every accepted message accounted for, and does what is stored agree with itself? Of one session, or of all. Writes nothing.
-   * What it finds broken it has looked at several times. Throws a ConfigError where nothing was ever started.
+   * Checks that every accepted message is accounted for, and that records, histories and mailboxes agree: in one session, or in all. Writes
+   * nothing. It looks at a fault several times before it reports it. Throws a ConfigError if nothing was ever started in the namespace.
    */
   async audit(query: AuditQuery = {}): Promise<AuditReport> {
     checkOptions('audit', query, auditRules, InputError)
@@ -293,7 +297,7 @@ export class Troupe implements AsyncDisposable {
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
   }
 
-  /** What `troupe doctor` looks at. */
+  /** The facts that `troupe doctor` judges. */
   async health(): Promise<Health> {
     const read = async (now: number, pools: readonly string[]) => ({
       submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(this.#redis, place, now))),
@@ -306,8 +310,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
-   * Followers of events end; from then on all other calls, and those that wait now, throw a ConflictError (`client_closed`). Safe to
-   * call twice.
+   * Ends all followers of events. Every other call that waits now, or is made later, throws a ConflictError (`client_closed`). Safe to call
+   * twice.
    */
   close(): Promise<void> {
     this.#closing ??= this.#close()

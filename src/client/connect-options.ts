@@ -1,7 +1,4 @@
-/**
- * Duty: the options of a connection, and what they may be, for `connect` and `startNode` alike: names, addresses and numbers as the
- * command line takes them.
- */
+/** Duty: the options of a connection, for `connect` and for `startNode`, and the values that each may have. */
 import { defaultRedisUrl } from '../config.ts'
 import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
@@ -10,21 +7,21 @@ import { policy } from '../core/policy.ts'
 import type { LoggerLike } from '../log.ts'
 
 export interface ConnectOptions {
-  /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
+  /** Default: redis://127.0.0.1:6379. The environment is not read. */
   readonly redisUrl?: string | undefined
-  /** Tells several troupes on one Redis apart. Default: troupe. */
+  /** Keeps several troupes apart that share one Redis. Default: troupe. */
   readonly namespace?: string | undefined
-  /** Refused when the namespace was set up with another number. */
+  /** Refused if the namespace was set up with another number. */
   readonly partitions?: number | undefined
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number | undefined
-  /** Told, as `(fields, message)`, what goes wrong: pino(), console, … Default: none, and nothing is told. */
+  /** Gets warnings and errors as `(fields, message)`: pino(), console, … Default: none. */
   readonly logger?: LoggerLike | undefined
 }
 
 export const connectRules: Rules<ConnectOptions> = {
   redisUrl: {
-    // What else is wrong with it is told where it is opened.
+    // Opening the connection finds every other fault of an address.
     expects: `a URL, like ${defaultRedisUrl}`,
     isSecret: true,
     fits: (value) => typeof value === 'string',

@@ -1,6 +1,7 @@
 /**
- * Duty: dead letters as programs see them: what was put aside and why, and how it is put back, or dismissed where it cannot be.
- * A letter is put back once, however often that is asked for; the letter itself stays, as evidence.
+ * Duty: list dead letters, put them back into their mailboxes, and dismiss them.
+ * LETTERS-1 A letter is put back once, however often somebody asks for it. The letter itself stays, as evidence.
+ * LETTERS-2 If somebody names one letter, its refusal is thrown. Of several letters, each refusal is part of the answer, and the others go on.
  */
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -13,10 +14,10 @@ import { type RedriveRefused, refusalOfPost, type SessionStore } from '../store/
 import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from './summaries.ts'
 
-/** Letters that are read at once: each may hold a message of 1 MB. */
+/** How many letters one read takes. Each may hold a message of 1 MB. */
 const pageMost = 50
 
-/** As Redis takes it for the id of an entry: no number in it is beyond 64 bits. */
+/** The form in which Redis takes the id of an entry: two numbers of at most 64 bits. */
 const letterId = /^\d{1,19}-\d{1,19}$/
 
 export interface DeadLettersPlace {
@@ -29,7 +30,7 @@ export class DeadLetters {
   readonly #waker: Waker
   readonly #storeOf: (workerId: string) => SessionStore
 
-  /** `storeOf` throws where no worker of this id can be. */
+  /** `storeOf` throws if no worker can have this id. */
   constructor(places: readonly DeadLettersPlace[], waker: Waker, storeOf: (workerId: string) => SessionStore) {
     this.#places = places
     this.#waker = waker
@@ -48,9 +49,8 @@ export class DeadLetters {
   }
 
   /**
-   * Puts letters back, those of a worker oldest first: one by its id, or all of a worker, or all there are, that hold a message and were
-   * neither put back before nor dismissed. The refusal of one letter that is named is thrown; of several it is told with the letter, and
-   * the others go on.
+   * Puts letters back, the oldest of a worker first: the one with this id, or all of a worker, or all letters. Of several, it takes those that
+   * hold a message and were neither put back before nor dismissed (LETTERS-2).
    */
   redrive(query: RedriveQuery): Promise<Redriven[]> {
     return this.#handle<Redriven>('redrive', query, {
@@ -60,7 +60,7 @@ export class DeadLetters {
     })
   }
 
-  /** Marks letters as dealt with, chosen and refused as above. */
+  /** Marks letters as dealt with. Which letters it takes and how it refuses one is as in `redrive`. */
   dismiss(query: DismissQuery): Promise<Dismissed[]> {
     return this.#handle<Dismissed>('dismiss', query, {
       wants: ({ redrivenAs, dismissed }) => redrivenAs === null && !dismissed,
@@ -109,7 +109,7 @@ export class DeadLetters {
 
   async #redriveOne(letter: DeadLetter): Promise<Redriven> {
     const { workerId, id } = letter
-    // Somebody may have written the letter: one that can be nobody's is refused like others, and holds up none of them.
+    // Another program may have written the letter. If no worker can have the id in it, this letter is refused, and the others go on.
     const { store } = this.#placeOf(parseId(workerId, 'worker'))
     const answer = await store.redrive(workerId, id, encodeEvents([['message.redriven', { letter: id }]]))
     if (!('position' in answer)) throw refusal(answer, letter)
@@ -119,14 +119,14 @@ export class DeadLetters {
   }
 }
 
-/** How letters are handled: which of many are wanted, what is done with one, and how its refusal is told. */
+/** Which of many letters a call takes, what it does with one, and how it reports a refusal. */
 interface Handling<Done> {
   readonly wants: (letter: DeadLetter) => boolean
   readonly act: (letter: DeadLetter, place: DeadLettersPlace) => Promise<Done>
   readonly refused: (letter: DeadLetter, refusal: { readonly code: ErrorCode; readonly message: string }) => Done
 }
 
-/** Where it lies, whoever it says it is of. */
+/** In the partition where the letter lies, whatever worker it names. */
 async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Promise<Dismissed> {
   const { id, workerId } = letter
   const answer = await store.dismiss(workerId, id)
@@ -146,7 +146,7 @@ function whose({ id, workerId }: DeadLetter): { readonly letterId: string; reado
   return { letterId: id, workerId }
 }
 
-/** Page by page: each is read within a time of its own. */
+/** Reads page by page, because each read has a deadline of its own. */
 async function* newestLetters(store: LetterStore, limit: number, workerId?: string): AsyncGenerator<DeadLetter> {
   let before: string | undefined
   for (let left = limit; left > 0; ) {
@@ -160,7 +160,10 @@ async function* newestLetters(store: LetterStore, limit: number, workerId?: stri
   }
 }
 
-/** The same from the other end, without those that are put aside meanwhile: what was put back may be, and would go round for ever. */
+/**
+ * Reads from the oldest letter on, and stops at the letter that was the newest when it began. A message that was put back may become a dead
+ * letter again meanwhile: without this bound the reader would never end.
+ */
 async function* oldestLetters(store: LetterStore, workerId?: string): AsyncGenerator<DeadLetter> {
   const [newest] = await store.newestLetters(1)
   if (newest === undefined) return
@@ -190,7 +193,7 @@ async function letterOf(
   const [only, ...others] = found
   if (only === undefined) throw noLetter(id, workerId)
   if (others.length === 0) return [...only]
-  // Ids are given in each partition, by the millisecond.
+  // Each partition gives ids by the millisecond, so two partitions may have the same one.
   const workers = found.map(([, letter]) => letter.workerId).join(', ')
   throw new InputError(
     `there is a dead letter ${id} of each of these workers: ${workers}. Name the worker, too (workerId).`,
@@ -218,12 +221,12 @@ function evidenceOf(json = '{}'): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(json)
     if (typeof value === 'object' && value !== null) return value as Record<string, unknown>
   } catch {
-    // Told as it is.
+    // Text that is no JSON is shown as it is.
   }
   return { unreadable: json }
 }
 
-/** Throws on what is not for one letter alone. */
+/** The refusal of one letter. Throws any other error, because it concerns the other letters too. */
 function refusalOf(thrown: unknown): { readonly code: ErrorCode; readonly message: string } {
   if (!(thrown instanceof RuntimeError) || thrown.retryable) throw thrown
   const { code, message } = thrown

@@ -1,8 +1,8 @@
 /**
- * Duty: hands the events of each session to those who wait for that session, from one tail per partition that is opened when the
- * first one asks. It also remembers how sessions ended that this client created while it was listening, so that a later
- * `result()` needs no read at all. What is told to who listens now and never stored comes from one more connection, which only
- * those open who ask for it.
+ * Duty: hand the events of each session to its listeners in this client.
+ * Owns: one event tail for each partition, opened for the first listener; and one connection for transient events, opened for the first listener
+ * who wants them. Does not own: the order of past and live events for one follower (session-events.ts).
+ * HUB-1 It remembers how a session ended if this client created it while a tail was listening: then `result()` needs no read.
  */
 import type { Ended, RawEvent } from '../core/event/event.ts'
 import { endIn, mayEndRun, sessionIn } from '../core/event/event-notes.ts'
@@ -13,22 +13,22 @@ import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis/redis.ts'
 import { type EventEntry, eventsOf } from '../store/script/replies.ts'
 
-/** `events.trimmed`: what followed may be gone. `null`: the client was closed, and nothing comes any more. Must not throw. */
+/** Gets each event. `events.trimmed`: later events may be lost. `null`: the client was closed, and no event follows. Must not throw. */
 type Listener = (event: RawEvent | null) => void
 
-/** What this client wants of one session. */
+/** What this client wants to know of one session. */
 interface Watched {
-  /** Not tracked: undefined; not ended yet: null. */
+  /** undefined: its end is not remembered. null: it has not ended. */
   ended: Ended | null | undefined
   listeners: Listener[]
   wakers: (() => void)[]
 }
 
-/** Sessions whose end is remembered; the oldest are forgotten first, and then read from their records. */
+/** So many ends are remembered. The oldest is forgotten first; then the end is read from the record. */
 const trackedMax = 10_000
-/** A read that is under way while Redis is away never ends: it is not waited for longer. */
+/** A blocking read never ends while Redis is away. `stop` waits no longer than this for it. */
 const stopMsMax = 1_000
-/** Nobody waits longer for being subscribed: what is not stored may be missed. */
+/** No follower waits longer than this for a subscription, because transient events may be missed. */
 const subscribeMsMax = 1_000
 
 export class EventHub {
@@ -36,17 +36,17 @@ export class EventHub {
   readonly #open: () => Redis
   readonly #deadlineMs: number
   readonly #tails = new Map<number, Promise<EventTail>>()
-  /** All that have a connection: also those that do not listen yet. */
+  /** Tails with a connection, including those that do not listen yet. */
   readonly #connected = new Set<EventTail>()
-  /** Partitions whose tail listens already. */
+  /** Partitions whose tail listens. */
   readonly #listening = new Set<number>()
   readonly #watched = new Map<string, Watched>()
-  /** Those of them whose end is remembered. */
+  /** How many of them have an end that is remembered. */
   #trackedCount = 0
   readonly #live: LiveTail
   #isStopped = false
 
-  /** `open` gives a fresh connection: a tail blocks on its own. `deadlineMs`: how long it may take to begin to listen. */
+  /** `open` returns a new connection, because a tail blocks its own. `deadlineMs`: how long a tail may take until it listens. */
   constructor(namespace: string, open: () => Redis, deadlineMs: number) {
     this.#namespace = namespace
     this.#open = open
@@ -54,12 +54,12 @@ export class EventHub {
     this.#live = new LiveTail(open, namespace)
   }
 
-  /** The client was closed: nobody is told anything any more. */
+  /** The client was closed: no listener gets an event any more. */
   get isStopped(): boolean {
     return this.#isStopped
   }
 
-  /** Calls back for each event of the session from now on; resolves, when that is so, with the id after which they come. */
+  /** Calls the listener for each event of the session from now on. Resolves, once it listens, with the id of the event before them. */
   async listen(sessionId: string, listener: Listener): Promise<string> {
     const tail = await this.#tail(partitionOf(sessionId))
     this.#watch(sessionId).listeners.push(listener)
@@ -73,7 +73,7 @@ export class EventHub {
     this.#dropIfIdle(sessionId, watched)
   }
 
-  /** Calls back when a run of the session may have ended, or the client was closed; resolves when that is so. */
+  /** Calls back when a run of the session may have ended, or when the client is closed. Resolves once it listens. */
   async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
     const partition = partitionOf(sessionId)
     if (!this.#listening.has(partition)) await this.#tail(partition)
@@ -87,10 +87,10 @@ export class EventHub {
     this.#dropIfIdle(sessionId, watched)
   }
 
-  /** Calls back for what is told and not stored; resolves when that is so, or after a while. */
+  /** Calls the listener for transient events. Resolves once it listens, or after a while. */
   async listenLive(sessionId: string, listener: LiveListener): Promise<void> {
     if (this.#isStopped) return
-    // Who may not subscribe, or cannot now, follows the events all the same.
+    // Without a subscription (no right to it, or Redis is away) the follower still gets the stored events.
     await withDeadline(this.#live.listen(sessionId, listener), subscribeMsMax).catch(() => {})
   }
 
@@ -98,7 +98,7 @@ export class EventHub {
     this.#live.unlisten(sessionId, listener)
   }
 
-  /** The session is about to be created: remember its end, if the tail listens already; else its end might come before. */
+  /** Remembers the end of a session that is about to be created, if the tail listens: else the session might end before the tail does. */
   track(sessionId: string): void {
     if (!this.#listening.has(partitionOf(sessionId))) return
     const watched = this.#watch(sessionId)
@@ -107,7 +107,7 @@ export class EventHub {
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
   }
 
-  // What is watched for somebody stays, behind all others.
+  // A session with listeners stays, behind all others.
   #forgetOldest(): void {
     for (const [sessionId, watched] of this.#watched) {
       this.#watched.delete(sessionId)
@@ -117,12 +117,12 @@ export class EventHub {
     }
   }
 
-  /** Not tracked: undefined; not ended yet: null. */
+  /** undefined: its end is not remembered. null: it has not ended. */
   ended(sessionId: string): Ended | null | undefined {
     return this.#watched.get(sessionId)?.ended
   }
 
-  /** Its end was told to who remembers it by themselves, or is to be read from its record. */
+  /** The caller has the end now, or will read it from the record. */
   forget(sessionId: string): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
@@ -163,7 +163,7 @@ export class EventHub {
     try {
       await tail.listen((entry) => this.#tell(entry))
     } catch (error) {
-      // Who listens next opens another: this one would connect for ever, and nobody would hear it.
+      // The next listener opens another tail. This one would try to connect for ever, and nobody would listen to it.
       this.#connected.delete(tail)
       await tail.stop()
       throw error
@@ -176,14 +176,14 @@ export class EventHub {
     const { about, notes } = entry
     const watched = this.#watched.get(sessionIn(about))
     if (watched === undefined) return
-    // First: who waits then looks at the records, also where these notes cannot be decoded.
+    // This comes first: waiters read the record even if the notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
     if (watched.ended === null) watched.ended = endIn(notes)
     if (watched.listeners.length === 0) return
     for (const event of eventsOf(entry)) for (const tell of watched.listeners) tell(event)
   }
 
-  /** Ends may be among what is gone: they are read from the records. */
+  /** Ends may be among the lost events, so waiters read the records. */
   #tellTrimmed(partition: number, after: string): void {
     for (const [sessionId, watched] of this.#watched) {
       if (partitionOf(sessionId) !== partition) continue
@@ -193,7 +193,7 @@ export class EventHub {
     }
   }
 
-  /** Whoever waits is told that nothing comes any more. */
+  /** Tells each listener that no event follows. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const { listeners, wakers } of this.#watched.values()) {
@@ -206,7 +206,7 @@ export class EventHub {
   }
 }
 
-/** Told in place of events that are no longer kept: the report and the histories say what they said. */
+/** Stands for events that are no longer kept. The report and the histories have the same facts. */
 export function trimmedEvent(sessionId: string, after: string): RawEvent {
   return {
     id: after,

@@ -1,15 +1,15 @@
-/** Duty: limits as callers give them: of a new session all, of one that lives those on spending. */
+/** Duty: check the limits that a caller sets: all of them for a new session, those on spending for a session that exists. */
 import { didYouMean } from '../core/check/closest.ts'
 import { preview } from '../core/check/preview.ts'
 import { InputError } from '../core/errors.ts'
 import { defaultSpending, hardSessionLimits, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 
-/** What is given, checked: names that there are, and whole numbers within the hard limits. */
+/** Returns the limits of a new session. Each must be a known name and a whole number within the hard limits. */
 export function checkLimits(given: Partial<SessionLimits> = {}): Partial<SessionLimits> {
   return checked(given, limitNames, (names) => `the limits are ${names}`)
 }
 
-/** The same of a session that is there: at least one. */
+/** Returns the limits on spending of a session that exists. There must be at least one. */
 export function checkSpending(given: Partial<Spending>): Partial<Spending> {
   const names = Object.keys(defaultSpending)
   if (typeof given !== 'object' || given === null)

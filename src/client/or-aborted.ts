@@ -1,6 +1,6 @@
-/** Duty: calls that end as soon as the caller's signal fires, whatever they wait for. */
+/** Duty: end a call as soon as the signal of its caller fires, whatever the call waits for. */
 
-/** Rejects with the signal's reason when that fires first: what becomes of the call then nobody is told. */
+/** Rejects with the reason of the signal if that fires first. Then the outcome of the call is dropped. */
 export async function orAborted<T>(call: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return call
   const { promise: aborted, reject } = Promise.withResolvers<never>()

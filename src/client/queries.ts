@@ -1,4 +1,4 @@
-/** Duty: what programs ask lists and histories with, and what each question may hold: a misspelt one would ask something else. */
+/** Duty: the options of lists, histories and the like, with a check for each: a misspelt option would ask for something else. */
 
 import type { AuditProgress } from '../audit/audit.ts'
 import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
@@ -10,7 +10,7 @@ export interface SessionsQuery {
   readonly kind?: string | undefined
   /** Default 50. */
   readonly limit?: number | undefined
-  /** Id of the last session of the page before. */
+  /** The id of the last session of the page before. */
   readonly before?: string | undefined
 }
 
@@ -21,7 +21,7 @@ export interface WorkersQuery {
 }
 
 export interface PruneQuery {
-  /** Sessions that ended longer ago than this, in ms. Default: 7 days. */
+  /** Removes sessions that ended longer ago than this, in ms. Default: 7 days. */
   readonly olderThanMs?: number | undefined
 }
 
@@ -31,13 +31,13 @@ export interface DeadLettersQuery {
   readonly limit?: number | undefined
 }
 
-/** One of the three; `workerId` and `letter` may be given together. */
+/** Needs one of the three. `workerId` and `letter` may be set together. */
 export interface LettersQuery<Done> {
   readonly workerId?: string | undefined
   readonly letter?: string | undefined
-  /** Those of all workers. */
+  /** Takes the letters of all workers. */
   readonly all?: boolean | undefined
-  /** Called with what became of each letter: of thousands it takes a while. */
+  /** Called with the outcome of each letter, because thousands take a while. */
   readonly onProgress?: ((done: Done) => void) | undefined
 }
 
@@ -46,31 +46,31 @@ export type DismissQuery = LettersQuery<Dismissed>
 
 export interface AuditQuery {
   readonly sessionId?: string | undefined
-  /** Called after each session that was looked at: of many, an audit may take minutes. */
+  /** Called after each session, because an audit of many takes minutes. */
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined
 }
 
 export interface HistoryQuery {
-  /** Entries behind this position. Default -1: from the first. */
+  /** Returns entries after this position. Default -1: from the first entry on. */
   readonly after?: number | undefined
   /** Default 1 000. */
   readonly limit?: number | undefined
 }
 
 export interface MailboxQuery {
-  /** Of each lane. Default 1 000. */
+  /** For each lane. Default 1 000. */
   readonly limit?: number | undefined
 }
 
 export interface ResultQuery {
-  /** Number of the run, from 1. */
+  /** The number of the run, counted from 1. */
   readonly run?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 const count = wholeNumberRule(1, Number.MAX_SAFE_INTEGER)
 const callback: Rule = { expects: 'a function', fits: (value) => typeof value === 'function' }
-/** Whether it is one is told where it is looked up. */
+/** Any text: the lookup says whether it is an id. */
 const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' }
 
 export const sessionsRules: Rules<SessionsQuery> = {

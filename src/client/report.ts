@@ -1,6 +1,7 @@
 /**
- * Duty: the session supervisor's report: a session and the tree of its workers as the records say, at any time, without asking the
- * workers. Fine and coarse states are projections (core/worker/run-state.ts), never stored.
+ * Duty: the report of a session and of its tree of workers, made from their records alone.
+ * REPORT-1 It asks no worker, so it can be made at any time.
+ * REPORT-2 Fine and coarse states are derived from the state of the run (core/worker/run-state.ts). They are never stored.
  */
 
 import { damageOf } from '../core/errors.ts'
@@ -34,57 +35,57 @@ export interface WorkerReport {
   readonly depth: number
   readonly lifecycle: CoarseState
   readonly state: FineState
-  /** State of the run, one of the eleven. */
+  /** The state of the run: one of eleven. */
   readonly run: RunState
-  /** Where it stands with the store: idle, queued, running, parked, paused, terminal. */
+  /** The status in the store: idle, queued, running, parked, paused, terminal. */
   readonly status: WorkerState
   readonly limits: WorkerLimits
-  /** What it may use, where its session or its parent restricts that; null where nothing does. */
+  /** What it may use, if its session or its parent restricts that; otherwise null. */
   readonly permissions: Permissions | null
-  /** Code `bug`: another program wrote over a key of it, a field of its record, or its last failure. */
+  /** With the code `bug` another program wrote over one of its keys, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
-  /** Runs begun so far. */
+  /** How many runs it has begun. */
   readonly runs: number
-  /** Model calls of the current run, or of the last one. */
+  /** How many model calls the current run has made, or the last run if none is open. */
   readonly iterations: number
-  /** Totals of its life; empty for a worker without a model. */
+  /** Totals over its life; empty for a worker without a model. */
   readonly usage: Partial<UsageReport>
   readonly mailbox: { readonly pending: number; readonly signals: number }
   readonly approvals: readonly string[]
-  /** The node that runs it now. */
+  /** The id of the node that runs it now. */
   readonly node: string | null
-  /** What a parked worker waits for, in words; null when it does not wait. */
+  /** What it waits for, in words; null if it does not wait. */
   readonly waitsFor: string | null
-  /** Children of the current run whose results it still awaits. */
+  /** How many children of the current run have not reported yet. */
   readonly openChildren: number
   readonly historyLength: number
-  /** When its newest history entry was written; without one that can be read, when its session was created. In ms since the epoch. */
+  /** When its newest history entry was written, in ms since 1970. Without a readable entry, when its session was created. */
   readonly updatedAt: number
 }
 
 export interface SessionReport extends SessionFacts {
   readonly limits: SessionLimits
-  /** Of all its workers. */
+  /** Summed over all its workers. */
   readonly usage: UsageReport & { readonly workers: number }
   readonly failure: Failure | null
 }
 
-/** Without what is counted over all workers. */
-export type SessionStanding = Omit<SessionReport, 'usage'>
+/** A report without the sums over all workers. */
+export type SessionSummary = Omit<SessionReport, 'usage'>
 
 export interface Report {
   readonly session: SessionReport
   readonly workers: readonly WorkerReport[]
 }
 
-/** `sessionId` is said by a record that can be read. */
+/** `sessionId` is needed only if the record cannot be read. */
 export function workerReport(
   row: ReadableRow,
   sessionId = row.record.sessionId ?? sessionIdOfRoot(row.id),
 ): WorkerReport {
   const { record, damage } = row
   const { status, isOpen } = record
-  // A claimed worker whose run has not recorded anything yet is at its first message.
+  // A running worker without an open run is at the first message of its next run.
   const starting = status === 'running' && !isOpen
   const run: RunState = starting ? 'ProcessingUserMessage' : record.runState.run
   const facts = { run, worker: status, firstByteSeen: record.runState.firstByteSeen }
@@ -116,7 +117,7 @@ export function workerReport(
   }
 }
 
-/** One worker whose failure somebody wrote over holds up no report of the others. */
+/** If another program wrote over the failure of one worker, the report still shows the others. */
 function failureOf(json: string | null): Failure | null {
   if (json === null) return null
   const failure = fromJson(json) as Failure | null
@@ -139,19 +140,19 @@ function waitsFor({ record, isHosted }: ReadableRow): string | null {
   })
 }
 
-/** A suspect is not claimed by just any free slot, but for its failing end (claims.lua). */
+/** Not every free slot may claim a suspect, except to end its run as failed (claims.lua). */
 function slotText({ starts, isolatedStarts }: WorkerRecord): string {
   if (starts < policy.suspectAfterStarts || isolatedStarts >= policy.poisonAfterIsolatedStarts) return 'a free slot'
   return `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
 }
 
-/** Child ids are derived from calls, so the call that a wait names is found by trying. */
+/** The id of a child is made from its call. So the call is found by trying. */
 function callOf({ id, run, calls }: WorkerRecord, child: string): number | null {
   for (let call = 1; call <= calls; call++) if (childId(id, run, call) === child) return call
   return null
 }
 
-/** `workers`: those that were read, its root among them where it is there. */
+/** `workers`: the reports that were made, with that of the root among them if the root exists. */
 export function sessionReport(
   facts: SessionFacts,
   session: SessionRecord,

@@ -1,13 +1,13 @@
 /**
- * Duty: the events of one session for one follower: past ones from the stream, then live ones, with what is told to who listens now
- * (text as it streams, progress of tools) between them as it comes.
- * V1 Stored events come in order, each once, none left out between past and live: what is transient changes nothing of it.
- * V2 A transient event carries the id of the stored event before it, so resuming after any event leaves no stored one out.
- * V3 A follower that lags loses what is transient, never what is stored; and is told, where that was trimmed before it came.
- * V4 Who hears nothing for long looks whether the session still goes on: of one that has ended it is told what it missed, and one that is
- *    gone, as after FLUSHALL, ends with an error.
- * V5 Who stops following, by its signal or with its client, is told nothing more, however much of the past or of what it lags by is left;
- *    and waits for no read that is under way, as while Redis is away.
+ * Duty: the events of one session for one follower: past events from the stream, then live ones. Transient events (streamed text, progress of
+ * tools) come between them as they arrive.
+ * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
+ * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
+ * EVENTS-3 A slow follower loses transient events, but no stored ones. If the stream was trimmed before it came to an event, it gets a note.
+ * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
+ *    is gone, for example after FLUSHALL, it fails.
+ * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
+ *    read that is under way.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Rules, signalRule, yesOrNo } from '../core/check/check-options.ts'
@@ -21,9 +21,9 @@ import { type EventHub, trimmedEvent } from './event-hub.ts'
 import { orAborted } from './or-aborted.ts'
 
 export interface EventsQuery {
-  /** An event id, or "0-0" for all that are kept: past events after it come first. Without it: live ones only. */
+  /** The id of an event, or "0-0" for all that are kept: past events after it come first. Without it, only live events come. */
   readonly after?: string | undefined
-  /** False leaves text as it streams and progress of tools out, and subscribes to nothing. */
+  /** False: no transient events, and no subscription to them. */
   readonly transient?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -38,25 +38,25 @@ interface EventsContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
-  /** How long a read may take while Redis is away, or busy. */
+  /** How long a read may take, also while Redis is away or busy. */
   readonly deadlineMs: number
-  /** After so long without a word the follower looks whether there is still something to follow. */
+  /** After this long without an event the follower checks the session. */
   readonly silenceMs?: number
   createdAt(): Promise<number | null>
-  /** Rejects when the session is gone. */
+  /** Rejects if the session is gone. */
   hasEnded(): Promise<boolean>
 }
 
-/** What was said, and when it was heard. */
-interface HeardWord extends LiveWord {
+/** An event, and when it arrived. */
+interface ReceivedNote extends LiveWord {
   readonly at: number
 }
 
-type Arrival = RawEvent | HeardWord
+type Arrival = RawEvent | ReceivedNote
 
 const silenceMs = 30_000
 
-/** What is transient is dropped while so much waits for the follower. */
+/** Transient events are dropped while this many events wait for the follower. */
 const lagMax = 10_000
 
 export async function* sessionEvents(
@@ -66,10 +66,10 @@ export async function* sessionEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
-  const told = toldEvents(sessionId, context, query, inbox)
+  const events = storedAndLive(sessionId, context, query, inbox)
   try {
     for (;;) {
-      const next = await orAborted(told.next(), query.signal)
+      const next = await orAborted(events.next(), query.signal)
       if (next.done || context.hub.isStopped) return
       yield next.value
     }
@@ -77,12 +77,12 @@ export async function* sessionEvents(
     if (!query.signal?.aborted) throw error
   } finally {
     inbox.wake()
-    // What waits for a read ends after it.
-    await Promise.race([told.return(), setImmediate()])
+    // A follower that waits for a read ends after it.
+    await Promise.race([events.return(), setImmediate()])
   }
 }
 
-async function* toldEvents(
+async function* storedAndLive(
   sessionId: string,
   context: EventsContext,
   query: EventsQuery,
@@ -90,11 +90,11 @@ async function* toldEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
   try {
-    const heardFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
+    const listeningFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
-    let seen = past?.seen ?? heardFrom
+    let seen = past?.seen ?? listeningFrom
     while (!isUnwanted()) {
       const woken = inbox.nextWake()
       for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
@@ -120,23 +120,23 @@ async function* toldEvents(
       }
     }
   } catch (error) {
-    // A read that the end of the client broke off is no failure of the follower.
+    // The client was closed during a read: that is no failure of the follower.
     if (!context.hub.isStopped) throw error
   } finally {
     inbox.close()
   }
 }
 
-/** False when it was silent for so long. */
+/** Resolves with false if no event came for that long. */
 async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
   const { promise: silent, resolve } = Promise.withResolvers<false>()
   const timer = setTimeout(resolve, ms, false)
-  const isHeard = await Promise.race([woken.then(() => true), silent])
+  const isAwake = await Promise.race([woken.then(() => true), silent])
   clearTimeout(timer)
-  return isHeard
+  return isAwake
 }
 
-/** A Redis that is away now says nothing of the session. */
+/** If Redis is away, nothing is known of the session: then this does not fail. */
 async function isOver(context: EventsContext): Promise<boolean> {
   try {
     return await context.hasEnded()
@@ -147,8 +147,8 @@ async function isOver(context: EventsContext): Promise<boolean> {
 }
 
 /**
- * Where the past ended: the id of the last event that was told, and how far the stream was read. Undefined when none was asked for; `ended` also
- * when nobody wants the rest.
+ * Yields past events. Returns the id of the last of them, and how far the stream was read; undefined if no past event was asked for. `ended`:
+ * no more events come, or the follower has stopped.
  */
 async function* pastEvents(
   sessionId: string,
@@ -157,7 +157,7 @@ async function* pastEvents(
   isUnwanted: () => boolean,
 ): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
   if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
-  // Nothing of a session is older than the session: the stream is not read from its beginning.
+  // No event of a session is older than the session. So the stream need not be read from its beginning.
   const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
   let [seen, readTo, isOver] = [from, from, false]
   for (;;) {
@@ -173,21 +173,21 @@ async function* pastEvents(
     if (isUnwanted()) return 'ended'
     readTo = page.last
     if (page.more) continue
-    // Of a session that has ended all is in the stream: read on to the end of it, and nothing more will come.
+    // All events of a session that has ended are in the stream. This reads on to its end, and nothing more comes.
     if (isOver) return 'ended'
     isOver = await context.hasEnded()
     if (!isOver) return { seen, readTo }
   }
 }
 
-/** What has arrived for one follower and was not taken yet. */
+/** Events that have arrived for one follower and wait for it. */
 class Inbox {
   #arrived: Arrival[] = []
   #wake = () => {}
   #close = () => {}
   #readTo: string | undefined
 
-  /** Resolves, when both sorts are listened to, with the id after which stored events arrive. */
+  /** Resolves once both sorts of events arrive, with the id of the last stored event before them. */
   async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
     const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
     const onWord = (word: LiveWord) => {
@@ -197,18 +197,18 @@ class Inbox {
       hub.unlisten(sessionId, onEvent)
       if (withTransient) hub.unlistenLive(sessionId, onWord)
     }
-    const [heardFrom] = await Promise.all([
+    const [listeningFrom] = await Promise.all([
       hub.listen(sessionId, onEvent),
       withTransient ? hub.listenLive(sessionId, onWord) : undefined,
     ])
-    return heardFrom
+    return listeningFrom
   }
 
-  /** Stored events up to here were told from the stream, so what was said before the last of them is past, too. */
+  /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
   passOver(readTo: string | undefined): void {
     this.#readTo = readTo
-    const isTold = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
-    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isTold) + 1)
+    const isPast = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
+    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isPast) + 1)
   }
 
   take(): Arrival | undefined {
@@ -237,12 +237,12 @@ class Inbox {
     this.#wake()
   }
 
-  // What was trimmed may begin where the past ended.
+  // The trimmed part may begin right behind the past events.
   #isNew({ id, type }: RawEvent): boolean {
     return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }
 }
 
-function transientEvents({ sessionId, workerId, notes, at }: HeardWord, id: string): RawEvent[] {
+function transientEvents({ sessionId, workerId, notes, at }: ReceivedNote, id: string): RawEvent[] {
   return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
 }

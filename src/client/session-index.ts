@@ -1,8 +1,8 @@
 /**
- * Duty: the sessions of all partitions, newest first, page by page.
- * SI1 A page goes on behind the last session of the one before, whatever was created or pruned in between: no session is told twice,
- *     and none that is there all the time is left out. Only where that last one was itself pruned may it be off by the difference of
- *     two clocks.
+ * Duty: list the sessions of all partitions, newest first, page by page.
+ * INDEX-1 A page begins behind the last session of the page before, whatever was created or pruned in between. So no session comes twice, and no
+ *     session that exists all the time is missing. If that last session was itself pruned, its place is taken from the time in its id, which may
+ *     differ by as much as two clocks do.
  */
 
 import { damageOf } from '../core/errors.ts'
@@ -13,36 +13,36 @@ import type { ReadSession } from '../store/record/session-record.ts'
 import type { SessionsQuery, WorkersQuery } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import { factsOf } from './session-summary.ts'
-import type { SessionSummary } from './summaries.ts'
+import type { ListedSession } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 
-/** Sessions that are read at once: so few that each read is short, so many that there are few of them. */
+/** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
 const pageMost = 500
 
 export class SessionIndex {
   readonly #stores: readonly InspectStore[]
   readonly #storeOf: (id: string) => InspectStore
 
-  /** `storeOf` throws for an id whose partition is not there. */
+  /** `storeOf` throws if the namespace lacks the partition of the id. */
   constructor(stores: readonly InspectStore[], storeOf: (id: string) => InspectStore) {
     this.#stores = stores
     this.#storeOf = storeOf
   }
 
-  async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<SessionSummary[]> {
+  async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<ListedSession[]> {
     if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
     const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from)))
     return lists.flat().sort(byAge).slice(0, limit)
   }
 
-  /** Of one session, or of the newest ones, each with its root first. */
+  /** The workers of one session, or of the newest sessions. The root of each comes first. */
   async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
     if (sessionId !== undefined) return this.#workersOf(sessionIdOf(sessionId), limit)
     const found: WorkerReport[] = []
     for (const { id } of await this.list({ limit })) {
       if (found.length >= limit) break
-      // Where somebody wrote over a session's list of workers, its root can be told without.
+      // If another program wrote over the list of workers of a session, its root can still be shown.
       const workers = await this.#workersOf(id, limit - found.length).catch((thrown: unknown) => {
         if (damageOf(thrown) === undefined) throw thrown
         return this.#workersOf(id, 1)
@@ -52,7 +52,7 @@ export class SessionIndex {
     return found
   }
 
-  /** Ids of workers of the newest sessions, each with its root first, asked for all at once: where Redis is far away, each answer takes long. */
+  /** Ids of the workers of the newest sessions, with the root of each first. All are asked for at once, because each answer of a distant Redis takes long. */
   async newestIds(limit: number): Promise<string[]> {
     const sessions = await this.list({ limit })
     const reading = sessions.map(({ id }) =>
@@ -66,7 +66,7 @@ export class SessionIndex {
     return (await Promise.all(reading)).flat().slice(0, limit)
   }
 
-  /** None of a session that was pruned since it was listed, nor where the id is that of a child, written as that of a session. */
+  /** Empty if the session was pruned since it was listed, or if its id is that of a child, written as the id of a session. */
   async #workersOf(sessionId: string, limit: number): Promise<WorkerReport[]> {
     const store = this.#storeOf(sessionId)
     const rows = await readRows(store, await store.workerIds(sessionId, limit))
@@ -74,28 +74,28 @@ export class SessionIndex {
     return isOfChild ? [] : rows.map((row) => workerReport(row, sessionId))
   }
 
-  /** Of a session that was pruned, by the time that is in its id. */
+  /** The place of a session in the list. A session that was pruned has the time that is in its id. */
   async #placeOf(text: string): Promise<SessionPlace> {
     const id = sessionIdOf(text)
     return { id, createdAt: (await this.#storeOf(id).createdAt(id)) ?? timeOf(id) }
   }
 }
 
-/** An id of a worker would be looked up as that of a session that has no other. */
+/** Refuses the id of a worker: it would be taken for the id of another session. */
 function sessionIdOf(text: string): string {
   const id = parseId(text, 'session')
   if (isWorkerId(id)) throw sessionNotFound(id)
   return id
 }
 
-/** Read until there are enough: what is asked for may lie behind very many others. */
+/** Reads pages until it has enough sessions, because those that fit may lie behind very many others. */
 async function listOf(
   store: InspectStore,
   limit: number,
   { state, kind }: SessionsQuery,
   start: SessionPlace | undefined,
-): Promise<SessionSummary[]> {
-  const found: SessionSummary[] = []
+): Promise<ListedSession[]> {
+  const found: ListedSession[] = []
   const isPicky = state !== undefined || kind !== undefined
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
@@ -111,7 +111,7 @@ async function listOf(
   return found
 }
 
-function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): SessionSummary | null {
+function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): ListedSession | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
   const { name, kind, mode, state, finishedAt } = factsOf(id, row.session, createdAt)
@@ -120,9 +120,9 @@ function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadab
   return { id, name, kind, state, mode, createdAt, finishedAt, workers }
 }
 
-/** Of a session whose root cannot be read. */
+/** What a list shows of a session whose root cannot be read. */
 const unreadable = { name: '', kind: '', state: 'damaged', mode: 'job', finishedAt: null, workers: 1 } as const
 
-function byAge(a: SessionSummary, b: SessionSummary): number {
+function byAge(a: ListedSession, b: ListedSession): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)
 }

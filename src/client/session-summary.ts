@@ -1,8 +1,8 @@
 /**
- * Duty: how a session stands: a pure function of the record of its root, for reports, lists, results and whoever else asks.
- * SUMMARY-1 Nothing else derives the state of a session, or which of its runs ended last.
- * SUMMARY-2 A session that is being cancelled is "cancelling" until no worker of it runs any more; one that ended keeps the state that it
- *     ended with, also when its detached workers are cancelled later.
+ * Duty: derive the state of a session from the record of its root. Reports, lists and results use it.
+ * SUMMARY-1 It is a pure function of the record. Nothing else derives the state of a session, or which of its runs ended last.
+ * SUMMARY-2 A cancelled session is "cancelling" until none of its workers runs any more. A session that has ended keeps its state, even if
+ *     somebody cancels its detached workers later.
  */
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
@@ -10,7 +10,7 @@ import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../st
 import type { WorkerMode } from '../store/record/worker-record.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
-/** damaged: another program wrote over a key of it, or a field of its root's record, which `report` names. */
+/** damaged: another program wrote over a key of the session, or over a field of its root's record. `report` names it. */
 export type ListedState = SessionState | 'damaged'
 export const listedStates: readonly ListedState[] = [
   'active',
@@ -31,11 +31,11 @@ export interface SessionFacts {
   readonly createdAt: number | null
   readonly finishedAt: number | null
   readonly cancelReason: string | null
-  /** The last run that ended, as far as it was asked for; its value is read by `result()`. */
+  /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
 
-/** `resultLine`: what is stored of the run that ended last before the session did, where somebody read that. */
+/** `lastRun`: the stored line of a run that ended before the session did, if somebody read it. */
 export function factsOf(
   id: string,
   session: SessionRecord,
@@ -62,18 +62,18 @@ export function stateOf({ end, cancelReasonJson }: SessionRecord): SessionState 
   return cancelReasonJson === null ? 'active' : 'cancelling'
 }
 
-/** Nothing that the session was created for goes on any more. */
+/** True if the session is over. Detached workers may still run. */
 export function hasEnded(state: SessionState): boolean {
   return state !== 'active' && state !== 'cancelling'
 }
 
-/** How this run of the root ended, by what is stored of it; null while it has not. */
+/** How this run of the root ended; null if it has not. `line`: what the session stores of it. */
 export function resultOfRun({ end }: SessionRecord, run: number, line: string | null): RunResultPlace | null {
   if (end?.result?.run === run) return end.result
   return line === null ? null : decodeResultLine(run, line)
 }
 
-/** The run whose result is wanted where none is named; null: the end of the session, since that of a job is its result. */
+/** The run whose result a caller gets who names none. Null for a job: its result is the end of the session. */
 export function runInProgress({ mode, status, run }: SessionRecord): number | null {
   return mode === 'conversation' ? Math.max(1, status === 'idle' ? run - 1 : run) : null
 }
@@ -83,7 +83,7 @@ export function lastRunOf({ run }: SessionRecord): number {
   return Math.max(1, run - 1)
 }
 
-/** As it is stored, where that is no text in JSON. */
+/** The text that the JSON holds. JSON that is no text is returned as it is stored. */
 function textIn(json: string): string {
   const text = fromJson(json)
   return typeof text === 'string' ? text : json

@@ -1,6 +1,6 @@
 /**
- * Duty: one session as programs see it.
- * Results are latched: `result()` may be asked at any time, before or after the end, any number of times.
+ * Duty: one session as programs see it: its report, result, events, limits and cancel.
+ * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result.
  */
 import { checkOptions } from '../core/check/check-options.ts'
 import { preview } from '../core/check/preview.ts'
@@ -18,7 +18,7 @@ import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
-import { type Report, type SessionStanding, sessionReport, workerReport } from './report.ts'
+import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -31,20 +31,20 @@ export interface SessionContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
-  /** How long a read may take while Redis is away, or busy. */
+  /** How long a read may take, also while Redis is away or busy. */
   readonly deadlineMs: number
 }
 
-/** Events tell at once; should one be missed, the record is read after this long, and then ever more rarely: thousands may wait for days. */
+/** An event reports an end at once. If one was missed, the record is read after this long, and then ever more rarely: thousands may wait for days. */
 const pollMs = 2_000
 const pollMsMax = 10_000
 
 export class Session {
   readonly id: string
-  /** Set by `create`: that its key was used before, or why it may have to wait, such as a kind that no node has ever hosted. */
+  /** Set by `create` if its key was used before, or if the session may have to wait, for example for a kind that no node ever hosted. */
   readonly warning: string | null
   readonly #context: SessionContext
-  /** With which the session ended, once it is known without asking Redis. */
+  /** The result of the session, once it is known without a read. */
   #result: RunResult | undefined
 
   constructor(id: string, context: SessionContext, warning: string | null = null) {
@@ -61,7 +61,7 @@ export class Session {
     return new Worker(this.rootId, this.#context.submission, this.#context.store)
   }
 
-  /** What the root says of the session, with the line of this run's result where one is named. */
+  /** The record of the root, and the stored result of this run if one is named. Throws if another program wrote over it. */
   async #read(run?: number): Promise<SessionRow> {
     const { store, tag } = this.#context
     const row = await store.session(this.id, run)
@@ -71,19 +71,19 @@ export class Session {
     return row
   }
 
-  /** The supervisor's report: the session and the tree of its workers, as the records say now. */
+  /** The session and the tree of its workers, as the records say now. */
   async report(): Promise<Report> {
     const { store } = this.#context
     const [createdAt, ids] = await Promise.all([store.createdAt(this.id), store.workerIds(this.id)])
     return this.#reportOf(createdAt, await readRows(store, ids))
   }
 
-  /** What of the report needs no worker but the first: of a session of thousands the others are not read. */
-  async standing(): Promise<SessionStanding> {
+  /** The part of the report that needs only the root. So it is cheap, also for a session of thousands of workers. */
+  async summary(): Promise<SessionSummary> {
     const { store } = this.#context
     const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
-    const { usage: _ofAllWorkers, ...standing } = (await this.#reportOf(createdAt, rows)).session
-    return standing
+    const { usage: _ofAllWorkers, ...summary } = (await this.#reportOf(createdAt, rows)).session
+    return summary
   }
 
   async #reportOf(createdAt: number | null, rows: readonly ReadableRow[]): Promise<Report> {
@@ -97,8 +97,9 @@ export class Session {
   }
 
   /**
-   * The result of a run. Default: of a job, that with which the session ended; of a conversation, that of the run in progress,
-   * or of the last one when the root is idle. Throws the signal's reason when aborted, and `client_closed` when the client is closed.
+   * Resolves with the result of a run, once it has ended. Without a number, that is: for a job, the run that ended the session; for a
+   * conversation, the run in progress, or the last run if the root is idle. Throws the reason of the signal if that fires, and `client_closed` if
+   * the client is closed.
    */
   async result(query: ResultQuery = {}): Promise<RunResult> {
     checkOptions('result', query, resultRules, InputError)
@@ -136,8 +137,8 @@ export class Session {
     }
   }
 
-  // The result, or the run to wait for (undefined: the end of the session). The record is read unless an event will tell; also
-  // then when none came for long.
+  // Returns the result, or the run to wait for (undefined: the end of the session). If an event will report the end, the record is not read,
+  // unless no event came for long (`missed`).
   async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
     if (run === undefined && this.#result) return this.#result
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
@@ -166,25 +167,24 @@ export class Session {
   async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {
     const place = `entry ${position} of the history of worker ${this.rootId}`
     const json = await this.#context.store.entryAt(this.rootId, position)
-    // It is gone with its session, where that was pruned in between.
+    // If the session was pruned in between, its history is gone too. Then this throws that the session is not known.
     if (json === null && status !== 'cancelled') await this.#read()
     return resultOf(json === null ? null : decodeEntry(json), status, run, place)
   }
 
   /**
-   * Events of this session, live; with `after` (an event id, or "0-0" for all that are kept) past ones first. Ends after the event
-   * with which the session ended, or when the client is closed. Nothing is doubled or left out between past and live.
-   * Between them come, as they are said, events that are not kept (`transient: true`): text as it streams and progress of tools. They
-   * carry the id of the event before them, and may be lost; `{ transient: false }` leaves them out.
-   * Fails with `session_not_found` when the session is gone, also while it is followed.
-   * Throws an InputError, at once, for a query that can never be answered.
+   * Follows the events of this session. With `after` (the id of an event, or "0-0" for all that are kept) past events come first. No event is
+   * doubled, and none is missing between past and live ones. It ends after the event that ends the session, or when the client is closed.
+   * Streamed text and progress of tools come between them as events that are not stored (`transient: true`). They carry the id of the event before
+   * them, and may be lost. `{ transient: false }` leaves them out.
+   * Fails with `session_not_found` if the session is gone, also later. Throws an InputError at once if the query can never be answered.
    */
   events(query: EventsQuery = {}): AsyncGenerator<TroupeEvent, void, undefined> {
     checkOptions('events', query, eventsRules, InputError)
     const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
     const context = { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }
-    // What writes an event is held to its type; nobody looks again.
+    // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
   }
 
@@ -193,8 +193,8 @@ export class Session {
   }
 
   /**
-   * From now on nothing of the session can start, spawn or commit, also no detached worker that outlived it. False when it had
-   * already ended by itself: then it stays as it ended.
+   * Cancels the session. From now on none of its workers can start, spawn or commit, and neither can its detached workers. Returns false if the
+   * session had ended before: then it keeps its state.
    */
   async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
     if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
@@ -207,9 +207,9 @@ export class Session {
   }
 
   /**
-   * Sets anew what the agents of this session may use, all of them together; what is left out stays as it is. Resolves with what holds now.
-   * An agent that is running learns of it with its next commit. Throws `session_finished` for a session that is being cancelled, or has
-   * ended and left no detached workers.
+   * Changes what all agents of this session may use together. A limit that you leave out stays as it is. Resolves with the limits that hold now.
+   * A running agent gets them with its next commit. Throws `session_finished` if the session is being cancelled, or has ended without detached
+   * workers.
    */
   async limit(limits: Partial<Spending>): Promise<Spending> {
     const given = checkSpending(limits)
@@ -223,14 +223,14 @@ export class Session {
     )
   }
 
-  /** Ends a conversation when what waits has been answered. */
+  /** Ends a conversation once its worker has answered every message that waits. */
   async close(): Promise<void> {
     const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
 }
 
-/** The result that a history entry holds; `where` says where it was read. */
+/** The result that a history entry holds. `where` names the entry in errors. */
 function resultOf(entry: Entry | null, status: RunResult['status'], run: number | null, where: string): RunResult {
   const number = run ?? entry?.run ?? 1
   if (status === 'cancelled') return { status, run: number }

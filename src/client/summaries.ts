@@ -1,10 +1,10 @@
-/** Duty: the rows that lists are made of: sessions, kinds, nodes, dead letters. */
+/** Duty: the rows of lists: sessions, kinds, nodes, dead letters; and what became of a message that was sent or a letter that was handled. */
 import type { ErrorCode } from '../core/errors.ts'
 import type { Message } from '../core/worker/message.ts'
 import type { SessionReport } from './report.ts'
 import type { ListedState } from './session-summary.ts'
 
-export type SessionSummary = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
+export type ListedSession = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
   readonly state: ListedState
   readonly workers: number
 }
@@ -13,7 +13,7 @@ export interface KindSummary {
   readonly kind: string
   readonly pool: string
   readonly description: string
-  /** Live nodes that host it. */
+  /** How many live nodes host it. */
   readonly nodes: number
   readonly hosted: boolean
 }
@@ -28,36 +28,36 @@ export interface NodeSummary {
   readonly host: string | null
 }
 
-/** What took its node down again and again, and was put aside. */
+/** A message, or a step of a run, that took its node down again and again, so that it was put aside. */
 export interface DeadLetter {
   readonly id: string
   readonly sessionId: string
   readonly workerId: string
-  /** The input that was put aside; null when a step within a run was what killed: the failed run's history holds its input. */
+  /** The input that was put aside. Null if a step within a run took the node down: then the history of the failed run has the input. */
   readonly message: Message | null
-  /** The message or the recorded step that was next each time, in words. */
+  /** The message or the recorded step that was next each time, in words for people. */
   readonly killedBy: string
-  /** Id of the message in the mailbox it was put back to; null when it was not. */
+  /** The id of the message in the mailbox; null if the letter was not put back. */
   readonly redrivenAs: string | null
-  /** Somebody said that it is dealt with. */
+  /** Somebody marked it as dealt with. */
   readonly dismissed: boolean
   readonly evidence: Readonly<Record<string, unknown>>
 }
 
-/** Where a message that was sent stands. */
+/** What became of a message that was sent. */
 export interface Sent {
-  /** Among all inputs that the worker ever accepted, from 0. */
+  /** Its number among all inputs that the worker ever accepted, counted from 0. */
   readonly position: number
   /**
-   * Its idempotency key was used before: this is the place of the message that was sent then, and nothing was added. That message may
-   * be this very one, where Redis went away before it answered and was asked again.
+   * Its idempotency key was used before. `position` is that of the message that was sent then, and nothing was added. It may be this very
+   * message: the client asks again if Redis went away before it answered.
    */
   readonly again: boolean
-  /** What is amiss though nothing failed: its key was used before, and whether for something else; null when nothing is. */
+  /** Says that its key was used before, and whether for another message; null otherwise. */
   readonly warning: string | null
 }
 
-/** What became of a dead letter that was to be put back, or dismissed. */
+/** What became of a dead letter that somebody wanted to put back or dismiss. */
 interface Handled {
   readonly letterId: string
   readonly workerId: string
@@ -67,7 +67,7 @@ interface Handled {
 export interface Redriven extends Handled {
   /** again: it was put back before. */
   readonly status: 'redriven' | 'again' | 'refused'
-  /** Its id in the mailbox; null when it was refused. */
+  /** The id of the message in the mailbox; null if it was refused. */
   readonly messageId: string | null
 }
 

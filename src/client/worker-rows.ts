@@ -1,6 +1,6 @@
 /**
- * Duty: records as reports read them. Rows of any number of workers come in pieces: each has a deadline of its own, and none holds Redis or
- * this process for long. What another program wrote over is named.
+ * Duty: read the records of workers for reports, and name what another program wrote over.
+ * ROWS-1 Many workers are read in pieces. Each piece has a deadline of its own, and none keeps Redis or this process busy for long.
  */
 
 import { InvariantError, type RuntimeError } from '../core/errors.ts'
@@ -11,12 +11,12 @@ import { decodeResultLine } from '../store/record/session-record.ts'
 
 const pieceSize = 500
 
-/** A row, and what is damaged of it; null where nothing is. */
+/** A row, and an error that names what another program wrote over; null if nothing is damaged. */
 export interface ReadableRow extends WorkerRow {
   readonly damage: RuntimeError | null
 }
 
-/** Of those that exist, in the order of `ids`. */
+/** The rows of the workers that exist, in the order of `ids`. */
 export async function readRows(store: InspectStore, ids: readonly string[]): Promise<ReadableRow[]> {
   const rows: ReadableRow[] = []
   for (let from = 0; from < ids.length; from += pieceSize)
@@ -25,7 +25,7 @@ export async function readRows(store: InspectStore, ids: readonly string[]): Pro
   return rows
 }
 
-/** What is wrong with what was read of a session, under the key of its results for this run; null where nothing is. */
+/** An error that names what another program wrote over of a session, or of the stored result of this run; null if nothing is damaged. */
 export function sessionDamage(
   store: InspectStore,
   sessionId: string,

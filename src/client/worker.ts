@@ -1,4 +1,4 @@
-/** Duty: one worker as programs see it: send to it, read its report, its history, its mailbox. */
+/** Duty: one worker as programs see it: send it a message, read its report, its history, its mailbox. */
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { InputError } from '../core/errors.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
@@ -12,7 +12,7 @@ import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 
 export interface HistoryItem {
-  /** Position in the history, from 0. */
+  /** The position in the history, counted from 0. */
   readonly position: number
   readonly entry: Entry
 }
@@ -35,9 +35,9 @@ export class Worker {
   }
 
   /**
-   * Accepts an input message. Messages are received in the order in which they were accepted: await one before the next is sent. Of two that
-   * are on their way at once, the second is accepted first where Redis refuses the first for a moment (it is full, or still loading).
-   * Throws a typed error that names the worker when it is refused.
+   * Sends an input to the worker. A worker receives its messages in the order in which Redis accepted them. Await one call before the next: of
+   * two calls at once, the second may be accepted first, if Redis refuses the first for a moment because it is full or still loading.
+   * If the message is refused, this throws a typed error that names the worker.
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
@@ -51,7 +51,7 @@ export class Worker {
     return workerReport(row)
   }
 
-  /** Entries after position `after`, oldest first. Throws when there is no such worker. */
+  /** Entries after position `after`, oldest first. Throws if the worker does not exist. */
   async history(query: HistoryQuery = {}): Promise<HistoryItem[]> {
     checkOptions('history', query, historyRules, InputError)
     const items = await this.#store.history(this.id, query.after ?? -1, query.limit ?? 1_000)
@@ -59,14 +59,14 @@ export class Worker {
     return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
   }
 
-  /** What waits, in the order of lanes: signals, results, inbox; `limit` of each. Throws when there is no such worker. */
+  /** The messages that wait: signals, then results, then inputs; at most `limit` of each. Throws if the worker does not exist. */
   async mailbox(query: MailboxQuery = {}): Promise<Mail[]> {
     checkOptions('mailbox', query, mailboxRules, InputError)
     const lanes = await this.#store.mailbox(this.id, query.limit ?? 1_000)
     const mails = lanes.flatMap(({ lane, first, mails: texts }) =>
       texts.flatMap((text, index) => (text === '' ? [] : [decodeMail(lane, first + index, text)])),
     )
-    // Also where a number of a mail would be none, since somebody wrote over what they are counted from.
+    // If another program wrote over the field that counts a lane, the ids of its messages would be wrong: then this throws too.
     if (mails.length === 0 || lanes.some(({ first }) => !Number.isSafeInteger(first))) await this.report()
     return mails
   }

@@ -77,7 +77,7 @@ abstract class SingleCodeError extends RuntimeError {
 abstract class CodedError<Code extends ErrorCode> extends RuntimeError {
   readonly retryable = false
 
-  // Not useless: it narrows the codes that may be given.
+  // Without this constructor a caller could pass the code of another class.
   constructor(code: Code, message: string, options?: RuntimeErrorOptions) {
     super(code, message, options)
   }

@@ -1,23 +1,23 @@
 /**
- * Duty: ids, and the partition each carries.
- * I-a An id is a UUID whose last 12 bits (three hex digits) are its partition, so that any id finds its keys by itself.
- * I-b Ids of sessions are version 7 and monotonic within a process; those of workers are version 8. A root's differs from its session's
- *     in nothing else; a child's is a digest of parent, run and call, so that a repeated spawn is the same child.
- * I-c Every id is validated before it becomes part of a key.
+ * Duty: make and check ids, and read the partition that each carries.
+ * ID-1 An id is a UUID whose last 12 bits (three hex digits) are its partition. So the keys of any id follow from the id alone.
+ * ID-2 Ids of sessions have version 7 and grow within a process. Ids of workers have version 8. The id of a root differs from that of its session
+ *      only in the version. The id of a child is a digest of parent, run and call, so that a repeated spawn gives the same child.
+ * ID-3 Every id is checked before it becomes part of a key.
  */
 import { hash } from 'node:crypto'
 import { v7 } from 'uuid'
 import { preview } from './check/preview.ts'
 import { InputError } from './errors.ts'
 
-/** 12 bits are carried in an id. */
+/** An id has 12 bits for its partition. */
 export const partitionsMax = 4_096
 
 /** In characters. */
 export const idLength = 36
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/
-/** The rule of `isKind`, as errors say it. */
+/** The rule of `isKind` in words, for errors. */
 export const kindRule =
   'use up to 64 letters, digits, "_" and "-", a lower-case letter or a digit first, in folders joined by "/"'
 const kindPattern = /^[a-z0-9][A-Za-z0-9_-]*(?:\/[a-z0-9][A-Za-z0-9_-]*)*$/
@@ -27,22 +27,22 @@ export function newId(partition: number): string {
   return withPartition(v7(), partition)
 }
 
-/** The root worker's id: the session's with version 8, so that neither is stored with the other. For a worker's id that of nobody. */
+/** The id of the root worker of a session, so that neither id is stored with the other. Given the id of a worker, it returns an id that nobody has. */
 export function rootIdOf(sessionId: string): string {
   return `${sessionId.slice(0, 14)}${isWorkerId(sessionId) ? 7 : 8}${sessionId.slice(15)}`
 }
 
-/** An id of version 8 is a worker's, one of version 7 a session's (I-b). */
+/** True for the id of a worker, false for that of a session (ID-2). */
 export function isWorkerId(id: string): boolean {
   return id[14] === '8'
 }
 
-/** The session of a root worker: the reverse of `rootIdOf`. */
+/** The id of the session of a root worker: the reverse of `rootIdOf`. */
 export function sessionIdOfRoot(rootId: string): string {
   return `${rootId.slice(0, 14)}7${rootId.slice(15)}`
 }
 
-/** The id of the child that call number `call` of this run spawns: same input, same id. */
+/** The id of the child that call number `call` of this run spawns. The same arguments give the same id. */
 export function childId(parentId: string, run: number, call: number): string {
   const hex = hash('sha256', `${parentId}:${run}:${call}`)
   const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4]
@@ -54,12 +54,12 @@ export function partitionOf(id: string): number {
   return Number.parseInt(id.slice(-3), 16)
 }
 
-/** The partition of a session that is created under a given idempotency key: a retry meets the first. */
+/** The partition of a session that is created under this idempotency key. A repeated call finds the first session there. */
 export function partitionOfKey(key: string, partitions: number): number {
   return Number.parseInt(hash('sha256', key).slice(0, 8), 16) % partitions
 }
 
-/** When a session's id was made, in ms since the epoch, by the clock of who made it. */
+/** When the id of a session was made, in ms since 1970, by the clock of the process that made it. */
 export function timeOf(sessionId: string): number {
   return Number.parseInt(sessionId.slice(0, 8) + sessionId.slice(9, 13), 16)
 }
@@ -68,16 +68,16 @@ export function isId(value: unknown): value is string {
   return typeof value === 'string' && uuidPattern.test(value)
 }
 
-/** An id as keys have it, of one that somebody pasted: with blanks around it, or in capitals. */
+/** The id in a text that somebody pasted, perhaps with blanks around it or in capitals. */
 export function pastedId(text: string): string {
   return text.trim().toLowerCase()
 }
 
-/** As errors show them: of one session, and of its root. */
+/** Examples for errors: the ids of one session and of its root. */
 const sessionIdExample = '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000'
 const idExamples = { session: sessionIdExample, worker: rootIdOf(sessionIdExample) }
 
-/** Returns the id in lower case, or throws an InputError that shows what one is like. */
+/** Returns the id in lower case. Throws an InputError with an example if the value is no id. */
 export function parseId(value: unknown, what: 'worker' | 'session'): string {
   const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
@@ -98,9 +98,11 @@ export function parseKind(value: unknown): string {
   return value
 }
 
-/** Of kinds that name none. */
+/** The pool of kinds that name none. */
 export const defaultPool = 'default'
-/** Where workers wait that no live node can run: none ever hosted their kind, or something of them cannot be read. No kind may name it. */
+/**
+ * The pool of workers that no live node can run: no node ever hosted their kind, or a part of them cannot be read. No kind may name it.
+ */
 export const unhostedPool = 'unhosted'
 
 export function isPool(value: unknown): value is string {
@@ -112,14 +114,14 @@ export function isNamespace(value: unknown): value is string {
 }
 
 /**
- * An idempotency key of the caller as a piece of a Redis key: digested, so that any text is safe there. No key of a message is that of
- * a session: they differ in their lengths.
+ * A digest of an idempotency key, which is safe as a part of a Redis key whatever the text is. Digests for messages are one character longer than
+ * those for sessions, so that the two never meet.
  */
 export function digestKey(key: string, of: 'session' | 'message'): string {
   return (of === 'message' ? 'm' : '') + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
 }
 
-/** Of what is asked for under a key, to know it from something else. */
+/** A digest of a request under an idempotency key, to tell it from another request under the same key. */
 export function digestAsked(asked: string): string {
   return hash('sha256', asked, 'base64url').slice(0, 22)
 }
@@ -128,7 +130,7 @@ function withPartition(id: string, partition: number): string {
   return id.slice(0, -3) + partition.toString(16).padStart(3, '0')
 }
 
-// As UTF-8 all halves of surrogate pairs are one: a text that was cut within an emoji would be taken for another one.
+// In UTF-8 all lone halves of surrogate pairs look the same, so two different texts that were cut within an emoji would have one digest.
 function bytesOf(key: string): string | Buffer {
   return key.isWellFormed() ? key : Buffer.from(key, 'utf16le')
 }

@@ -1,29 +1,29 @@
 /**
- * Duty: the limits and defaults that a user may meet, in one table, each with its unit in its name. How large the batches and pages of a
- * module are is its own.
- * A node or a session may set its own; the scripts enforce what the session's record says.
+ * Duty: the limits and defaults that a user may meet, in one table, each with its unit in its name. A node or a session may set its own.
+ * Does not own: the sizes of batches and pages, which each module chooses for itself.
+ * POLICY-1 Scripts enforce the limits that the record of the session holds.
  */
 
-/** Upper bounds that a session is created with; kept in the record of each worker and enforced by the scripts. */
+/** Limits that a session gets when it is created. The record of each worker holds them, and scripts enforce them. */
 export interface WorkerLimits {
-  /** Workers a session may ever have, its root included. */
+  /** How many workers a session may ever have, including its root. */
   readonly workers: number
-  /** Children of one worker whose results are still open. */
+  /** How many children of one worker may be without a result at the same time. */
   readonly children: number
-  /** Depth of the tree: the root has depth 0. */
+  /** How deep the tree may be. The root has depth 0. */
   readonly depth: number
-  /** Messages that may wait in the inbox lane of one mailbox. */
+  /** How many inputs may wait in one mailbox. */
   readonly mailbox: number
 }
 
 /**
- * What the agents of a session may use, all of them together; and what they have used. Kept with the session: it may be raised while the
- * session lives (decision 0019).
+ * What all agents of a session may use together, or what they have used. The session keeps it, so that the limit can be raised while the session
+ * lives (decision 0019).
  */
 export interface Spending {
-  /** Model calls of all its agents together. */
+  /** Model calls of all agents together. */
   readonly modelCalls: number
-  /** Tokens of all its agents together, in and out. */
+  /** Tokens of all agents together, in and out. */
   readonly tokens: number
 }
 
@@ -32,22 +32,22 @@ export type SessionLimits = WorkerLimits & Spending
 export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000 }
 export const defaultWorkerLimits: WorkerLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
 export const defaultSessionLimits: SessionLimits = { ...defaultWorkerLimits, ...defaultSpending }
-/** As callers and the command line call them. */
+/** The names of limits in calls and on the command line. */
 export const limitNames = Object.keys(defaultSessionLimits) as readonly (keyof SessionLimits)[]
 
-/** Limits as a record keeps them. */
+/** The text of limits in a record. */
 export function encodeLimits({ workers, children, depth, mailbox }: WorkerLimits): string {
   return `${workers} ${children} ${depth} ${mailbox}`
 }
 
-/** Those of a record without any are the default ones. */
+/** A record without limits has the defaults. */
 export function decodeLimits(text: string | undefined): WorkerLimits {
   if (text === undefined) return defaultWorkerLimits
   const [workers, children, depth, mailbox] = text.split(' ').map(Number) as [number, number, number, number]
   return { workers, children, depth, mailbox }
 }
 
-/** Spending as a session keeps it. */
+/** The text of spending in the record of a root. */
 export function encodeSpending({ modelCalls, tokens }: Spending): string {
   return `${modelCalls} ${tokens}`
 }
@@ -57,13 +57,13 @@ export function decodeSpending(text: string): Spending {
   return { modelCalls, tokens }
 }
 
-/** The most a caller may ask for: beyond these a script could block Redis for too long. */
+/** The highest limits that a caller may set. With higher ones, a script could block Redis for too long. */
 export const hardSessionLimits: SessionLimits = {
   workers: 100_000,
   children: 1_000,
   depth: 64,
   mailbox: 100_000,
-  // What a script counts exactly, and then some.
+  // Scripts count exactly up to 2^53.
   modelCalls: 1_000_000_000,
   tokens: 1_000_000_000_000,
 }
@@ -75,114 +75,114 @@ export const policy = {
   /** A node stops trusting its lease this much earlier than Redis would. */
   leaseMarginMs: 1_000,
 
-  /** A wake-up that was rung and not answered is stale after this. */
+  /** A wake-up without an answer is stale after this. */
   wakeupMs: 2_000,
   /** A turn that lasts longer than this no longer counts as an awake slot. */
   busyAfterMs: 100,
-  /** Children that a slot goes on with and that have not begun by then are given back: other slots run them. */
+  /** Inline children that have not begun by then are released, so that other slots run them. */
   inlineChildrenMs: 20,
   /** A BullMQ job answers wake-ups for at most this long. */
   wakeupJobMs: 60_000,
 
   sweepEveryMs: 1_000,
   sweepBatch: 100,
-  /** Old sessions are pruned this often, by one node of a partition, and kinds registered anew, by each. */
+  /** This often one node of a partition prunes old sessions, and each node registers its kinds again. */
   pruneEveryMs: 60_000,
-  /** Of each sweep while old sessions are left. */
+  /** How long each sweep prunes while old sessions are left. */
   pruneMs: 200,
-  /** A node unseen for this long is forgotten, with its assignments. Later than its leases and wake-ups. */
+  /** A node that was not seen for this long is forgotten, and so are the claims of its slots. Its leases and wake-ups end before. */
   nodeForgottenMs: 60_000,
 
-  /** Claims without a commit in between after which a worker is run apart from others. */
+  /** After this many claims in a row without a commit, a worker is a suspect and runs isolated. */
   suspectAfterStarts: 2,
-  /** Starts alone without a commit before the run is quarantined. */
+  /** After this many isolated starts without a commit, the run is quarantined. */
   poisonAfterIsolatedStarts: 3,
   /** How long code that goes on after the end of its turn keeps its node from claiming suspects. */
   overrunMs: 60_000,
 
-  /** A timeout that code may set: longer timers of Node fire at once. */
+  /** The longest timeout that code may set. Node fires a longer timer at once. */
   timeoutMsMax: 2_147_483_647,
-  /** The longest wait: a timer that a handler sets, a retry that an error asks for. */
+  /** The longest timer that a handler may set, and the longest retry that an error may ask for. */
   timerMsMax: 366 * 24 * 3_600_000,
 
   turnSliceMs: 30_000,
   turnSliceSteps: 20,
   drainMs: 30_000,
-  /** How long a stopping node waits for Redis to take its last words. */
+  /** How long a stopping node waits for the answers to its last calls of Redis. */
   goodbyeMs: 3_000,
 
   retries: 3,
   retryBackoffMs: 200,
   retryBackoffMsMax: 30_000,
-  /** The same as retryBackoffMs for a model: what overloads a provider lasts for seconds (decision 0017). */
+  /** As retryBackoffMs, for model calls: the overload of a provider lasts for seconds (decision 0017). */
   modelBackoffMs: 1_000,
 
-  /** Model calls of one run, but blank replies. The tools of the last reply are not run: nobody would read their results. */
+  /** Model calls of one run, without blank replies. The tools of the last reply do not run, because no call would read their results. */
   iterations: 10,
   modelCallMs: 300_000,
   /** A reply with more text is cut off. */
   replyBytesMax: 8_388_608,
   toolMs: 120_000,
-  /** Tool calls of one reply that run at the same time. */
+  /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
   toolOutputBytesMax: 100_000,
   /** Values of models and tools (arguments, facts, outputs) are nested at most this deep. */
   jsonDepthMax: 64,
-  /** Facts that one tool call may establish, together; each has the limit of a message. */
+  /** The size of all facts of one tool call together. Each fact also has the limit of a message. */
   factsBytesMax: 4_194_304,
-  /** A tool in a thread that does not end within this after its signal fired loses its thread. */
+  /** If a tool in a thread does not end within this after its signal fired, the thread is ended. */
   threadGraceMs: 500,
   /** A thread without a tool ends after this. */
   threadIdleMs: 30_000,
-  /** MiB that the young generation of a thread's heap may take, so that a tool that uses up its memory ends its thread, not its node. */
+  /** MiB for the young generation of the heap of a thread. With it, a tool that uses up its memory ends its thread, and not its node. */
   threadYoungMb: 16,
-  /** Blank replies in a row, before the run fails. */
+  /** After this many blank replies in a row the run fails. */
   blankStops: 3,
-  /** Iterations in a row with the same errors, before the run fails. */
+  /** After this many iterations in a row with the same errors the run fails. */
   sameErrors: 3,
-  /** A step that may wait is recorded with the next one, at the latest after this. */
+  /** A lazy step is committed with the next one, or after this at the latest. */
   lazyCommitMs: 50,
-  /** Text of a reply that is under way, and progress of a tool, are published this often. */
+  /** How often streamed text and the progress of tools are published. */
   deltaEveryMs: 40,
-  /** More of what a tool tells as its progress is cut, with a note. */
+  /** A longer progress report of a tool is cut, with a note. */
   progressBytesMax: 16_384,
-  /** What histories may take of a node's memory; an eighth of V8's heap limit, where that is less. */
+  /** Memory of a node for cached histories; an eighth of V8's heap limit if that is less. */
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,
-  /** Spawns, sends and timers of one `receive`, together: a script that writes more would hold Redis for too long. */
+  /** Spawns, sends and timers of one `receive` together. A script that writes more would block Redis for too long. */
   stepPartsMax: 5_000,
-  /** Of their values, together; also of the tasks that one call of an agent gives away. More would keep leases from being renewed. */
+  /** The size of all their values, and of all tasks in one call of an agent. With more, leases could not be renewed in time. */
   stepBytesMax: 33_554_432,
-  /** A claim hands out at most this many bytes of mail; the rest follows with the next claim. */
+  /** A claim returns at most this many bytes of mail. The next claim returns the rest. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
-  /** Names that a list of an assignment may hold: each record of a child holds them, and a spawn compares them. */
+  /** How many names a list of permissions may have. The record of each child holds them, and each spawn compares them. */
   permissionNamesMax: 256,
-  /** Of the folder that an assignment names. */
+  /** The length of the folder in permissions. */
   folderBytesMax: 4_096,
-  /** Of the reason that a cancel gives, which each report shows. */
+  /** The length of the reason of a cancel, which every report shows. */
   reasonBytesMax: 1_000,
 
   /** How long a worker file may take to load. */
   loadMs: 10_000,
   slots: 50,
-  /** The most that a node may be started with. */
+  /** The highest number of slots of a node. */
   slotsMax: 10_000,
   retentionMs: 7 * 24 * 3_600_000,
-  /** How long an answer is kept under an idempotency key the caller gave, and under one the client made. */
+  /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
   eventsKept: 100_000,
   deadLettersKept: 10_000,
 } as const
 
-/** The least that may be asked for: who waits for a result reads it from the session. */
+/** The shortest retention, because a caller that waits for a result reads it from the session. */
 export const retentionMsMin = 60_000
 
 export type Policy = { readonly [K in keyof typeof policy]: number }
 
-/** Delay before try `attempt` + 1 (attempt counts from 1): exponential, capped, with half of it jitter so that retries spread. */
+/** The delay after attempt number `attempt`, counted from 1. It grows exponentially up to a cap; half of it is random, so that retries spread. */
 export function retryDelayMs(
   attempt: number,
   random: number,
@@ -192,10 +192,7 @@ export function retryDelayMs(
   return Math.round(full / 2 + (full / 2) * random)
 }
 
-/**
- * The wait before the next try: what the error asks for, in whole ms and at most what a timer takes, where that is a time at all; else
- * by the rule above.
- */
+/** The delay that the error asks for, in whole ms and capped at the longest timer. If it asks for none, the delay of `retryDelayMs`. */
 export function retryWaitMs(
   given: number | undefined,
   attempt: number,

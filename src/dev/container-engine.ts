@@ -9,7 +9,7 @@ import { findProgram, runProgram } from './program.ts'
 import { boundToParent, type ServerPlace, type ServerProgram, settings } from './server-program.ts'
 
 const image = 'redis:7-alpine'
-/** An engine on this machine answers within milliseconds. A client without an engine fails, or waits in vain. */
+/** An engine on this machine answers within milliseconds. A client without an engine fails, or waits for an answer that never comes. */
 const answerMsMax = 3_000
 const pullMsMax = 300_000
 const containerReadyMsMax = 60_000

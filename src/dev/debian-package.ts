@@ -5,7 +5,7 @@
  */
 import { chmod, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { findProgram, isAlive, runProgram } from './program.ts'
-import { systemFamily } from './redis-unavailable.ts'
+import { systemIds } from './redis-unavailable.ts'
 
 const policyFile = '/usr/sbin/policy-rc.d'
 const keptPolicyFile = '/usr/sbin/policy-rc.d.before-troupe'
@@ -25,7 +25,7 @@ export async function installDebianRedis(
   signal?: AbortSignal,
 ): Promise<Installation> {
   const isDebian =
-    process.platform === 'linux' && process.getuid?.() === 0 && /\b(debian|ubuntu)\b/.test(await systemFamily())
+    process.platform === 'linux' && process.getuid?.() === 0 && /\b(debian|ubuntu)\b/.test(await systemIds())
   const aptGet = isDebian ? await findProgram(['apt-get'], path) : undefined
   if (!aptGet) return { kind: 'notPossible' }
   // The program `env` sets the variable, because no code here may read the environment in order to extend it.

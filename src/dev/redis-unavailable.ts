@@ -18,8 +18,8 @@ export class ServerFailedError extends RedisUnavailableError {
   }
 }
 
-/** The command that installs a Redis or a Valkey, by family of Linux systems (ID and ID_LIKE of os-release). */
-const packageCommands: readonly (readonly [family: RegExp, command: string])[] = [
+/** The command that installs a Redis or a Valkey, by group of Linux systems (ID and ID_LIKE of os-release). */
+const packageCommands: readonly (readonly [system: RegExp, command: string])[] = [
   [/\b(debian|ubuntu)\b/, 'apt-get install redis-server'],
   [/\b(fedora|rhel|centos)\b/, 'dnf install valkey'],
   [/\balpine\b/, 'apk add redis'],
@@ -33,14 +33,14 @@ const containerCommand =
 /** The command that installs a Redis on this system. */
 export async function installCommand(): Promise<string> {
   if (process.platform === 'darwin') return 'brew install redis'
-  const family = await systemFamily()
-  const command = packageCommands.find(([pattern]) => pattern.test(family))?.[1]
+  const system = await systemIds()
+  const command = packageCommands.find(([pattern]) => pattern.test(system))?.[1]
   if (!command) return containerCommand
   return process.getuid?.() === 0 ? command : `sudo ${command}`
 }
 
 /** The lines of os-release that name this Linux system and similar ones. Empty on other systems. */
-export async function systemFamily(): Promise<string> {
+export async function systemIds(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '')
   return release
     .split('\n')

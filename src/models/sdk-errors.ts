@@ -104,7 +104,7 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
     case 'garbled':
       return new TransientError(`${id} sent a reply that cannot be read${said}`, { ...options, code: 'model_garbled' })
     case 'refused':
-      return new TerminalError(`${id} refused the request${said}${hint(facts, context)}`, {
+      return new TerminalError(`${id} refused the request${said}${adviceFor(facts, context)}`, {
         details,
         code: 'model_refused',
       })
@@ -124,7 +124,7 @@ function verdictOf({ status, words, names, message }: Facts): Verdict {
   return names.some((name) => refusedNames.has(name)) ? 'refused' : 'unavailable'
 }
 
-function hint({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {
+function adviceFor({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {
   const place = textAt(headers, 'location')
     .replace(/[?#].*/s, '')
     .replace(/\/\/[^/]*@/, '//')

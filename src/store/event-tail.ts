@@ -1,8 +1,8 @@
 /**
  * Duty: follows the event stream of one partition for one listener, over a connection of its own; and reads past events.
- * E-a A follower that names an id gets all later events, without gap and without duplicate, or is told that some were trimmed; so does
- *     one that listens, should it lag so far: its connection was lost for long, or its process stood still.
- * E-b Nothing depends on events for correctness: who waits for a state reads the record too.
+ * TAIL-1 A follower that names an id gets all later events, without gap and without duplicate. If some were trimmed, it gets
+ *    `events.trimmed` in their place. The same holds for a live follower that lags because its connection was lost or its process stood still.
+ * TAIL-2 Nothing depends on events for correctness: code that waits for a state reads the record too.
  */
 import { isEventBefore, type RawEvent, streamIdOf } from '../core/event/event.ts'
 import type { PartitionKeys } from './keys.ts'
@@ -13,7 +13,7 @@ import { guarded } from './script/script.ts'
 /** Not decoded: most are of sessions that nobody here follows. */
 export type EventListener = (entry: EventEntry) => void
 
-/** Told before what comes next: entries after this id may have been trimmed before they could be read. */
+/** Called before the next entry: entries after this id may have been trimmed before they could be read. */
 export type TrimListener = (after: string) => void
 
 const blockMs = 5_000

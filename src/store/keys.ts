@@ -29,11 +29,11 @@ export function partitionKeys(tag: string) {
     nodes: `${tag}:nodes`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,
-    /** stream; what happened, an entry of each script that tells something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
+    /** stream; what happened, an entry of each script that reports something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
     events: `${tag}:events`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
-    /** zset; `<dead letter> <place in the mailbox> <wake-ups>` of each that was put back, or `<dead letter> dismissed`, by its time; goes with its letter. */
+    /** zset; `<dead letter> <position in the inbox> <wake-ups>` of each redriven one, or `<dead letter> dismissed`, by its time; goes with its letter. */
     redriven: `${tag}:redriven`,
     /** hash; sessions and workers that were pruned, and what their lanes had accepted (`inbox`, `results`, `signals`); for ever. */
     retired: `${tag}:retired`,
@@ -41,11 +41,11 @@ export function partitionKeys(tag: string) {
     cancelNotices: `${tag}:cancel-notices`,
     /** pub/sub channel; ids of wake-ups that were just put, for this node, which may have a slot free; messages may be lost. */
     wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
-    /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: heard by who listens now, never stored. */
+    /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: for followers that listen now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
-    /** hash; slot to `<nonce> <worker> <mark>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
+    /** hash; slot to `<nonce> <worker> <purpose>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
     claims: (node: string) => `${tag}:claims:${node}`,
-    /** zset; queued worker by its place in line; until claimed. */
+    /** zset; queued worker by its time; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
     /** zset; wake-up by the time it is stale in ms; until answered or stale. */
     wakeups: (pool: string) => `${tag}:wakeups:${pool}`,

@@ -1,12 +1,10 @@
-/** Duty: reads dead letters of one partition, with what was done with each since (`T:redriven`). Never writes. */
+/** Duty: read the dead letters of one partition, each with its disposition (`T:redriven`): put back, dismissed, or neither. It never writes. */
 import type { PartitionKeys } from './keys.ts'
+import { type LetterRow, ReadStore } from './read-store.ts'
 import type { Redis } from './redis/redis.ts'
-import { type RecordFields, toEntries } from './script/replies.ts'
 
-export interface DeadRow {
-  readonly id: string
-  readonly fields: RecordFields
-  /** The place in the mailbox where its message was put back. */
+export interface DeadRow extends LetterRow {
+  /** The position in the mailbox to which its message was put back; null if it was not. */
   readonly redriven: number | null
   readonly isDismissed: boolean
 }
@@ -14,38 +12,39 @@ export interface DeadRow {
 export class LetterStore {
   readonly #redis: Redis
   readonly #keys: PartitionKeys
+  readonly #read: ReadStore
 
   constructor(redis: Redis, keys: PartitionKeys) {
     this.#redis = redis
     this.#keys = keys
+    this.#read = new ReadStore(redis, keys)
   }
 
-  /** So many before this one, newest first. */
+  /** At most `most` letters before this one, newest first. */
   async newestLetters(most: number, before?: string): Promise<DeadRow[]> {
-    const last = before === undefined ? '+' : `(${before}`
-    return this.#rows(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
+    return this.#withDispositions(await this.#read.newestLetters(most, before))
   }
 
-  /** So many behind this one, oldest first, and none behind `last`. */
+  /** At most `most` letters behind this one up to `last`, oldest first. */
   async lettersBehind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
-    const first = after === undefined ? '-' : `(${after}`
-    return this.#rows(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
+    return this.#withDispositions(await this.#read.lettersBehind(after, last, most))
   }
 
   async letter(id: string): Promise<DeadRow | undefined> {
-    return (await this.#rows(await this.#redis.xrange(this.#keys.dead, id, id)))[0]
+    const found = await this.#read.letter(id)
+    return found && (await this.#withDispositions([found]))[0]
   }
 
-  async #rows(entries: readonly [id: string, flat: string[]][]): Promise<DeadRow[]> {
-    const found = toEntries(entries)
-    if (found.length === 0) return []
-    const times = found.map(({ id }) => Number(id.split('-')[0]))
-    const cancelCount = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
-    const markOf = new Map(cancelCount.map((disposition) => disposition.split(' ', 2) as [string, string]))
-    return found.map((row) => {
-      const disposition = markOf.get(row.id)
+  /** A disposition is `<letter> <position in the mailbox> <wakeups>`, or `<letter> dismissed` (lua/shared/letters.lua). */
+  async #withDispositions(letters: readonly LetterRow[]): Promise<DeadRow[]> {
+    if (letters.length === 0) return []
+    const times = letters.map(({ id }) => Number(id.split('-')[0]))
+    const lines = await this.#redis.zrangebyscore(this.#keys.redriven, Math.min(...times), Math.max(...times))
+    const dispositions = new Map(lines.map((line) => line.split(' ', 2) as [letter: string, what: string]))
+    return letters.map((letter) => {
+      const disposition = dispositions.get(letter.id)
       const isDismissed = disposition === 'dismissed'
-      return { ...row, isDismissed, redriven: disposition === undefined || isDismissed ? null : Number(disposition) }
+      return { ...letter, isDismissed, redriven: disposition === undefined || isDismissed ? null : Number(disposition) }
     })
   }
 }

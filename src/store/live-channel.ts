@@ -1,8 +1,8 @@
 /**
  * Duty: text as it streams and progress of tools, from the node that runs a worker to those who listen now, by pub/sub.
- * C-a Losing a note is harmless and costs nothing: while Redis is away, or does not answer, notes are dropped, never queued.
- * C-b Nothing is heard twice: publishers use a connection that sends no command again.
- * C-c Only followers pay: a session is subscribed to while somebody here follows it.
+ * CHANNEL-1 Losing a note is harmless and costs nothing: while Redis is away, or does not answer, notes are dropped, never queued.
+ * CHANNEL-2 No note arrives twice: publishers use a connection that sends no command again.
+ * CHANNEL-3 Only followers pay: a process subscribes to a session only while somebody in it follows that session.
  */
 import { transientTypes } from '../core/event/event.ts'
 import { partitionOf } from '../core/ids.ts'

@@ -9,6 +9,7 @@ import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type Reply, type ScriptCaller } from './script/script.ts'
@@ -30,7 +31,7 @@ interface Placed {
   readonly kind: 'ok' | 'again' | 'other'
   readonly position: number
   readonly wakeups: readonly Wakeup[]
-  /** The worker was idle, and stands in the line of this pool without a wake-up of its own; else empty. */
+  /** The pool in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty. */
   readonly wokenIn: string
 }
 
@@ -116,7 +117,7 @@ export class SessionStore {
         seed: newSeed(),
         wakeupMs: this.#policy.wakeupMs,
         event,
-        asked: isGiven ? digestAsked(mail) : '',
+        asked: isGiven ? digestAsked(mail) : undefined,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -237,7 +238,7 @@ export class SessionStore {
     const known = this.#pools.get(kind)
     if (known && known.until > performance.now()) return known.pool
     const line = await guarded('reading kinds', () => this.#redis.hget(this.#keys.kinds, kind), this.#deadlineMs)
-    const pool = line?.split(' ')[0] ?? unhostedPool
+    const pool = line === null ? unhostedPool : poolOfKindLine(line)
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
     return pool

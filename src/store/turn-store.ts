@@ -1,8 +1,8 @@
 /**
  * Duty: claim, commit and renew of one node in one partition.
  * Owns: the form of their arguments and answers. Does not own: what a turn decides, or when.
- * T-a A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
- * T-b `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
+ * CLAIM-1 A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
+ * CLAIM-2 `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
  */
 
 import { performance } from 'node:perf_hooks'
@@ -118,13 +118,13 @@ export class RedisTurnStore implements TurnStore {
         leaseMs: policy.leaseMs,
         wakeupMs: policy.wakeupMs,
         seed: newSeed(),
-        turns: turns.flatMap((turn) => [
-          turn.workerId,
-          turn.token,
-          turn.wakeup,
-          turn.becomesBusy ? '1' : '0',
-          turn.runState ?? '',
-        ]),
+        turns: turns.map(({ workerId, token, wakeup, becomesBusy, runState }) => ({
+          worker: workerId,
+          token,
+          wakeup: wakeup || undefined,
+          becomesBusy: becomesBusy || undefined,
+          runState: runState || undefined,
+        })),
       },
       { deadlineMs: policy.leaseMs / 3 },
     )

@@ -1,7 +1,7 @@
 /**
  * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune.
  * Each call is bounded; the sweeper calls again while there is more.
- * P-a A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
+ * UPKEEP-1 A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
  *     ends them when it is given what answers their open calls.
  */
 
@@ -12,6 +12,7 @@ import type { Policy } from '../core/policy.ts'
 import type { DamagedSession, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { encodeKindLine, poolOfKindLine } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded, type ScriptCaller } from './script/script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
@@ -26,6 +27,13 @@ export interface UpkeepStoreOptions {
   /** Shown by doctor: kinds, version, host, process id. */
   readonly nodeFacts: Readonly<Record<string, unknown>>
   readonly policy: Policy
+}
+
+/** An agent whose open calls were looked for when it was at this version, and the entries that answer them. */
+interface Answered {
+  readonly id: string
+  readonly version: string
+  readonly entries: readonly string[]
 }
 
 /** Entries of a history that are read at once, from its end: few at first, since the newest reply is near it. */
@@ -43,7 +51,7 @@ export class RedisUpkeepStore implements UpkeepStore {
 
   async registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void> {
     if (kinds.length === 0) return
-    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, `${pool} ${JSON.stringify({ description })}`])
+    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, encodeKindLine({ pool, description })])
     const { redis, keys, policy } = this.#o
     // Writing the same lines twice does no harm either.
     await guarded('registering kinds', () => redis.hset(keys.kinds, ...lines), policy.leaseMs)
@@ -68,17 +76,14 @@ export class RedisUpkeepStore implements UpkeepStore {
         forgottenMs: Math.max(policy.nodeForgottenMs, policy.leaseMs * 2),
         everyMs: policy.sweepEveryMs,
         seed: newSeed(),
-        leaving: leaving ? '1' : '0',
+        leaving,
         eventsKept: policy.eventsKept,
-        pools: [
-          poolLoads.length,
-          ...poolLoads.flatMap((workersPerWake) => [
-            workersPerWake.pool,
-            ` ${workersPerWake.kinds.join(' ')} `,
-            workersPerWake.free,
-            workersPerWake.workersPerWake,
-          ]),
-        ],
+        pools: poolLoads.map(({ pool, kinds, free, workersPerWake }) => ({
+          name: pool,
+          kinds: ` ${kinds.join(' ')} `,
+          free,
+          workersPerWake,
+        })),
       },
       { deadlineMs: policy.leaseMs },
     )
@@ -127,34 +132,34 @@ export class RedisUpkeepStore implements UpkeepStore {
     let from = '0'
     let running = '0'
     let cancelCount = '0'
-    let answers: (string | number)[][] = []
+    let agents: Answered[] = []
     while (from !== 'done' && from !== 'wait') {
       const reply = await this.#o.caller.call(
         finishScript,
         { root, cancelled, workers, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
         {
           sessionId,
-          from,
+          from: Number(from),
           batch: policy.sweepBatch,
-          running,
+          running: Number(running),
           cancelCount,
+          agents: agents.map(({ id, version, entries }) => ({ id, version, entries: entries.length })),
           entry,
-          answered: [answers.length, ...answers.flat()],
+          texts: agents.flatMap(({ entries }) => entries),
         },
         { deadlineMs: policy.leaseMs },
       )
       from = String(reply[0])
       running = String(reply[1])
       cancelCount = String(reply[2])
-      answers = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
+      agents = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
     }
     return from === 'done'
   }
 
-  /** What ends an agent that is at this version: `<id> <version> <count of entries>` and the results of its open calls. */
-  async #answer(workerId: string, version: string): Promise<(string | number)[]> {
-    const entries = lastEntries(await this.#openCalls(workerId), Date.now())
-    return [workerId, version, entries.length, ...entries]
+  /** What ends an agent that is at this version: the results of its open calls. */
+  async #answer(id: string, version: string): Promise<Answered> {
+    return { id, version, entries: lastEntries(await this.#openCalls(id), Date.now()) }
   }
 
   /** Reads a history backwards, no further than its newest reply. */
@@ -175,7 +180,7 @@ export class RedisUpkeepStore implements UpkeepStore {
   async kindPools(): Promise<ReadonlyMap<string, string>> {
     const { redis, keys, policy } = this.#o
     const lines = await guarded('reading kinds', () => redis.hgetall(keys.kinds), policy.leaseMs)
-    return new Map(Object.entries(lines).map(([kind, line]) => [kind, line.split(' ')[0] as string]))
+    return new Map(Object.entries(lines).map(([kind, line]) => [kind, poolOfKindLine(line)]))
   }
 
   async prune(): Promise<{ pruned: number; done: boolean }> {
@@ -187,11 +192,11 @@ export class RedisUpkeepStore implements UpkeepStore {
 
 /** Where pruning goes on: at a time of creation, behind so many of it. */
 interface PruneCursor {
-  readonly from: string
-  readonly passed: string
+  readonly from: number
+  readonly passed: number
 }
 
-export const pruneStart: PruneCursor = { from: '0', passed: '0' }
+export const pruneStart: PruneCursor = { from: 0, passed: 0 }
 
 /** One batch of pruning; `cursor` is null at the end of the index. Given a node, one of the pass that all nodes share, which knows its place. */
 export async function pruneOnce(
@@ -200,7 +205,7 @@ export async function pruneOnce(
   policy: Policy,
   retentionMs: number,
   cursor: PruneCursor,
-  node = '',
+  node?: string,
 ): Promise<{ pruned: number; cursor: PruneCursor | null }> {
   // A node that asks a moment too early would ask again only after as long once more.
   const everyMs = Math.max(0, policy.pruneEveryMs - policy.sweepEveryMs)
@@ -210,6 +215,6 @@ export async function pruneOnce(
     { retentionMs, ...cursor, batch: policy.sweepBatch, node, everyMs },
     { deadlineMs: policy.leaseMs },
   )
-  const [from, passed] = [String(reply[1]), String(reply[2])]
-  return { pruned: Number(reply[0]), cursor: from === 'done' ? null : { from, passed } }
+  const [pruned, from, passed] = reply
+  return { pruned: Number(pruned), cursor: from === 'done' ? null : { from: Number(from), passed: Number(passed) } }
 }

@@ -33,17 +33,7 @@ interface Parts {
 export function disagreements(script: LuaScript): string[] {
   const parts = partsOf(script.text)
   if (parts === null) return ['has no header']
-  const checks = [
-    titleRules,
-    slotRules,
-    bindingRules,
-    tailRules,
-    fieldRules,
-    factRules,
-    bodyRules,
-    wordRules,
-    buildRules,
-  ]
+  const checks = [titleRules, slotRules, bindingRules, tailRules, fieldRules, bodyRules, wordRules, buildRules]
   return checks.flatMap((check) => check(parts, script))
 }
 
@@ -184,15 +174,6 @@ function fieldRules({ header, body }: Parts, { header: top, fields = {}, shared 
   for (const name of new Set(matches(body, /\bheader\.(\w+)/g)))
     if (!written.get('')?.includes(name)) found.push(`the field ${name} is read and not explained`)
   return found
-}
-
-/** What is given by name stands in the header with its name and its meaning, or in that of the script whose facts they are. */
-function factRules({ header, body }: Parts, { shared }: LuaScript): string[] {
-  if (/\bfacts as `\w+`\s+has them\b/.test(header)) return []
-  const code = [body, ...helpersOf(body, shared).values()].join('\n')
-  const used = new Set([...matches(code, /\bgiven\.(\w+)/g), ...matches(code, /\bname == '(\w+)'/g)])
-  const isExplained = (name: string) => new RegExp(`(?: {2}|, )${name}[ ,:]`).test(header)
-  return [...used].filter((name) => !isExplained(name)).map((name) => `the fact ${name} is not explained`)
 }
 
 function bodyRules({ body }: Parts): string[] {

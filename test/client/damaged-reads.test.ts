@@ -48,7 +48,7 @@ describe('a key of another sort', () => {
     await troupe.redis.set(keys[name], 'not what it was')
     const words = `key ${keys[name]} should be a ${sort}). Another program wrote over a key`
     await expect(session.report()).rejects.toThrow(words)
-    await expect(session.standing()).rejects.toThrow(words)
+    await expect(session.summary()).rejects.toThrow(words)
     await troupe.redis.del(keys[name])
   })
 
@@ -183,7 +183,7 @@ describe('a field of a record that is not what it should be', () => {
     const damaged = `field ${name} of ${keys.record} should not be "nonsense"`
     const refused = { code: 'bug', details: { damaged } }
     await expect(session.report()).rejects.toMatchObject(refused)
-    await expect(session.standing()).rejects.toMatchObject(refused)
+    await expect(session.summary()).rejects.toMatchObject(refused)
     await expect(session.root.report()).rejects.toMatchObject(refused)
     await expect(session.root.report()).rejects.toThrow('Another program wrote over it: put it back.')
     const workers = await troupe.client.workers.list()

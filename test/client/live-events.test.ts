@@ -1,4 +1,4 @@
-/** What is told and not stored, among the events of a session: as it comes, and changing nothing of those that are stored (V1 to V3). */
+/** What is told and not stored, among the events of a session: as it comes, and changing nothing of those that are stored (EVENTS-1 to EVENTS-3). */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../src/client/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'

@@ -1,4 +1,4 @@
-/** Ids: what they promise (I-a, I-b, I-c of src/core/ids.ts) for any input. */
+/** The promises of ids (ID-1, ID-2, ID-3 of src/core/ids.ts) for any input. */
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { InputError } from '../../src/core/errors.ts'
@@ -25,7 +25,7 @@ import { anyText } from './support/any-text.ts'
 const partitions = fc.integer({ min: 0, max: partitionsMax - 1 })
 const uuidText = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Texts that would mean something in a Redis key, a pattern, a script argument or a path. */
+/** Texts with a special meaning in a Redis key, a pattern, a script argument or a path. */
 const injections = [
   '',
   ' ',
@@ -45,7 +45,7 @@ const injections = [
 ]
 
 describe('a new id', () => {
-  test('is a UUID of version 7 that carries its partition (I-a)', () => {
+  test('is a UUID of version 7 that carries its partition (ID-1)', () => {
     fc.assert(
       fc.property(partitions, (partition) => {
         const id = newId(partition)
@@ -57,7 +57,7 @@ describe('a new id', () => {
     )
   })
 
-  test('sorts after those made before it also when the clock goes back (I-b)', () => {
+  test('sorts after all earlier ids even when the clock goes back (ID-2)', () => {
     const before = newId(0)
     const clock = vi.spyOn(Date, 'now').mockImplementation(() => timeOf(before) - 60_000)
     const ids = [before, ...Array.from({ length: 100 }, () => newId(0))]
@@ -66,7 +66,7 @@ describe('a new id', () => {
     expect(new Set(ids.map((id) => id.slice(24))).size).toBe(ids.length)
   })
 
-  test('sorts after every id made before it in this process, whatever their partitions (I-b)', () => {
+  test('sorts after every earlier id of this process, in any partition (ID-2)', () => {
     const ids = Array.from({ length: 20_000 }, (_, index) => newId((index * 7_919) % partitionsMax))
     expect(ids.toSorted()).toEqual(ids)
     expect(new Set(ids).size).toBe(ids.length)
@@ -74,7 +74,7 @@ describe('a new id', () => {
 })
 
 describe('the root of a session', () => {
-  test('has an id of its own, from which the session is found again', () => {
+  test('has its own id, from which the id of the session follows', () => {
     fc.assert(
       fc.property(partitions, (partition) => {
         const session = newId(partition)
@@ -91,7 +91,7 @@ describe('the root of a session', () => {
 describe("a child's id", () => {
   const calls = fc.tuple(partitions, fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 1, max: 1_000_000 }))
 
-  test('is a valid id of version 8 in the partition of its parent (I-b)', () => {
+  test('is a valid id of version 8 in the partition of its parent (ID-2)', () => {
     fc.assert(
       fc.property(calls, ([partition, run, call]) => {
         const child = childId(newId(partition), run, call)
@@ -103,7 +103,7 @@ describe("a child's id", () => {
     )
   })
 
-  test('follows from parent, run and call alone, and another call is another child', () => {
+  test('follows only from parent, run and call; another call is another child', () => {
     const parent = '01890a5d-ac96-774b-bcce-b302099a8057'
     expect(childId(parent, 1, 1)).toBe(childId(parent, 1, 1))
     const seen = new Set([childId(newId(0), 1, 1)])
@@ -116,7 +116,7 @@ describe("a child's id", () => {
     expect(childId(parent, 1, 11)).not.toBe(childId(parent, 11, 1))
   })
 
-  test('never changes between versions of troupe: a respawn after an upgrade is the same child', () => {
+  test('is the same in all versions of troupe: a repeated spawn after an upgrade is the same child', () => {
     expect(childId('01890a5d-ac96-774b-bcce-b302099a8057', 2, 3)).toMatchInlineSnapshot(
       `"7f5f3b94-e50b-8a13-91d7-7ea581835057"`,
     )
@@ -132,8 +132,8 @@ describe("a child's id", () => {
   })
 })
 
-describe('what becomes part of a key (I-c)', () => {
-  test.each(injections)('is not taken for an id: %j', (text) => {
+describe('a text that becomes part of a key (ID-3)', () => {
+  test.each(injections)('is not accepted as an id: %j', (text) => {
     expect(isId(text)).toBe(false)
   })
 
@@ -147,18 +147,18 @@ describe('what becomes part of a key (I-c)', () => {
     },
   )
 
-  test('no text but a UUID is an id', () => {
+  test('only a UUID is an id', () => {
     const taken: unknown[] = []
     fc.assert(fc.property(fc.oneof(anyText, fc.anything()), (value) => void (isId(value) && taken.push(value))))
     expect(taken).toEqual([])
   })
 
-  test('an id that was pasted with blanks or in capitals is understood', () => {
+  test('an id that was pasted with blanks or in capitals is accepted', () => {
     const id = newId(3)
     expect(parseId(` ${id.toUpperCase()}\n`, 'session')).toBe(id)
   })
 
-  test('a UUID of another version is told what an id of troupe is like, and the example is one', () => {
+  test('the error for a UUID of another version shows a valid id of troupe as an example', () => {
     const refusal = (what: 'worker' | 'session'): string => {
       try {
         return parseId('f47ac10b-58cc-4372-a567-0e02b2c3d479', what)
@@ -173,13 +173,13 @@ describe('what becomes part of a key (I-c)', () => {
     expect(isId(session) && !isWorkerId(session)).toBe(true)
   })
 
-  test('a long wrong id is cut in the message, and one that is no text is named', () => {
+  test('the error for a wrong id cuts a long text and names other values', () => {
     expect(() => parseId('x'.repeat(1_000), 'session')).toThrow(/^"x{80}" is not a session id/)
     expect(() => parseId(7, 'session')).toThrow(/^7 is not a session id/)
     expect(() => parseId(undefined, 'session')).toThrow(/^undefined is not a session id/)
   })
 
-  test('a kind is a path of names; nothing that leaves the folder or ends a list of kinds', () => {
+  test('a kind is a path of names, and can neither leave the folder nor end a list of kinds', () => {
     for (const kind of ['echo', 'a/b', 'web-reader', 'r2_d2', '0', 'x'.repeat(64)]) expect(isKind(kind)).toBe(true)
     for (const kind of ['', 'Echo', 'a b', '../a', 'a//b', '/a', 'a/', 'a/../b', 'a:b', 'a\n', 'x'.repeat(65), null, 1])
       expect(isKind(kind)).toBe(false)
@@ -192,27 +192,27 @@ describe('what becomes part of a key (I-c)', () => {
       expect(() => parseKind(value)).toThrow(InputError)
   })
 
-  test('a namespace and a pool hold nothing that could end a hash tag or a wake-up', () => {
+  test('a namespace and a pool hold no character that could end a hash tag or a wake-up', () => {
     for (const text of ['{a}', 'a.b', 'a:b', 'a b', '', 'a\n', 'x'.repeat(65)]) expect(isNamespace(text)).toBe(false)
     for (const text of ['a:b', 'a,b', 'a b', '', 'A', '-a', 'x'.repeat(33)]) expect(isPool(text)).toBe(false)
     expect(isNamespace('My_team-1')).toBe(true)
     expect(isPool('gpu-2_b')).toBe(true)
   })
 
-  test('an idempotency key may be any text: it is digested', () => {
+  test('an idempotency key may be any text, because its digest is used', () => {
     fc.assert(fc.property(anyText, (key) => /^[A-Za-z0-9_-]{32}$/.test(digestKey(key, 'session'))))
     expect(digestKey('a', 'session')).not.toBe(digestKey('b', 'session'))
     expect(digestKey('a', 'message')).not.toBe(digestKey('b', 'message'))
   })
 
-  test('no idempotency key of a message is that of a session', () => {
+  test('an idempotency key of a message never equals that of a session', () => {
     const differ = (one: string, other: string) => digestKey(one, 'message') !== digestKey(other, 'session')
     expect(differ('a', 'a')).toBe(true)
     fc.assert(fc.property(anyText, anyText, differ))
   })
 })
 
-test('the partition of a given key is one that exists, and the same each time', () => {
+test('the partition of a key exists and is the same each time', () => {
   fc.assert(
     fc.property(fc.string(), fc.integer({ min: 1, max: partitionsMax }), (key, count) => {
       const partition = partitionOfKey(key, count)
@@ -223,8 +223,8 @@ test('the partition of a given key is one that exists, and the same each time', 
   )
 })
 
-describe('what an idempotency key becomes', () => {
-  test('never changes between versions of troupe: what is sent again after an upgrade meets the first', () => {
+describe('the digest of an idempotency key', () => {
+  test('is the same in all versions of troupe: a request that is repeated after an upgrade finds the first one', () => {
     // A text that was cut within an emoji is a key of its own, and no other one that was.
     const keys = ['order-17', 'Größe', '\ud83d', '\ud83e']
     expect(keys.map((key) => partitionOfKey(key, partitionsMax))).toMatchInlineSnapshot(`

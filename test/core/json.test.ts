@@ -1,4 +1,4 @@
-/** Values as JSON: what cannot be written is refused at once, with the name of the thing and what to do. */
+/** Values as JSON. A value that cannot be written is refused at once, with its name and what to do. */
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
@@ -6,7 +6,7 @@ import { isDeeperThan, toJson } from '../../src/core/json.ts'
 import { policy } from '../../src/core/policy.ts'
 
 describe('toJson', () => {
-  test('any JSON value comes back as it went', () => {
+  test('any JSON value comes back unchanged', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
         expect(JSON.parse(toJson(value, 'it'))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -18,7 +18,7 @@ describe('toJson', () => {
     expect(toJson(undefined, 'it')).toBe('null')
   })
 
-  test('a lone surrogate is written as an escape, so that no byte is lost on the way', () => {
+  test('a half surrogate pair is written as an escape, so that no byte is lost', () => {
     expect(toJson('\ud800', 'it')).toBe('"\\ud800"')
   })
 
@@ -66,7 +66,7 @@ describe('toJson', () => {
     [new Set([1]), 'the reply is a Set, which has no JSON form: pass a list, like [...set].'],
     [new TypeError('x'), 'the reply is an Error, which has no JSON form: pass its message.'],
     [Object.assign(new Error('x'), { code: 1 }), 'the reply is an Error, which has no JSON form: pass its message.'],
-  ])('%o, of which nothing would be left, is refused', (value, message) => {
+  ])('%o, which JSON would write as an empty object, is refused', (value, message) => {
     expect(() => toJson(value, 'the reply')).toThrow(new InputError(message))
   })
 
@@ -75,18 +75,18 @@ describe('toJson', () => {
     [{ a: [{}, { 'b c': new Set([1]) }] }, 'the state holds, at .a[1].b c, a Set, which has no JSON form'],
     [[1, Promise.resolve(2)], 'the state holds, at [1], a Promise, which has no JSON form: await it first.'],
     [{ status: 'rejected', reason: new Error('x') }, 'the state holds, at .reason, an Error, which has no JSON form'],
-  ])('%o, of which a part would be lost, is refused with its place', (value, message) => {
+  ])('%o, of which JSON would lose a part, is refused with the path of that part', (value, message) => {
     expect(() => toJson(value, 'the state')).toThrow(InputError)
     expect(() => toJson(value, 'the state')).toThrow(message)
   })
 
-  test('empty objects anywhere, and what says within what is left of it, are taken', () => {
+  test('nested empty objects and nested objects with a toJSON are accepted', () => {
     const told = { toJSON: () => ({}), held: new Map() }
     const value = { a: {}, b: [{}, null, Object.create(null), new Date(0)], told, text: '{}', of: undefined, do() {} }
     expect(toJson(value, 'it')).toBe('{"a":{},"b":[{},null,{},"1970-01-01T00:00:00.000Z"],"told":{},"text":"{}"}')
   })
 
-  test('what says itself what is left of it, and an empty object, are taken', () => {
+  test('an empty object and an object with a toJSON are accepted', () => {
     const says = Object.assign(new Error('x'), { toJSON: () => ({ message: 'x' }) })
     expect([says, {}, Object.create(null)].map((value) => toJson(value, 'it'))).toEqual(['{"message":"x"}', '{}', '{}'])
   })
@@ -100,7 +100,7 @@ describe('toJson', () => {
     }
   })
 
-  test('what is too big is told with both numbers and what to do', () => {
+  test('the error for a value that is too big has both numbers and says what to do', () => {
     const text = 'x'.repeat(policy.messageBytesMax)
     expect(() => toJson(text, 'the reply')).toThrow(
       `the reply has ${policy.messageBytesMax + 2} bytes of JSON; the limit is ${policy.messageBytesMax}. Store large data elsewhere and pass a reference.`,
@@ -124,14 +124,14 @@ describe('isDeeperThan', () => {
     expect([depth - 1, depth].map((most) => isDeeperThan(value, most))).toEqual([depth > 0, false])
   })
 
-  test('a value that is nested deeper than a stack is looked at all the same', () => {
+  test('a value that is nested deeper than the stack is measured too', () => {
     let value: unknown = 'core'
     for (let level = 0; level < 200_000; level++) value = [value]
     expect([isDeeperThan(value, 199_999), isDeeperThan(value, 200_000)]).toEqual([true, false])
   })
 })
 
-test('loads nothing that fetches: each process would pay for it', async () => {
+test('does not load the code of fetch, which would slow down the start of each process', async () => {
   const own = Object.getOwnPropertyDescriptor(globalThis, 'Response') as PropertyDescriptor
   const asked = vi.fn<() => unknown>()
   onTestFinished(() => void Object.defineProperty(globalThis, 'Response', own))

@@ -1,4 +1,4 @@
-/** The table of limits holds together, and back-off stays within its bounds. */
+/** The limits agree with each other, and back-off stays within its bounds. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
@@ -15,7 +15,7 @@ const attempts = fc.integer({ min: 1, max: 100_000 })
 const randoms = fc.double({ min: 0, max: 1, noNaN: true })
 
 describe('retryDelayMs', () => {
-  test('is between half of the full delay and all of it', () => {
+  test('is between half of the full delay and the full delay', () => {
     fc.assert(
       fc.property(attempts, randoms, (attempt, random) => {
         const full = Math.min(policy.retryBackoffMsMax, policy.retryBackoffMs * 2 ** Math.min(attempt - 1, 60))
@@ -27,19 +27,19 @@ describe('retryDelayMs', () => {
     )
   })
 
-  test('doubles with each try and stops at 30 s', () => {
+  test('doubles with each attempt and stops at 30 s', () => {
     expect([1, 2, 3, 4, 9, 10, 1_000].map((attempt) => retryDelayMs(attempt, 1))).toEqual([
       200, 400, 800, 1_600, 30_000, 30_000, 30_000,
     ])
   })
 
-  test('spreads: the same try of two workers does not come at the same time', () => {
+  test('is random: two workers do not retry at the same time', () => {
     expect(retryDelayMs(5, 0)).toBeLessThan(retryDelayMs(5, 0.9))
   })
 })
 
 describe('limits', () => {
-  test('come back from a record as they went', () => {
+  test('come back from a record unchanged', () => {
     const limit = fc.integer({ min: 0, max: 100_000 })
     fc.assert(
       fc.property(fc.record({ workers: limit, children: limit, depth: limit, mailbox: limit }), (limits) => {
@@ -48,27 +48,27 @@ describe('limits', () => {
     )
   })
 
-  test('defaults are below what may be asked for', () => {
+  test('defaults are below the largest allowed values', () => {
     for (const name of Object.keys(defaultSessionLimits) as (keyof typeof defaultSessionLimits)[])
       expect(defaultSessionLimits[name]).toBeLessThanOrEqual(hardSessionLimits[name])
   })
 
-  test('a path of ancestors as deep as allowed fits into one call of unpack', () => {
+  test('the longest path of ancestors fits into one call of unpack', () => {
     expect(hardSessionLimits.depth * 4).toBeLessThan(7_000)
   })
 })
 
 describe('times agree with each other', () => {
-  test('a lease outlasts several renewals and its margin', () => {
+  test('a lease lasts longer than several renewals and its margin', () => {
     expect(policy.leaseMs - policy.leaseMarginMs).toBeGreaterThan(2 * policy.renewEveryMs)
   })
 
-  test('a node is forgotten later than its leases and wake-ups', () => {
+  test('a node is forgotten after its leases and wake-ups', () => {
     expect(policy.nodeForgottenMs).toBeGreaterThan(policy.leaseMs)
     expect(policy.nodeForgottenMs).toBeGreaterThan(policy.wakeupMs)
   })
 
-  test('a turn is busy long before its wake-up is stale', () => {
+  test('a turn counts as busy long before its wake-up is stale', () => {
     expect(policy.busyAfterMs * 4).toBeLessThan(policy.wakeupMs)
   })
 })
@@ -84,7 +84,7 @@ describe('retryWaitMs', () => {
   })
 
   // The code of users may be without types.
-  test.each([undefined, Number.NaN, null, 'soon', '500', {}])('%s is no time: the rule decides', (given) => {
+  test.each([undefined, Number.NaN, null, 'soon', '500', {}])('%s is not a time, so the rule decides', (given) => {
     expect(retryWaitMs(given as number, 3, 0.5)).toBe(retryDelayMs(3, 0.5))
   })
 })

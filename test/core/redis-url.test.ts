@@ -1,4 +1,4 @@
-/** Addresses of a Redis: what is refused, in which words, and what a client makes of those that are not. */
+/** Addresses of a Redis: which are refused, with which sentences, and how the client reads the others. */
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
@@ -138,21 +138,24 @@ const fine: readonly [url: string, meant: object][] = [
 ]
 
 describe('the address of a Redis', () => {
-  test.each([...wrong, ...wrongWithSentinels])('%s is refused in one sentence that holds none of it', (url, why) => {
-    const checking = () => checkRedisUrl(url)
-    expect(checking).toThrow(ConfigError)
-    expect(checking).toThrow(why)
-    expect(checking).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/hush|sh@|\n/) }))
-  })
+  test.each([...wrong, ...wrongWithSentinels])(
+    '%s is refused in one sentence that quotes no part of it (REDIS-URL-2)',
+    (url, why) => {
+      const checking = () => checkRedisUrl(url)
+      expect(checking).toThrow(ConfigError)
+      expect(checking).toThrow(why)
+      expect(checking).toThrow(expect.objectContaining({ message: expect.not.stringMatching(/hush|sh@|\n/) }))
+    },
+  )
 
-  test.each(fine)('%s is taken, and a client goes where it says', (url, meant) => {
+  test.each(fine)('%s is accepted, and the client connects to that address', (url, meant) => {
     checkRedisUrl(url)
     const redis = new Redis(url, { lazyConnect: true })
     expect(redis.options).toMatchObject(meant)
     redis.disconnect()
   })
 
-  test.each(fineWithSentinels)('%s names sentinels, and what a client is to do', (url, sentinels, meant) => {
+  test.each(fineWithSentinels)('%s names sentinels, and the client gets them', (url, sentinels, meant) => {
     checkRedisUrl(url)
     const { url: one, ...asked } = redisPlace(url)
     expect(asked).toEqual({ sentinels, name: 'mymaster' })

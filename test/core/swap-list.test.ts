@@ -1,4 +1,4 @@
-/** A swap list holds each thing once, and nothing that was removed. */
+/** A swap list holds each item once, and no removed item. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { SwapList } from '../../src/core/swap-list.ts'
@@ -11,7 +11,7 @@ const listOf = (...things: ReturnType<typeof thing>[]) => {
 }
 
 describe('a swap list', () => {
-  test('holds what a set would hold, whatever is added and removed, in any order', () => {
+  test('holds the same items as a set, after any additions and removals', () => {
     const [name, word] = [fc.constantFrom('a', 'b', 'c', 'd', 'e'), fc.constantFrom('add', 'remove')]
     fc.assert(
       fc.property(fc.array(fc.tuple(word, name), { maxLength: 60, size: 'max' }), (calls) => {
@@ -27,7 +27,7 @@ describe('a swap list', () => {
     )
   })
 
-  test('gives a copy that does not change while things are removed', () => {
+  test('gives a copy that does not change while items are removed', () => {
     const [one, other] = [thing('one'), thing('other')]
     const list = listOf(one, other)
     const copy = list.list()

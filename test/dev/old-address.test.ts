@@ -187,7 +187,7 @@ describe.skipIf(!server).each([
 })
 
 test.skipIf(!server)(
-  'the Redis of a folder that was moved to where its guard is not looked for ends before the next one starts (R1)',
+  'the Redis of a folder that was moved to where its guard is not looked for ends before the next one starts (SHARED-1)',
   async () => {
     const dir = join(root, 'redis')
     await using first = await redisIn(dir)

@@ -88,7 +88,7 @@ export const resultsOf = (message: PromptMessage) => (message.role === 'tool' ? 
 export const reported = (message: Message) => (message.kind === 'result' && message.status === 'completed' ? message : null)
 export const modelsOf = (options: StartNodeOptions) => options.models
 export const sendingOf = (...args: Parameters<Worker['send']>) => args[1]
-export const pausedOf = (health: Health) => health.pausedBells
+export const pausedOf = (health: Health) => health.pausedWakeups
 export const entriesOf = (items: readonly HistoryItem[]) => items.map(({ entry }) => entry)
 export const narrowed = (entry: Entry) => {
   if (entry.type === 'received') return entry
@@ -105,7 +105,7 @@ export const factsOf = (event: TroupeEvent) => {
   if (event.type === 'run.started') return event.details.run.length
   return event.type === 'tool.progress' ? event.details : event.type
 }
-export const placeOf = (worker: WorkerReport) => worker.place
+export const statusOf = (worker: WorkerReport) => worker.status
 export const codeOf = (error: RuntimeError) => error.details
 `,
   'tsconfig.json': JSON.stringify({

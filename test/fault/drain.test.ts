@@ -56,7 +56,7 @@ test.concurrent('a second signal gives back what runs, at once', async () => {
   await expectInvariants(harness.redis, harness.namespace)
 })
 
-test.concurrent('a handler that does not end is given back after the drain time', async () => {
+test.concurrent('a handler that does not end is released after the drain time', async () => {
   await using harness = await Harness.open()
   const settings = { policy: { ...longLeases.policy, drainMs: 300 } }
   const { session, old } = await running(harness, 'slow', { ms: 6_000, deaf: true }, 'begun', settings)

@@ -1,4 +1,4 @@
-/** L-a: connections are lost without a word while Redis can be reached: its host lost power, its address moved. */
+/** SILENCE-1: connections are lost without a word while Redis can be reached: its host lost power, its address moved. */
 import { describe, expect, inject, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'

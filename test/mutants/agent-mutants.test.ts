@@ -38,7 +38,7 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'a once tool is recorded as started',
     file: localCalls,
-    from: "journal.add([{ type: 'toolStarted', toolCallId, toolName }], {",
+    from: "journal.add([journal.entry('toolStarted', { toolCallId, toolName })], {",
     to: 'journal.add([], {',
     check: 'aOnceToolIsRecordedAsStarted',
   },

@@ -50,7 +50,7 @@ function gatedKind() {
   return { gate, gated }
 }
 
-/** No child is given back because another one takes long, however busy this machine is. */
+/** No child is released because another one takes long, however busy this machine is. */
 const patient = { inlineChildrenMs: 600_000 }
 
 /** What is not taken out of the busy wake-ups stays there. */

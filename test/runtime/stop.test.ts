@@ -17,8 +17,8 @@ const stays = defineWorker({
 const quick = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 test.each([
-  [{}, 'a turn is given back, and goes on elsewhere: the drain time of 0.05 s is over'],
-  [{ force: true }, 'a turn is given back, and goes on elsewhere: this node is to stop at once'],
+  [{}, 'a turn is released, and goes on elsewhere: the drain time of 0.05 s is over'],
+  [{ force: true }, 'a turn is released, and goes on elsewhere: this node is to stop at once'],
 ])('a node that stops with %j names each worker that it gives back', async (options, msg) => {
   const told: { level: number; worker: unknown }[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })

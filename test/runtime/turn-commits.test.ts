@@ -181,7 +181,7 @@ describe('an end', () => {
   })
 })
 
-describe('a turn that is given back', () => {
+describe('a turn that is released', () => {
   test('tells its code first; what was recorded stands, and the worker is queued again', async () => {
     const reasons: string[] = []
     turn.whenAborted((reason) => void reasons.push(reason.message))
@@ -225,7 +225,7 @@ describe('a turn that is given up', () => {
     expect([turn.over, sent()]).toEqual(['fenced', [['a']]])
   })
 
-  test('stays so when its ending commit is answered after all (U2)', async () => {
+  test('stays so when its ending commit is answered after all (TURN-2)', async () => {
     void turn.end(forAny)
     await soon()
     turn.abandon('unreachable')
@@ -342,7 +342,7 @@ describe('a refusal (TURN-4)', () => {
     expect(sent()).toEqual([['a'], ['any']])
   })
 
-  test('of one that may be declined does not keep a turn that is given back meanwhile from its end', async () => {
+  test('of one that may be declined does not keep a turn that is released meanwhile from its end', async () => {
     turn.add(step('a', { declined: () => {} }))
     void turn.release()
     await answer(0, { kind: 'refused', refusals: [refusal] })

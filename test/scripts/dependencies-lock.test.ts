@@ -1,4 +1,4 @@
-/** One installation at a time: whose the lock of npm ci is, whoever was killed, stopped or asleep while holding it. */
+/** The lock that allows only one installation at a time, with owners that were killed, suspended or asleep. */
 import { existsSync } from 'node:fs'
 import { mkdir, readdir, readFile, rename, rm, stat, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -10,19 +10,19 @@ const hourMs = 3_600_000
 
 type Installation = ReturnType<Project['install']>
 
-/** As if nobody had touched it for an hour. */
+/** Makes it look as if nobody had touched it for an hour. */
 function age(path: string): Promise<void> {
   const at = new Date(Date.now() - hourMs)
   return utimes(path, at, at)
 }
 
-/** Clocks that go on by an hour whenever somebody looks, as a clock does while the machine sleeps. */
+/** A clock that advances by an hour with each reading, as a clock does while the machine sleeps. */
 const jumpingClocks = `
 let now = Date.now()
 Date.now = performance.now = () => (now += ${hourMs})
 `
 
-/** Has the parent of the process get the lock `when` the first call of this function is made or has been made. */
+/** Lets the parent of the process get the lock before or after (`when`) the first call of this function. */
 function parentTakesLock(when: 'before' | 'after', called: 'mkdir' | 'rename'): string {
   return `
 const fs = require('node:fs/promises')
@@ -38,7 +38,7 @@ syncBuiltinESMExports()
 `
 }
 
-/** As soon as something was renamed, which the parent of the process had taken just before, another tries to get the lock. */
+/** Lets another process try to get the lock as soon as a lock was renamed that the parent had just taken. */
 const thirdTries = `
 const { mkdir, rename, writeFile } = require('node:fs/promises')
 const fs = require('node:fs/promises')
@@ -53,7 +53,7 @@ fs.rename = async (...args) => {
 syncBuiltinESMExports()
 `
 
-/** The first installs, the second waits and takes what that made. */
+/** The first process installs; the second one waits and uses the installation. */
 const oneInstallation = { codes: [0, 0], told: waits, runs: 1 }
 
 async function outcome(project: Project, first: Installation, second: Installation): Promise<typeof oneInstallation> {
@@ -62,7 +62,7 @@ async function outcome(project: Project, first: Installation, second: Installati
 }
 
 describe('the lock of npm ci', () => {
-  test('waits for an installation that is under way, and takes what it made', async () => {
+  test('waits for a running installation and uses it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install()
@@ -86,7 +86,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
-  test('waits for the npm of a process that was killed, and takes what it made', async () => {
+  test('waits for the npm of a killed process and uses its installation', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const killed = project.install()
@@ -100,7 +100,7 @@ describe('the lock of npm ci', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('takes the lock of a process that was killed long ago, and whose id another one has by now', async () => {
+  test('takes the lock of a process that was killed long ago, even if another process has its id by now', async () => {
     await using project = await Project.make()
     await mkdir(project.path('node_modules.lock'))
     await project.write('node_modules.lock/pid', String(process.pid))
@@ -109,7 +109,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(project.path('node_modules.lock'))).toBe(false)
   })
 
-  test('takes a lock that got no owner', async () => {
+  test('takes a lock without an owner', async () => {
     await using project = await Project.make()
     await mkdir(project.path('node_modules.lock'))
     expect((await project.install().end).code).toBe(0)
@@ -120,7 +120,7 @@ describe('the lock of npm ci', () => {
     ['while that of a process that was killed was being removed', '2147483647', parentTakesLock('before', 'rename')],
     ['before its own id was in it', undefined, parentTakesLock('after', 'mkdir')],
     ['while a third one tried to get it as well', '2147483647', thirdTries],
-  ])('leaves a lock to who took it %s', async (_, owner, before) => {
+  ])('leaves a lock to the process that took it %s', async (_, owner, before) => {
     await using project = await Project.make()
     const pid = 'node_modules.lock/pid'
     if (owner) {
@@ -135,7 +135,7 @@ describe('the lock of npm ci', () => {
     expect((await end).code).toBe(0)
   })
 
-  test('leaves a lock to its holder however long that takes, who says again and again that it is held', async () => {
+  test('leaves a lock to its owner as long as the owner touches it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
@@ -152,7 +152,7 @@ describe('the lock of npm ci', () => {
     expect(existsSync(lock)).toBe(false)
   })
 
-  test('leaves a lock to its holder after the machine has slept, whatever the clocks say', async () => {
+  test('leaves a lock to its owner after the machine has slept, whatever the clock shows', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ noteMs: 20 })
@@ -166,7 +166,7 @@ describe('the lock of npm ci', () => {
     expect(await outcome(project, first, second)).toEqual(oneInstallation)
   })
 
-  test('leaves a lock to its holder while that is stopped, and says so', async () => {
+  test('leaves a lock to a suspended owner, and says so', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ renewMs: 20 })
@@ -175,7 +175,7 @@ describe('the lock of npm ci', () => {
     first.child.kill('SIGSTOP')
     const second = project.install({ untouchedMs: 2_000 })
     await waitUntil('the second has waited for too long', () => second.printed.stderr.split('\n').length > 2)
-    const stopped = `Process ${first.child.pid}, which installs them, is stopped: let it go on (fg), or end it.\n`
+    const stopped = `Process ${first.child.pid}, which installs the dependencies, is stopped: continue it (fg) or end it.\n`
     expect(second.printed.stderr).toBe(`${waits}${stopped}`)
     await project.write('go')
     first.child.kill('SIGCONT')
@@ -183,7 +183,7 @@ describe('the lock of npm ci', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('neither renews nor gives back a lock that somebody else has by now', async () => {
+  test('neither touches nor releases a lock that another process has by now', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const first = project.install({ noteMs: 20, renewMs: 20 })
@@ -203,7 +203,7 @@ describe('the lock of npm ci', () => {
     expect(await readFile(pid, 'utf8')).toBe(String(process.pid))
   })
 
-  test('gives its lock back also while somebody looks whose it is', async () => {
+  test('releases its lock even while another process reads its owner', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const { end } = project.install()

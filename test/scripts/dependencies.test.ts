@@ -1,4 +1,4 @@
-/** The set-up that runs before anything is installed: what it installs, what it says, and how it ends. */
+/** The set-up that runs before anything is installed: its installation, its output and its end. */
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, realpath, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import { Project, said } from './support/project.ts'
 
-/** Has each call of this function fail. */
+/** Makes each call of this function fail. */
 function fails(called: string, why: string): string {
   return `
 require('node:fs/promises').${called} = async () => {
@@ -16,7 +16,7 @@ require('node:module').syncBuiltinESMExports()
 `
 }
 
-/** The cache that npm is told of where this is the home; empty: its usual one. */
+/** The cache that npm gets with this home folder. Empty: its usual cache. */
 async function cacheAt(project: Project, home: string): Promise<string> {
   const note = `require('node:fs').writeFileSync('cache', process.env.npm_config_cache ?? '')`
   await project.write('npm-cli.cjs', `${note}\n${await readFile(project.path('npm-cli.cjs'), 'utf8')}`)
@@ -26,7 +26,7 @@ async function cacheAt(project: Project, home: string): Promise<string> {
 }
 
 describe('installDependencies', () => {
-  test('installs once, all that development needs, and is silent on stdout', async () => {
+  test('installs once everything that development needs, and prints nothing to stdout', async () => {
     await using project = await Project.make()
     expect(await project.install().end).toEqual({ code: 0, signal: null, stdout: '', stderr: said })
     expect(await readFile(project.path('npm-runs'), 'utf8')).toMatch(/^ci --ignore-scripts --include=dev --include=opt/)
@@ -44,7 +44,7 @@ describe('installDependencies', () => {
     },
   )
 
-  test.skipIf(process.platform === 'win32')('leaves npm its cache where the home can hold one', async () => {
+  test.skipIf(process.platform === 'win32')('leaves npm its usual cache if the home can hold one', async () => {
     await using project = await Project.make()
     expect(await cacheAt(project, project.folder)).toBe('')
   })
@@ -71,7 +71,7 @@ describe('installDependencies', () => {
     expect(await project.runs()).toBe(1)
   })
 
-  test('misses no optional package of another platform', async () => {
+  test('does not require optional packages of other platforms', async () => {
     const others = { version: '1.0.0', optional: true, os: ['aix'], cpu: ['mips'], bin: { node: 'bin/node' } }
     await using project = await Project.make({ 'node_modules/a': others, '': {}, 'scripts/node': { version: '1.0.0' } })
     await mkdir(project.path('node_modules'))
@@ -80,7 +80,7 @@ describe('installDependencies', () => {
     expect(await project.runs()).toBe(0)
   })
 
-  test('says what npm said first when it fails, and leaves the way free for the next try', async () => {
+  test('quotes the beginning of npm’s output when npm fails, and does not block the next attempt', async () => {
     await using project = await Project.make()
     await project.write('broken')
     const { code, stderr } = await project.install().end
@@ -89,12 +89,13 @@ describe('installDependencies', () => {
     expect((await project.install().end).code).toBe(0)
   })
 
-  test('says npm failed where it did not write all files, and ended well', async () => {
+  test('reports a failure if npm succeeded without writing all files', async () => {
     await using project = await Project.make()
     const torn = 'npm warn tar TAR_ENTRY_ERROR ENOSPC: no space left on device, write'
     await project.write('full', `npm warn old a@1.0.0\n${torn}\n${torn}`)
     const { code, stderr } = await project.install().end
-    const why = 'npm ci could not write all files (ENOSPC: no space left on device, write): make room, and try again.'
+    const why =
+      'npm ci could not write all files (ENOSPC: no space left on device, write): free some disk space and try again.'
     expect([code, stderr]).toEqual([1, `${said}${why}\n`])
     // `npm run` would start what is torn there: the Node of the repository.
     expect(existsSync(project.path('node_modules'))).toBe(false)
@@ -104,9 +105,14 @@ describe('installDependencies', () => {
   })
 
   test.each([
-    ['may not be written', 'mkdir', 'EACCES: permission denied', 'make that folder writable, or use a copy that is'],
-    ['is on a full disk', 'writeFile', 'ENOSPC: no space left on device', 'make room, and try again'],
-  ])('says what to do where the folder %s, and leaves no lock', async (_, called, why, advice) => {
+    [
+      'may not be written',
+      'mkdir',
+      'EACCES: permission denied',
+      'make that folder writable, or use a copy in a writable folder',
+    ],
+    ['is on a full disk', 'writeFile', 'ENOSPC: no space left on device', 'free some disk space and try again'],
+  ])('says what to do if the folder %s, and leaves no lock', async (_, called, why, advice) => {
     await using project = await Project.make()
     const { code, stderr } = await project.install({ before: fails(called, why) }).end
     const sentence = `The dependencies cannot be installed in ${await realpath(project.folder)} (${why}): ${advice}.`
@@ -122,7 +128,7 @@ describe('installDependencies', () => {
       await project.write('deaf')
       const { child, printed, end } = project.install({ noteMs: 20 })
       await waitUntil('npm runs', async () => (await project.runs()) === 1)
-      await waitUntil('a note', () => printed.stderr.includes('still at it'))
+      await waitUntil('a note', () => printed.stderr.includes('still running'))
       child.kill(signal)
       expect((await end).signal).toBe(signal)
       await project.write('go')
@@ -131,12 +137,12 @@ describe('installDependencies', () => {
     },
   )
 
-  test('says that it goes on, and ends npm before a signal ends it', async () => {
+  test('reports that it is still running, and ends npm before a signal ends it', async () => {
     await using project = await Project.make()
     await project.write('slow')
     const { child, printed, end } = project.install({ noteMs: 20 })
     await waitUntil('npm runs', async () => (await project.runs()) === 1)
-    await waitUntil('a note', () => printed.stderr.includes('npm is still at it after 0 s …\n'))
+    await waitUntil('a note', () => printed.stderr.includes('npm is still running after 0 s …\n'))
     child.kill('SIGTERM')
     expect((await end).signal).toBe('SIGTERM')
     // npm would have written its record now.

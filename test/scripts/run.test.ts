@@ -1,4 +1,4 @@
-/** The step from set-up to the command that was asked for. */
+/** Running the command after the set-up. */
 import { spawnSync } from 'node:child_process'
 import { cp, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest'
 
 const scripts = new URL('../../scripts/', import.meta.url)
 
-/** A project of this name that needs no packages. */
+/** A project with this name that needs no packages. */
 async function projectIn(name: string): Promise<string> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'troupe-run-')))
   onTestFinished(() => rm(root, { recursive: true, force: true }))
@@ -20,7 +20,7 @@ async function projectIn(name: string): Promise<string> {
   return folder
 }
 
-test('a folder that is gone by now is told of, and not the program', async () => {
+test('if the current folder is gone, the error names the folder and not the program', async () => {
   const folder = await projectIn('project')
   await cp(new URL('troupe.mjs', scripts), join(folder, 'scripts/troupe.mjs'))
   const gone = join(folder, 'gone')
@@ -28,7 +28,7 @@ test('a folder that is gone by now is told of, and not the program', async () =>
     encoding: 'utf8',
     env: { ...process.env, INIT_CWD: gone },
   })
-  expect([status, stderr]).toEqual([1, `The folder ${gone} cannot be found: go to another one.\n`])
+  expect([status, stderr]).toEqual([1, `The folder ${gone} does not exist: change to another folder.\n`])
 })
 
 function run(folder: string, ...words: string[]) {
@@ -38,12 +38,12 @@ function run(folder: string, ...words: string[]) {
   return { status, stdout, stderr }
 }
 
-test('the command has the terminal, and its exit code is told', async () => {
+test('the command has the terminal, and its exit code is passed on', async () => {
   const folder = await projectIn('project')
   expect(run(folder, 'node', '-p', 'process.exitCode = 7')).toEqual({ status: 7, stdout: '7\n', stderr: '' })
 })
 
-test('the Node of the repository is found by its package: some npm leave out its link', async () => {
+test('the Node of the repository is found by its package, because some versions of npm leave out its link', async () => {
   const folder = await projectIn('project')
   const node = join(folder, 'node_modules/our-node')
   await mkdir(join(node, 'bin'), { recursive: true })
@@ -55,8 +55,8 @@ test('the Node of the repository is found by its package: some npm leave out its
   expect(run(folder, 'node', 'x')).toEqual({ status: 0, stdout: 'our Node: x\n', stderr: '' })
 })
 
-test('a folder that cannot stand in PATH is refused, as another Node and other tools would run', async () => {
+test('a folder that PATH cannot hold is refused, because another Node and other tools would run', async () => {
   const folder = await projectIn(`a${delimiter}b`)
-  const why = `The path of ${folder} holds "${delimiter}", which separates folders in PATH: move it to one without.`
+  const why = `The path of ${folder} contains "${delimiter}", which separates folders in PATH: move the repository to a path without it.`
   expect(run(folder, 'node', '-p', '1')).toEqual({ status: 1, stdout: '', stderr: `${why}\n` })
 })

@@ -81,7 +81,7 @@ describe('a claim', () => {
     const turn = await node.claim({ wakeup, keepWakeup: true })
     await turn.complete({ wakeup: '' })
     const changed = await place.changed(async () => expect(await node.ask({ wakeup })).toEqual({ kind: 'empty' }))
-    expect(changed).toEqual({ 'wakeups:default': ['b*-default-1 now+20s'] })
+    expect(changed).toEqual({ 'wakeups:default': ['w*-default-1 now+20s'] })
   })
 
   test('with nothing that this node can run is unfit, and leaves the line as it is', async () => {

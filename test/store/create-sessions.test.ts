@@ -11,11 +11,11 @@ describe('creating a session', () => {
     const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
     expect(await place.changed(() => place.create({ limits }))).toEqual({
       sessions: ['<one> now'],
-      's:<one>': { wakeups: 'b*-default-1' },
+      's:<one>': { wakeups: 'w*-default-1' },
       'w:<one.root>': { status: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
       'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
       'run:default': ['<one.root> now'],
-      'wakeups:default': ['b*-default-1 now+20s'],
+      'wakeups:default': ['w*-default-1 now+20s'],
       events: [['session.created <one.root>']],
     })
   })
@@ -31,7 +31,7 @@ describe('creating a session', () => {
     const changed = await place.changed(() => place.create({ pool: 'gpu-2_b', kind: 'paint' }))
     expect(changed).toMatchObject({
       'run:gpu-2_b': ['<one.root> now'],
-      'wakeups:gpu-2_b': ['b*-gpu-2_b-1 now+20s'],
+      'wakeups:gpu-2_b': ['w*-gpu-2_b-1 now+20s'],
       'w:<one.root>': { pool: 'gpu-2_b', kind: 'paint' },
     })
     expect(changed).not.toHaveProperty('run:default')
@@ -83,7 +83,7 @@ describe('a session under a key that the caller gave', () => {
     await using place = await Place.open()
     const first = await place.create({ key: 'order-7' })
     expect(await place.dump()).toMatchObject({
-      'idem:<order-7>': expect.stringMatching(/^<one> [\w-]{22} b\*-default-1 \| for 86400s$/),
+      'idem:<order-7>': expect.stringMatching(/^<one> [\w-]{22} w\*-default-1 \| for 86400s$/),
     })
     const before = await place.dump()
     const again = await place.create({ key: 'order-7', label: 'two' })
@@ -116,6 +116,6 @@ test('two calls that create one session at the same time make one session', asyn
     sessions: ['<one> now'],
     'run:default': ['<one.root> now'],
     'w:<one.root>:mail:inbox': ['i\t-\t1'],
-    'wakeups:default': ['b*-default-1 now+20s'],
+    'wakeups:default': ['w*-default-1 now+20s'],
   })
 })

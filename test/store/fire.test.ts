@@ -35,7 +35,7 @@ describe('a timer that is due', () => {
       'w:<one.root>': { status: 'queued' },
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
-      'wakeups:default': ['b*-default-1 now+20s'],
+      'wakeups:default': ['w*-default-1 now+20s'],
       events: [['message.accepted <one.root> {"kind":"timer","id":"t1"}']],
     })
   })

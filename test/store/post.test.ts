@@ -18,8 +18,8 @@ describe('a message', () => {
       'w:<one.root>:mail:inbox': ['i\t-\t"hello"'],
       's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
-      'wakeups:default': ['b*-default-1 now+20s'],
-      'idem:<key hello>': '1 b*-default-1 | for 600s',
+      'wakeups:default': ['w*-default-1 now+20s'],
+      'idem:<key hello>': '1 w*-default-1 | for 600s',
       events: [accepted],
     })
   })
@@ -104,7 +104,7 @@ describe('a message under a known key', () => {
     const first = await place.post(root, 'hello', 'key')
     const before = await place.dump()
     expect(before).toMatchObject({
-      'idem:<key key>': expect.stringMatching(/^1 b\*-default-1 {2}[\w-]{22} \| for 86400s$/),
+      'idem:<key key>': expect.stringMatching(/^1 w\*-default-1 {2}[\w-]{22} \| for 86400s$/),
     })
     expect(await place.post(root, 'hello', 'key')).toEqual({ ...first, kind: 'again' })
     expect(await place.post(root, 'something else', 'key')).toEqual({ ...first, kind: 'other' })

@@ -41,7 +41,7 @@ describe('a redrive', () => {
       'run:default': ['<one.root> now'],
       'wakeups:default': [expect.stringContaining('now+20s')],
       events: [['message.redriven <one.root>']],
-      redriven: [expect.stringMatching(/^<letter> 1 b\*-default-1 now/)],
+      redriven: [expect.stringMatching(/^<letter> 1 w\*-default-1 now/)],
     })
     expect(await place.letters.newestLetters(9)).toMatchObject([{ redriven: 1, fields: { mail: 'i\t-\t"first"' } }])
   })

@@ -33,6 +33,9 @@ describe('renew', () => {
     const runState = encodeRunState('AwaitingLLMResponse', true)
     await node.turns.renew([{ ...renewal(turn), runState }])
     expect(await place.record(turn.worker)).toMatchObject({ runState })
+    // A turn that has nothing new to say leaves it.
+    await node.turns.renew([{ ...renewal(turn), runState: '' }])
+    expect(await place.record(turn.worker)).toMatchObject({ runState })
   })
 
   test('saves a lease that has ended and was not taken away yet', async () => {
@@ -96,7 +99,7 @@ describe('a lease', () => {
     ['renew', async (node, turn) => (await node.turns.renew([renewal(turn)])).trustedUntil],
   ]
   test.each(trusts)(
-    'by a %s is trusted less long than Redis keeps it, from before it was asked (T-b)',
+    'by a %s is trusted less long than Redis keeps it, from before it was asked (CLAIM-2)',
     async (_, ask) => {
       await using place = await Place.open()
       for (const label of ['one', 'two']) await place.create({ label })
@@ -131,7 +134,7 @@ describe("a long turn's wake-up", () => {
       expect(answer.wakeups).toHaveLength(1)
       expect(answer.wakeups[0]?.id).not.toBe(wakeup)
     })
-    expect(changed).toMatchObject({ 'busy:default': ['b*-default-1 now+60s'] })
+    expect(changed).toMatchObject({ 'busy:default': ['w*-default-1 now+60s'] })
     expect(await place.redis.zscore(place.keys.busy('default'), wakeup)).not.toBeNull()
     expect(await place.redis.zscore(place.keys.wakeups('default'), wakeup)).toBeNull()
   })

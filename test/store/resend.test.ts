@@ -38,7 +38,7 @@ function isCount(item: unknown): boolean {
 
 function isWakeups(item: unknown): boolean {
   if (Array.isArray(item)) return item.every(isWakeups)
-  return item === '' || (typeof item === 'string' && /(^| )[bs][\w.]{12,}-/.test(item))
+  return item === '' || (typeof item === 'string' && /(^| )[pws][\w.]{12,}-/.test(item))
 }
 
 describe('sent twice', () => {

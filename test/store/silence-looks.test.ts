@@ -1,4 +1,4 @@
-/** What is made of a connection at each look (L-a to L-c), by connections and a clock of the test. */
+/** What is made of a connection at each look (SILENCE-1 to SILENCE-3), by connections and a clock of the test. */
 import { EventEmitter } from 'node:events'
 import { performance } from 'node:perf_hooks'
 import type { Redis } from 'ioredis'
@@ -47,7 +47,7 @@ function pass(connection: Connection, looks: number, bytes = 0): void {
   }
 }
 
-test('a slow answer is none that is missing: as long as bytes come the connection stays (L-a)', () => {
+test('a slow answer is none that is missing: as long as bytes come the connection stays (SILENCE-1)', () => {
   const connection = connected()
   connection.commandQueue.push('get')
   pass(connection, 50, 1)
@@ -59,7 +59,7 @@ test('a slow answer is none that is missing: as long as bytes come the connectio
   expect(connection.pings).toBe(0)
 })
 
-test('one that owes nothing is asked once it was silent for a while, unless it is not ready to be (L-b)', () => {
+test('one that owes nothing is asked once it was silent for a while, unless it is not ready to be (SILENCE-2)', () => {
   const connection = connected()
   connection.status = 'connect'
   pass(connection, 20)
@@ -82,7 +82,7 @@ test('the silence of a connection that was closed is not counted against the nex
   expect(connection.isLost).toBe(false)
 })
 
-test('time in which nothing but this process went on does not count (L-c)', () => {
+test('time in which nothing but this process went on does not count (SILENCE-3)', () => {
   const connection = connected()
   connection.commandQueue.push('get')
   vi.setSystemTime(Date.now() + 60_000)

@@ -280,7 +280,7 @@ test('a fault is found of an agent that keeps in its process what should be a fa
         'and without a crash it is {"status":"completed","value":{"text":"done","facts":{"price":250}}}',
     },
   ])
-  // Nothing is left of it: no process, no key, no folder (M2, CR1).
+  // Nothing is left of it: no process, no key, no folder.
   expect(process.getActiveResourcesInfo()).not.toContain('ProcessWrap')
   expect(await redis.keys(`{${place.id}.0}*`)).toEqual([])
   expect(existsSync(dirname(place.folder))).toBe(false)

@@ -74,7 +74,7 @@ async function reportCommits(
   onCommit: CommitListener,
   onLive: LiveListener | undefined,
 ): Promise<void> {
-  const { createdAt } = await session.standing()
+  const { createdAt } = await session.summary()
   // From the very beginning: workers that were spawned earlier are part of the picture.
   const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
   const roster = new Roster()

@@ -1,9 +1,7 @@
 /**
- * Duty: judge the health of Redis, nodes and queues: a finding is a code with the facts that it rests on, so that a command line, a page and
- * an API can each show it.
- * FINDING-1 The level depends on the facts alone: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or
- *           may be lost.
- * FINDING-2 The words for people are not here: whoever shows a finding has them for each code (src/cli/view).
+ * Duty: judge the health of Redis, nodes and queues. A finding is a code with its facts, so that a command line, a page or an API can show it.
+ * Does not own: the words for people. Whoever shows findings has a text for each code (src/cli/view/finding-text.ts).
+ * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
 import { unhostedPool } from '../../core/ids.ts'
 import type { Health } from './health.ts'
@@ -11,7 +9,7 @@ import type { StrandedReason } from './stranded.ts'
 
 export type FindingLevel = 'ok' | 'warning' | 'problem'
 
-/** What a finding of each code rests on. */
+/** The facts of each code. */
 export interface FindingFacts {
   redis_version: { readonly server: 'Redis' | 'Valkey'; readonly version: string; readonly hasKnownFaults: boolean }
   redis_refuses_writes: { readonly why: string; readonly advice: string }
@@ -34,13 +32,13 @@ export interface FindingFacts {
   kind_unhosted: {
     readonly kind: string
     readonly workers: number
-    /** There are more than were looked at. */
+    /** More of them exist than were read. */
     readonly isAtLeast: boolean
     readonly oldestMs: number
   }
   workers_unreadable: { readonly workers: number }
   workers_stranded: { readonly workers: number; readonly reason: StrandedReason }
-  /** `workers` that wait for a slot. */
+  /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
@@ -56,7 +54,7 @@ type FindingOf<Code extends FindingCode> = {
     readonly code: Each
     readonly level: FindingLevel
     readonly facts: FindingFacts[Each]
-    /** The workers that it names, the one to look at first in front. */
+    /** The workers that it is about. The first is the one to look at. */
     readonly workerIds?: readonly string[]
     /** A command that helps. */
     readonly command?: string
@@ -118,7 +116,7 @@ function judgeVersion({ version: redisVersion, info }: RedisFacts): Finding {
   return finding('redis_version', hasKnownFaults ? 'warning' : 'ok', { server, version, hasKnownFaults })
 }
 
-/** The first of these alone: the others may follow from it. */
+/** Returns only the first that is true, because the others may follow from it. */
 function judgeWrites({ refusal, role, info }: RedisFacts): Finding[] {
   if (refusal !== null) return [finding('redis_refuses_writes', 'problem', { why: refusal.why, advice: refusal.todo })]
   if (role === 'slave' || role === 'replica') return [finding('redis_is_replica', 'problem', { role })]

@@ -1,4 +1,4 @@
-/** Duty: the facts that `troupe doctor` judges: Redis's settings, nodes, queues, what waits and for how long. */
+/** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
@@ -14,51 +14,51 @@ export interface Health {
     readonly version: string
     readonly evictionPolicy: string
     readonly usedBytes: number
-    /** 0: no limit. */
+    /** 0 means no limit. */
     readonly maxBytes: number
     readonly appendOnly: boolean
-    /** Redis's clock minus this process's, in ms. */
+    /** The clock of Redis minus that of this process, in ms. */
     readonly clockSkewMs: number
     readonly role: string
-    /** Why it takes no write now, and what to do; null when it does. */
+    /** Why Redis refuses writes now, and what to do; null if it accepts them. */
     readonly refusal: { readonly why: string; readonly todo: string } | null
     readonly info: RecordFields
   }
   readonly nodes: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
-  /** Queued workers of kinds that no live node hosts. */
+  /** Queued workers whose kind no live node hosts. */
   readonly unhosted: readonly { id: string; kind: string; waitingMs: number }[]
   /**
-   * Queued workers among the unhosted of kinds that a live node hosts: a sweep takes them within about a second, unless somebody wrote over
-   * something of them.
+   * Workers that stand in the unhosted pool although a live node hosts their kind. A sweep moves them within about a second, unless another
+   * program wrote over a part of them.
    */
   readonly aside: readonly { readonly id: string; readonly kind: string; readonly waitingMs: number }[]
-  /** Of the newest workers, those that nothing wakes any more: what would was removed. The audit names all there are. */
+  /** Workers that nothing wakes any more, among the newest ones. The audit finds all of them. */
   readonly stranded: readonly Stranded[]
-  /** Jobs of other programs in the queue `submit` that no node has taken yet. */
+  /** Jobs that other programs added to the queue `submit` and no node has taken yet. */
   readonly submitted: number
-  /** Somebody paused that queue, with a tool of BullMQ: nodes take nothing from it. */
+  /** Somebody paused that queue with a tool of BullMQ: nodes take nothing from it. */
   readonly submitIsPaused: boolean
-  /** BullMQ's prefix of that queue. */
+  /** The prefix of that queue in BullMQ. */
   readonly submitPrefix: string
-  /** Jobs in queues of this name of other partitions, which no node takes: `submitPrefix` is where they belong. */
+  /** Jobs in queues `submit` of other partitions, where no node takes them. They belong under `submitPrefix`. */
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
-  /** Queues of wake-ups that somebody paused likewise, `wakeup-<pool>`, each with its prefix in BullMQ: their work may begin late. */
+  /** Queues `wakeup-<pool>` that somebody paused, each with its prefix in BullMQ. Work of these pools may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
   readonly cancelling: number
-  /** All that are kept. */
+  /** Dead letters that are kept. */
   readonly deadLetters: number
-  /** Of these, those that were put back or dismissed. */
+  /** Dead letters among them that were put back or dismissed. */
   readonly settled: number
 }
 
-/** What is read of BullMQ's queues. */
+/** What was read of the queues of BullMQ. */
 export interface Queues {
-  /** By partition. */
+  /** One for each partition, in their order. */
   readonly submissions: readonly SubmissionQueue[]
   readonly pausedWakeups: readonly WakeupQueue[]
 }

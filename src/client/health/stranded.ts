@@ -1,13 +1,14 @@
 /**
- * Duty: workers that nothing wakes any more, since they are gone from the set that would: somebody removed it, or a part of it. A sample
- * for `troupe doctor`, of the newest workers alone, so that it stays short however many there are; the audit looks at all of them.
+ * Duty: find workers that nothing wakes any more, because another program removed their entry from a set, or the set itself.
+ * STRANDED-1 It looks at the newest workers alone, so that it stays short however many workers there are. The audit looks at all of them.
+ * STRANDED-2 It looks twice before it reports a worker, because a running system changes between two reads.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../core/ids.ts'
 import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
 import type { SessionIndex } from '../session-index.ts'
 
-/** What is gone that would wake it. */
+/** Which entry is missing. */
 export type StrandedReason = 'not_in_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'
 
 export interface Stranded {
@@ -16,9 +17,9 @@ export interface Stranded {
 }
 
 const workersMost = 200
-/** So many are looked at by one script. */
+/** How many workers one script looks at. */
 const pieceSize = 50
-/** What looks so is looked at once more, as the audit does. */
+/** How long it waits before the second look. */
 const againMs = 250
 
 export async function strandedAmong(index: SessionIndex, stores: readonly AuditStore[]): Promise<Stranded[]> {
@@ -48,7 +49,7 @@ async function look(ids: readonly string[], stores: readonly AuditStore[]): Prom
   return found
 }
 
-/** Null of a worker that something wakes, also where that cannot be read. */
+/** Null if something wakes the worker, or if that cannot be read. */
 function reasonOf(picture: WorkerPicture): StrandedReason | null {
   const { record, queuedIn, unreadPools, isLeased, hasRetryTimer, timers } = picture
   const { status, wait } = record

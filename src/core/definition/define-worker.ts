@@ -169,7 +169,7 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.await !== undefined && worker.await !== 'each' && worker.await !== 'all')
-    throw new ConfigError(`gather must be 'each' or 'all', not ${preview(worker.await)}.`)
+    throw new ConfigError(`await must be 'each' or 'all', not ${preview(worker.await)}.`)
 }
 
 function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown; retries?: unknown }): void {

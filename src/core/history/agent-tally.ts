@@ -54,7 +54,7 @@ export function encodeTally(tally: AgentTally): string {
   return text.slice(0, length)
 }
 
-/** Is this an agent's, and no state of a handler? */
+/** True for the tally of an agent, false for the state of a handler. */
 export function isTally(text: string): boolean {
   return text.startsWith(prefix)
 }

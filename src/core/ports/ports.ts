@@ -28,11 +28,11 @@ export interface RunPosition {
   readonly calls: number
   readonly runState: RunState
   readonly open: boolean
-  /** Failed tries of what `retrying` begins with. */
+  /** Failed attempts of what `retrying` begins with. */
   readonly attempt: number
   /**
-   * What waits for its retry: `<lane>:<place>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
-   * it, where another message waits as well, its failed tries and its own place.
+   * What waits for its retry: `<lane>:<position>` of a message, or `model:` or `tool:` and the iteration of an agent; empty for none. Behind
+   * it, where another message waits as well, its failed attempts and its own position.
    */
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
@@ -97,7 +97,7 @@ export interface SlotOffer {
   /** `<slot>+`: beside what the slot claims. */
   readonly slot: string
   readonly nonce: string
-  /** Of each spawn of the step: is it one of them? Others stand in line. */
+  /** For each spawn of the step: does the slot take it? The others enter the run queue. */
   readonly takes: readonly boolean[]
 }
 

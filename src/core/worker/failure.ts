@@ -1,4 +1,4 @@
-/** Duty: a failure as it is recorded: plain data, small, safe to show. Errors are thrown; failures are stored. */
+/** Duty: the stored form of an error: plain data, small, and safe to show. Code throws errors; records and histories hold failures. */
 import { type ErrorCode, toRuntimeError } from '../errors.ts'
 
 /** Where a failure came from: user code of a handler, a model call, a tool, or troupe itself. */
@@ -8,14 +8,14 @@ export interface Failure {
   readonly code: ErrorCode
   readonly message: string
   readonly origin: FailureOrigin
-  /** Milliseconds since the epoch, by the clock of the node that saw it. */
+  /** In ms since 1970, by the clock of the node where it happened. */
   readonly at: number
-  /** Which try of the step failed, from 1. */
+  /** The number of the attempt that failed, counted from 1. */
   readonly attempt: number
   readonly retryable: boolean
 }
 
-/** Longer messages are cut: a failure travels in results, events and reports. */
+/** Longer messages are cut, because results, events and reports carry the failure. */
 export const failureMessageCharsMax = 2_000
 
 export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: number, at: number): Failure {

@@ -1,7 +1,7 @@
 /**
- * Duty: the state machine of an agent's run, as one table: what happened decides, with the state, which state is next.
- * F1 An event that does not apply changes nothing: events may come twice, and late. It is counted and told, never thrown.
- * F2 All that is not in the table is not possible: the diagram in docs/reference/lifecycles.md is made from it.
+ * Duty: the state machine of an agent's run, as one table: from a state and an event follows the next state.
+ * LIFECYCLE-1 An event that does not apply changes nothing, because events may come twice and late. It is reported, never thrown.
+ * LIFECYCLE-2 The table is complete: no other change of state is possible. docs/reference/lifecycles.md is made from it.
  */
 import { type RunState, runStates } from './run-state.ts'
 
@@ -9,11 +9,11 @@ export interface Arrow {
   readonly event: string
   readonly from: RunState
   readonly to: RunState
-  /** Why it is there, where that is not plain. */
+  /** Why it exists, if that is not plain. */
   readonly why?: string
 }
 
-/** A run is under way. */
+/** The states of a run that is under way. */
 export const busyStates: readonly RunState[] = runStates.filter((state) => state !== 'Idle' && state !== 'Failed')
 
 const arrowList = [
@@ -80,7 +80,7 @@ const arrowList = [
     event: 'retriesExceeded',
     from: 'AwaitingLLMResponse',
     to: 'Failed',
-    why: 'the last try fails without a pause before it',
+    why: 'the last attempt fails without a pause before it',
   },
 
   {
@@ -113,7 +113,7 @@ const arrowList = [
 ] as const satisfies readonly Arrow[]
 
 export type RunEvent = (typeof arrowList)[number]['event']
-/** Every arrow there is. */
+/** All arrows of the diagram. */
 export const runArrows: readonly (Arrow & { readonly event: RunEvent })[] = arrowList
 
 function fromBusyStates<const Event extends string>(event: Event, to: RunState, why: string) {
@@ -127,7 +127,7 @@ const nextStates = new Map(
   ]),
 )
 
-/** The next state; null when the event does not apply. */
+/** The next state; null if the event does not apply. */
 export function transition(state: RunState, event: RunEvent): RunState | null {
   return nextStates.get(state)?.get(event) ?? null
 }
@@ -145,7 +145,7 @@ export class RunMachine {
     return this.#state
   }
 
-  /** False when the event does not apply: the state is as before. */
+  /** Returns false if the event does not apply; then the state does not change. */
   apply(event: RunEvent): boolean {
     const next = transition(this.#state, event)
     if (next === null) {

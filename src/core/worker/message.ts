@@ -11,30 +11,30 @@ import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import type { Failure } from './failure.ts'
 
-/** Signals are received first, then results of children, then inputs. Messages of one sender keep their order. */
+/** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */
 export type Lane = 'signals' | 'results' | 'inbox'
-/** As they are received. */
+/** In the order in which a worker receives them. */
 export const lanes: readonly Lane[] = ['signals', 'results', 'inbox']
 
 export interface InputMessage<Value = unknown> {
   readonly kind: 'input'
   /** Unique in the worker's mailbox. */
   readonly id: string
-  /** The worker that sent it, set by the runtime; null when it came from outside (submit, send). */
+  /** The worker that sent it; the runtime sets it. Null for a message from outside (submit, send). */
   readonly from: string | null
   readonly value: Value
-  /** What tools of the sending agent established and gave along, by name. */
+  /** Facts that tools of the sending agent set and that the agent passed on, by name. */
   readonly facts?: Readonly<Record<string, Json>>
 }
 
 export interface ReportedChild {
   readonly kind: 'result'
   readonly id: string
-  /** The child. */
+  /** The id of the child. */
   readonly from: string
   readonly name: string
   readonly workerKind: string
-  /** Number of the spawning call within the run, from 1: results are received in this order. */
+  /** The number of the spawning call within the run, counted from 1. A run receives results in this order. */
   readonly call: number
 }
 
@@ -56,26 +56,26 @@ export interface TimerMessage<Value = unknown> {
   readonly value: Value
 }
 
-/** What troupe itself tells the open run of a worker. */
+/** A message of troupe itself to the open run of a worker. */
 export type SignalMessage<Value = unknown> = TimerMessage<Value>
 
-/** Each sort of signal, with the letter of its mails. */
+/** Each sort of signal, and the letter of its mails. */
 export const signalLetters = { timer: 't' } as const satisfies Readonly<Record<SignalMessage['kind'], string>>
 
-/** Inputs have passed the kind's schema of them, where it has one. */
+/** An input fits the schema of the kind, if the kind has one. */
 export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | SignalMessage
 
-/** A message at its place in a lane. */
+/** A message at its position in a lane. */
 export interface Mail {
-  /** Why the stored text could not be read; such a mail fails the run that meets it, and nothing else. */
+  /** Why the stored text cannot be read. Such a mail fails the run that receives it, and nothing else. */
   readonly malformed?: string
   readonly lane: Lane
-  /** Position in the lane, counted from 0 for ever. */
+  /** The position in the lane, counted from 0 over the life of the worker. */
   readonly sequence: number
   readonly message: Message
 }
 
-/** What travels as the value of a result. */
+/** The JSON value of a result. */
 interface ResultBody {
   readonly name: string
   readonly kind: string
@@ -83,7 +83,7 @@ interface ResultBody {
   readonly failure?: Failure
 }
 
-/** `i <from or -> <json>`: its id is its place in the lane, which it gets when it is accepted. */
+/** `i <from or -> <json>`. Its id follows from its position in the lane, which it gets when it is accepted. */
 export function encodeInput(from: string | null, valueJson: string): string {
   return `i\t${from ?? '-'}\t${valueJson}`
 }
@@ -93,7 +93,7 @@ export function encodeGivenInput(from: string, valueJson: string, factsJson: str
   return `g\t${from}\t{"value":${valueJson},"facts":${factsJson}}`
 }
 
-/** `r <child id> <call> <status> <json of name, kind, value, failure>`: the head names child and call, which waits match. */
+/** `r <child id> <call> <status> <json of name, kind, value, failure>`. Waits match the child in the head. */
 export function encodeResult(
   child: { id: string; name: string; kind: string },
   call: number,
@@ -103,7 +103,7 @@ export function encodeResult(
   return `r\t${child.id}\t${call}\t${outcome.status}\t${body}`
 }
 
-/** How a run ended. `valueJson` is the reply as the author gave it, already JSON, so that it is serialised once. */
+/** How a run ended. `valueJson` is the reply as JSON already, so that it is serialised only once. */
 export type Outcome =
   | { readonly status: 'completed'; readonly valueJson: string }
   | { readonly status: 'failed'; readonly failure: Failure }
@@ -121,7 +121,7 @@ export type MailHead =
   | { readonly kind: 'result'; readonly child: string; readonly call: number }
   | { readonly kind: SignalMessage['kind']; readonly id: string }
 
-/** Reads the beginning of a mail, whose value may be cut off. Null of one that was consumed, and of what is no mail. */
+/** Reads the head of a mail; the value behind it may be cut off. Null for a mail that was consumed, and for a text that is no mail. */
 export function decodeHead(text: string): MailHead | null {
   const [sort, first = '', second] = text.split('\t', 3)
   switch (sort) {
@@ -137,13 +137,13 @@ export function decodeHead(text: string): MailHead | null {
   }
 }
 
-/** The child whose result it is. */
+/** The child whose result the mail is; undefined for any other mail. */
 export function resultChildOf(text: string): string | undefined {
   const head = decodeHead(text)
   return head?.kind === 'result' ? head.child : undefined
 }
 
-/** Must not throw: one mail that cannot be read must not keep its worker, or a slot, from going on. */
+/** Never throws: one unreadable mail must not stop its worker, or a slot. */
 export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
   const place = placeOf(lane, sequence)
   try {
@@ -154,7 +154,7 @@ export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
   }
 }
 
-/** What is told of a text that cannot be read. A result keeps its head, so that the parent that waits for it is answered. */
+/** The message that stands for an unreadable text. A result keeps its head, so that the parent that waits for it gets an answer. */
 function unreadable(text: string, place: string, why: string): Message {
   if (text[0] !== 'r') return { kind: 'input', id: place, from: null, value: text.slice(0, 1_000) }
   const [, from = '', call = ''] = splitHead(text, 4)
@@ -174,14 +174,14 @@ function unreadable(text: string, place: string, why: string): Message {
   }
 }
 
-/** `place` becomes the id of an input: unique in its mailbox, and the same on every try. */
-export function decodeMessage(text: string, place: string): Message {
+/** `mailId` becomes the id of an input: unique in its mailbox, and the same at every attempt. */
+export function decodeMessage(text: string, mailId: string): Message {
   switch (text[0]) {
     case 'i': {
       const [, from, value] = splitHead(text, 2)
       return {
         kind: 'input',
-        id: place,
+        id: mailId,
         from: from === '-' ? null : (from as string),
         value: JSON.parse(value as string),
       }
@@ -189,7 +189,7 @@ export function decodeMessage(text: string, place: string): Message {
     case 'g': {
       const [, from, body] = splitHead(text, 2)
       const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
-      return { kind: 'input', id: place, from: from as string, value, facts }
+      return { kind: 'input', id: mailId, from: from as string, value, facts }
     }
     case 'r': {
       const [, from, call, status, value] = splitHead(text, 4)
@@ -211,7 +211,7 @@ export function decodeMessage(text: string, place: string): Message {
   }
 }
 
-/** `<letter> <id> <json>`: scripts make it. */
+/** `<letter> <id> <json>`; scripts write it. */
 function decodeSignal(text: string): SignalMessage {
   const [letter, id, value] = splitHead(text, 2) as [string, string, string]
   const kind = signalKindOf(letter)
@@ -229,12 +229,12 @@ function signalKindOf(letter: string | undefined): SignalMessage['kind'] | undef
   return signalKinds.find((kind) => signalLetters[kind] === letter)
 }
 
-/** The id of an input: its position in the lane. So it is unique in its mailbox, and the same at every attempt. */
+/** The id of the input at this position. */
 export function inputIdOf(position: number): string {
   return placeOf('inbox', position)
 }
 
-/** The position of the input with this id; null for an id that no mailbox gives. */
+/** The position of the input with this id; null if no input can have the id. */
 export function inputPositionOf(id: string): number | null {
   const [, position] = /^inbox-(\d+)$/.exec(id) ?? []
   return position === undefined ? null : Number(position)

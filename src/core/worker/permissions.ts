@@ -1,7 +1,9 @@
 /**
- * Duty: what a worker may use, beyond what its kind defines: which tools, which kinds to spawn, which folder. A child's permissions is
- * within its parent's; the commit that spawns it checks that again (I13).
- * An absent list restricts nothing. Names and a folder are plain words, so that a script can compare them.
+ * Duty: the permissions of a worker: the tools that it may use, the kinds that it may spawn, and its folder. They only restrict what its kind
+ * defines.
+ * PERMISSIONS-1 A child has no wider permissions than its parent. The commit that spawns the child checks that again (I13).
+ * PERMISSIONS-2 An absent list restricts nothing.
+ * PERMISSIONS-3 Names and folders are plain text, so that a script can compare them.
  */
 
 import { preview } from '../check/preview.ts'
@@ -9,11 +11,11 @@ import { InputError } from '../errors.ts'
 import { policy } from '../policy.ts'
 
 export interface Permissions {
-  /** Names of tools. */
+  /** Names of the tools that it may use. */
   readonly tools?: readonly string[] | undefined
   /** Kinds it may spawn. */
   readonly kinds?: readonly string[] | undefined
-  /** Absolute path: file tools stay within it. */
+  /** An absolute path. File tools stay within it. */
   readonly folder?: string | undefined
 }
 
@@ -37,10 +39,10 @@ export function decodePermissions(text: string): Permissions {
   return permissions
 }
 
-/** Names that permissions can hold. */
+/** The form of a name in permissions. */
 export const permissionName = /^[A-Za-z0-9_/-]{1,64}$/
 
-/** Throws an InputError for what no record can hold. */
+/** Returns the permissions. Throws an InputError if no record can hold them. */
 export function checkPermissions(permissions: Permissions): Permissions {
   const unknown = Object.keys(permissions).find((what) => what !== 'tools' && what !== 'kinds' && what !== 'folder')
   // A misspelt restriction would restrict nothing.
@@ -75,7 +77,7 @@ export function checkPermissions(permissions: Permissions): Permissions {
   return permissions
 }
 
-/** Is this what `encodePermissions` writes, of permissions that a record can hold? Else what is read of it may restrict less than was meant. */
+/** True if `encodePermissions` writes this text. Any other text might restrict less than its author meant. */
 export function isPermissionsText(text: string): boolean {
   try {
     return text !== '' && encodePermissions(checkPermissions(decodePermissions(text))) === text
@@ -84,7 +86,7 @@ export function isPermissionsText(text: string): boolean {
   }
 }
 
-/** Is this path the outer one or below it, by its text alone? The same as in store/lua/shared/children.lua. */
+/** True if the path is the outer one or below it, by its text alone. store/lua/shared/children.lua does the same. */
 export function isWithinFolder(path: string, outer: string): boolean {
   const slashed = (text: string) => (/^[A-Za-z]:/.test(outer) ? text.replaceAll('\\', '/') : text)
   const base = `${slashed(outer).replace(/\/+$/, '')}/`
@@ -92,7 +94,7 @@ export function isWithinFolder(path: string, outer: string): boolean {
   return whole.startsWith(base) && !whole.slice(base.length - 1).includes('/../')
 }
 
-/** What a worker with this permissions may give: its own restrictions, narrowed further. */
+/** The permissions that a worker may pass on to a child: its own, narrowed further. */
 export function narrowPermissions(permissions: Permissions, more: Permissions): Permissions {
   return {
     tools: narrow(permissions.tools, more.tools),

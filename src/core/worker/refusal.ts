@@ -1,7 +1,7 @@
 /**
- * Duty: what the store may refuse, as values, and the typed error that a user sees of each: what happened, to which id, what to do.
- * REFUSAL-1 The reasons are a closed list; scripts know no other (a test compares them).
- * REFUSAL-2 Somebody may give the id of a session where that of a worker is asked for, and the reverse: the error says so.
+ * Duty: the refusals of the store as values, and for each the typed error that a user sees: what happened, to which id, and what to do.
+ * REFUSAL-1 The list of reasons is closed. A test compares it with the scripts.
+ * REFUSAL-2 If a caller names a session where a worker is expected, or the reverse, the error says so.
  */
 import { ConflictError, InvariantError, LimitError, NotFoundError, type RuntimeError } from '../errors.ts'
 import { isWorkerId, partitionOf, rootIdOf } from '../ids.ts'
@@ -14,12 +14,12 @@ export type Refusal =
     }
   | { readonly reason: 'permission_exceeded' | 'not_found' | 'terminal'; readonly id: string }
   | { readonly reason: 'session_finished'; readonly id: string; readonly state: string }
-  /** Another program wrote over what is stored of the recipient. */
+  /** Another program wrote over a part of the recipient. */
   | { readonly reason: 'damaged'; readonly id: string; readonly damage: string }
 
 export type RefusalReason = Refusal['reason']
 
-/** A refusal as a script answers it. */
+/** Reads the refusal that a script answers. */
 export function decodeRefusal(reason: string, detail: string, id: string): Refusal {
   switch (reason as RefusalReason) {
     case 'depth_exceeded':
@@ -40,7 +40,7 @@ export function decodeRefusal(reason: string, detail: string, id: string): Refus
   }
 }
 
-/** `who`: the worker whose step was refused, or who is sent to. */
+/** `who`: the worker whose step was refused, or the recipient of a message. */
 export function refusalError(refusal: Refusal, who: string): RuntimeError {
   const { id } = refusal
   switch (refusal.reason) {
@@ -96,13 +96,13 @@ export function workerNotFound(id: string): NotFoundError {
   return new NotFoundError('worker_not_found', `worker ${id} is not known: ${why}`)
 }
 
-/** Of an id whose partition the namespace does not have: nothing can be stored under it. */
+/** The namespace lacks the partition of this id, so nothing can be stored under it. */
 export function partitionNotFound(id: string, what: 'worker' | 'session', namespace: string): NotFoundError {
   const why = `its id is of partition ${partitionOf(id)}, which namespace "${namespace}" does not have`
   return new NotFoundError(`${what}_not_found`, `${what} ${id} is not known: ${why}; check the id and the namespace.`)
 }
 
-/** `why` a session of this id would not be there. */
+/** `why`: the reason to suspect if no session has this id. */
 export function sessionNotFound(
   id: string,
   why = 'check the id and the namespace; it may have been pruned',

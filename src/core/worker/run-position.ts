@@ -1,7 +1,7 @@
-/** Duty: where the run of a worker stands before it has begun: a new worker, and every worker between two runs. */
+/** Duty: the position of a run that has not begun. A new worker has it, and every worker between two runs. */
 import type { RunPosition } from '../ports/ports.ts'
 
-/** `run`: the number of the run that is next. */
+/** `run`: the number of the next run. */
 export function beforeRun(run: number): RunPosition {
   return {
     run,

@@ -1,6 +1,6 @@
 /**
- * Duty: the words for states, and their two projections: what a run is doing decides what its worker is said to be doing;
- * nothing is stored twice.
+ * Duty: the states of runs and workers, and the two that are derived from them: a fine one in seven words and a coarse one in three.
+ * STATE-1 The fine and the coarse state are never stored.
  */
 
 /** The eleven states of a run. */
@@ -19,10 +19,10 @@ export const runStates = [
 ] as const
 export type RunState = (typeof runStates)[number]
 
-/** Behind a state in the record: the first byte of the model's reply was seen. */
+/** Stands behind a state in the record: the first byte of the model's reply has arrived. */
 const firstByteMark = '+'
 
-/** A run's state as the record's field `runState` keeps it. */
+/** The state of a run as the field `runState` of the record keeps it. */
 export function encodeRunState(run: RunState, firstByteSeen: boolean): string {
   return firstByteSeen && run === 'AwaitingLLMResponse' ? run + firstByteMark : run
 }
@@ -32,7 +32,7 @@ export function decodeRunState(text: string): { run: RunState; firstByteSeen: bo
   return { run: (firstByteSeen ? text.slice(0, -firstByteMark.length) : text) as RunState, firstByteSeen }
 }
 
-/** Where a worker stands with the store: what the scripts keep in its record. */
+/** The status of a worker in the store, which scripts keep in its record. */
 export const workerStates = ['idle', 'queued', 'running', 'parked', 'paused', 'terminal'] as const
 export type WorkerState = (typeof workerStates)[number]
 
@@ -45,16 +45,16 @@ export const fineStates = [
   'usingTool',
   'inactiveFailed',
 ] as const
-/** What a worker is doing, in seven words. */
+/** The activity of a worker, in seven words. */
 export type FineState = (typeof fineStates)[number]
 
-/** The same in three. */
+/** The activity of a worker, in three words. */
 export type CoarseState = 'idle' | 'busy' | 'idleFailed'
 
 export interface RunFacts {
   readonly run: RunState
   readonly worker: WorkerState
-  /** Recorded when the first byte of a model's reply has been seen. */
+  /** The first byte of the model's reply has arrived. */
   readonly firstByteSeen?: boolean
 }
 

@@ -1,4 +1,4 @@
-/** Duty: what agents used, and its sums: the numbers of one model call, of one agent, and of all agents of a session. */
+/** Duty: the model calls and tokens of agents, and their sums: of one model call, of one agent, of all agents of a session. */
 import type { Spending } from '../policy.ts'
 
 export interface UsageReport {
@@ -10,7 +10,7 @@ export interface UsageReport {
   readonly reasoningTokens: number
 }
 
-/** What was not counted is 0. */
+/** A number that a provider did not report counts as 0. */
 type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
 
 export const noUsage: UsageReport = {
@@ -24,7 +24,7 @@ export const noUsage: UsageReport = {
 
 const names = Object.keys(noUsage) as readonly (keyof UsageReport)[]
 
-/** Tokens of a call, or of several, that count towards the limits of a session: those that a provider counts among them stay in them. */
+/** The tokens that count towards the limits of a session. Tokens read from a cache are among the input tokens, so they are not added again. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'inputTokens' | 'outputTokens'>): number {
   return inputTokens + outputTokens
 }
@@ -33,7 +33,7 @@ export function addSpending(total: Spending, more: Spending): Spending {
   return { modelCalls: total.modelCalls + more.modelCalls, tokens: total.tokens + more.tokens }
 }
 
-/** These numbers of something that has more. */
+/** Only the numbers of usage, without the other properties of the object. */
 export function usageOf(used: UsageReport): UsageReport {
   return addUsage(noUsage, used)
 }
@@ -42,7 +42,7 @@ export function addUsage(total: UsageReport, more: SomeUsage): UsageReport {
   return Object.fromEntries(names.map((name) => [name, total[name] + (more[name] ?? 0)])) as unknown as UsageReport
 }
 
-/** Of all of them together; what has used nothing may say nothing. */
+/** The sum of all parts. A part without a model may be empty. */
 export function sumOfUsage(parts: Iterable<SomeUsage>): UsageReport {
   let total = noUsage
   for (const part of parts) total = addUsage(total, part)

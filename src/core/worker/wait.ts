@@ -1,25 +1,25 @@
 /**
- * Duty: the grammar of a wait, which says what a resting worker waits for: its form in the record, what ends it, and its words for people.
- * Owns: all of it, with lua/shared/waits.lua, which is the half that scripts need. Does not own: when a worker rests (the behaviours).
- * WAIT-1 A new sort of wait is added here and in waits.lua, and nowhere else; a test compares the two over a table of cases.
- * WAIT-2 A signal ends every wait but that for a retry.
+ * Duty: define the waits of a resting worker: the form of a wait in the record, the messages that end it, and its words for people.
+ * Owns: all of this, together with lua/shared/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
+ * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
+ * WAIT-2 A signal ends every wait except the wait for a retry.
  */
 import { isId } from '../ids.ts'
 import type { Lane } from './message.ts'
 
 export type Wait =
-  /** For any message. */
+  /** Any message ends it. */
   | { readonly kind: 'any' }
-  /** For a timer of the open run. */
+  /** A signal ends it, such as a timer of the open run. */
   | { readonly kind: 'signal' }
-  /** For the next attempt at what failed: its own timer wakes the worker, and no message does. */
+  /** Only its own timer ends it: then the next attempt begins. */
   | { readonly kind: 'retry' }
-  /** For the result of this child. */
+  /** The result of this child ends it. */
   | { readonly kind: 'result'; readonly child: string }
-  /** Until this many results have ever come, counted over the worker's life. */
+  /** It ends once this many results have come, counted over the life of the worker. */
   | { readonly kind: 'results'; readonly count: number }
 
-/** What the end of a turn says: the wait of a worker that rests, or that it goes on at once. */
+/** The wait with which a turn ends; or `again`, if the worker goes on at once. */
 export type TurnWait = Wait | { readonly kind: 'again' }
 
 export const forAny: Wait = { kind: 'any' }
@@ -29,7 +29,7 @@ export const goOn: TurnWait = { kind: 'again' }
 export const forResult = (child: string): Wait => ({ kind: 'result', child })
 export const forResults = (count: number): Wait => ({ kind: 'results', count })
 
-/** A wait as the record keeps it, and as a commit says it. */
+/** The text of a wait in the record and in a commit. */
 export function encodeWait(wait: TurnWait): string {
   switch (wait.kind) {
     case 'signal':
@@ -45,7 +45,7 @@ export function encodeWait(wait: TurnWait): string {
   }
 }
 
-/** Null for a text that no wait has. */
+/** The wait with this text; null if no wait has it. */
 export function decodeWait(text: string): Wait | null {
   if (text === 'any') return forAny
   if (text === 'signals') return forSignal
@@ -55,16 +55,16 @@ export function decodeWait(text: string): Wait | null {
   return sort === 'results' && /^\d+$/.test(what) ? forResults(Number(what)) : null
 }
 
-/** A message that came. */
+/** A message that has arrived. */
 export interface Arrival {
   readonly lane: Lane
-  /** The child whose result it is. */
+  /** The child whose result it is; undefined for any other message. */
   readonly child?: string | undefined
-  /** How many messages of its lane have ever come, this one included. */
+  /** How many messages have ever come into its lane, including this one. */
   readonly count: number
 }
 
-/** Does this message end the wait? */
+/** True if this message ends the wait. */
 export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
   switch (wait.kind) {
     case 'any':
@@ -81,15 +81,15 @@ export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
 }
 
 export interface WaitFacts {
-  /** Children whose results are still to come. */
+  /** How many children have not reported yet. */
   readonly openChildren: number
-  /** Failed attempts at what is tried again. */
+  /** How many attempts have failed. */
   readonly attempts: number
-  /** The number of the spawning call that made this child; null where it is none of the run. */
+  /** The number of the call that spawned this child; null if it is not of this run. */
   callOf(child: string): number | null
 }
 
-/** What the worker waits for, to be read behind "waits for". */
+/** Words for people, to be read behind "waits for". */
 export function waitText(wait: Wait, { openChildren, attempts, callOf }: WaitFacts): string {
   switch (wait.kind) {
     case 'any':

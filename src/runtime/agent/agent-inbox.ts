@@ -15,14 +15,14 @@ export class AgentInbox {
   readonly #inbox: Mail[]
   #results: Mail[]
   /** How many results this worker has ever taken, including those of this turn. */
-  #familyTaken: number
+  #resultsTaken: number
 
   constructor(journal: Journal) {
     const { mail, resultsTaken } = journal.turn.assignment
     this.#journal = journal
     this.#inbox = [...mail.inbox]
     this.#results = [...mail.results]
-    this.#familyTaken = resultsTaken
+    this.#resultsTaken = resultsTaken
   }
 
   nextInput(): Mail | null {
@@ -34,14 +34,14 @@ export class AgentInbox {
   }
 
   get resultsTaken(): number {
-    return this.#familyTaken
+    return this.#resultsTaken
   }
 
   /** Takes all results that have arrived. */
   takeResults(): readonly ResultMail[] {
     const taken = this.#results
     this.#results = []
-    this.#familyTaken += taken.length
+    this.#resultsTaken += taken.length
     const results: ResultMail[] = []
     for (const { sequence, message } of taken) {
       if (message.kind === 'result') results.push({ sequence, result: message })

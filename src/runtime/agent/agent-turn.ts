@@ -32,7 +32,7 @@ export interface AgentKind {
   readonly toolbox: Toolbox
 }
 
-/** What the worker waits for when its turn ends, and how long where that is for its next attempt. */
+/** What the worker waits for when its turn ends. `retryMs`: how long, if it waits for its next attempt. */
 export interface Pause {
   readonly for: TurnWait
   readonly retryMs?: number

@@ -21,12 +21,12 @@ export class HandlerInbox {
   readonly #inbox: Mail[]
   /** How many results this worker has ever received, including those of this turn. */
   readonly #seen: number
-  readonly #gathersAll: boolean
+  readonly #awaitsAll: boolean
 
-  constructor(assignment: Pick<Assignment, 'workerId' | 'mail' | 'resultsSeen'>, gather: 'each' | 'all' = 'each') {
+  constructor(assignment: Pick<Assignment, 'workerId' | 'mail' | 'resultsSeen'>, results: 'each' | 'all' = 'each') {
     this.#workerId = assignment.workerId
     this.#seen = assignment.resultsSeen
-    this.#gathersAll = gather === 'all'
+    this.#awaitsAll = results === 'all'
     this.#signals = [...assignment.mail.signals]
     this.#results = [...assignment.mail.results]
     this.#inbox = [...assignment.mail.inbox]
@@ -57,7 +57,7 @@ export class HandlerInbox {
     if (!work.open) return forAny
     const expected = work.pendingCalls[0]
     if (expected === undefined) return forSignal
-    if (this.#gathersAll && this.#results.length === 0) return forResults(this.#seen + work.pendingCalls.length)
+    if (this.#awaitsAll && this.#results.length === 0) return forResults(this.#seen + work.pendingCalls.length)
     return forResult(childId(this.#workerId, work.run, expected))
   }
 }

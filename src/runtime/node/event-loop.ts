@@ -1,7 +1,7 @@
 /**
  * Duty: code of an author that keeps the event loop of its node to itself is named. No lease is renewed meanwhile, and nothing else goes
  * on: what is seen of it later, a lease that was lost, says neither who it was nor that nothing was wrong with Redis.
- * Only what runs without a pause from its call is seen here; the renewer tells of any standstill (L4).
+ * Only what runs without a pause from its call is seen here; the renewer tells of any standstill (RENEW-4).
  */
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'

@@ -44,7 +44,7 @@ export class RuntimeNode {
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
   /** Resolves when a node that stops waits for nothing more. It may be asked to stop at once while it drains. */
-  readonly #givenUp = Promise.withResolvers<void>()
+  readonly #abandoned = Promise.withResolvers<void>()
 
   constructor(options: NodeOptions) {
     this.id = options.id
@@ -150,7 +150,7 @@ export class RuntimeNode {
     this.#awake.add(work)
     const end = await work
     this.#awake.delete(work)
-    this.#suspects.giveBack(slot)
+    this.#suspects.release(slot)
     this.#slots.give(slot)
     const next = this.#slots.waitingAfter(queue)
     if (next) this.wake(next.partition, next.wakeup)
@@ -188,8 +188,8 @@ export class RuntimeNode {
   }
 
   /**
-   * Drains (NODE-1), then says goodbye. With `force` the turns are released at once. It also ends when Redis does not answer: other nodes
-   * take the workers that could not be released when their leases have ended. Safe to call twice.
+   * Drains (NODE-1), then says goodbye. With `force` it releases its turns at once. Ends also when Redis does not answer: other
+   * nodes heal the turns that could not be released, when their leases have ended. Safe to call twice.
    */
   async stop(options: { force?: boolean } = {}): Promise<void> {
     this.#draining = true
@@ -201,8 +201,7 @@ export class RuntimeNode {
       const why = options.force ? 'this node is to stop at once' : `the drain time of ${drainMs / 1_000} s is over`
       for (const turn of this.#turns()) {
         const { workerId: worker, kind, sessionId: session } = turn.assignment
-        if (!turn.over)
-          this.#o.log.warn(`a turn is given back, and goes on elsewhere: ${why}`, { worker, kind, session })
+        if (!turn.over) this.#o.log.warn(`a turn is released, and goes on elsewhere: ${why}`, { worker, kind, session })
         void turn.release()
       }
     }
@@ -216,14 +215,14 @@ export class RuntimeNode {
       setTimeout(abandon, patienceMs + goodbyeMs),
       setTimeout(
         () => {
-          // Inline children of an abandoned turn may have been made since, only to be given back.
+          // Since the first time, children of an abandoned turn may have become turns that wait for their release.
           abandon()
-          this.#givenUp.resolve()
+          this.#abandoned.resolve()
         },
         patienceMs + 2 * goodbyeMs,
       ),
     ]
-    await Promise.race([drained, this.#givenUp.promise])
+    await Promise.race([drained, this.#abandoned.promise])
     for (const timer of timers) clearTimeout(timer)
     const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
       renewer.stop()

@@ -2,9 +2,9 @@
  * Duty: a slot that is awake: it runs turn after turn, of the workers that it claims from one run queue (of a pool in a partition).
  * Owns: what the slot does next, which each turn's ending commit carries out (SlotPlan). Does not own: the turns, the children that the
  * slot runs itself (inline-children.ts), which slots are free (slots.ts).
- * SLOT-1 The slot claims until the queue is empty, its time is over, or the node drains. If another queue waits for a slot here, that time
- *    is short, and the slot then goes to the queue that waits for longest: no queue starves the others. It comes back later, because the
- *    wake-up that is sent for the rest of its queue may reach a node that is full.
+ * SLOT-1 The slot claims until the run queue is empty, its time is over, or the node drains. If a wake-up of another run queue found no
+ *    free slot here, that time is short, and the slot then goes to the queue that has been without one for longest: no queue starves the
+ *    others. It comes back later, because the wake-up for the rest of its queue may reach a node that is full.
  * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
@@ -82,9 +82,9 @@ export class AwakeSlot {
   }
 
   #turnOf(assignment: Assignment): Turn {
-    if (!assignment.suspect) this.#node.suspects.giveBack(this.#slot)
+    if (!assignment.suspect) this.#node.suspects.release(this.#slot)
     const turn = new Turn(assignment, this.#host)
-    // A worker that was claimed before the drain began is given back at its first step.
+    // A worker that was claimed before the drain began is released at its first step.
     if (this.#node.isDraining()) turn.drain()
     return turn
   }
@@ -94,7 +94,7 @@ export class AwakeSlot {
     const { renewer, times, sweeper } = this.#partition
     const { assignment } = turn
     const kind = kinds.get(assignment.kind) as Kind
-    const isGivenBack = turn.isDraining
+    const isReleased = turn.isDraining
     const renewal = renewer.add(turn)
     warnOfSuspect(assignment, log)
     try {
@@ -111,8 +111,8 @@ export class AwakeSlot {
       suspects.noteOverrun(behaving)
     } finally {
       renewer.remove(renewal)
-      // A turn that was given back does not show how long turns are.
-      if (!isGivenBack && !this.#node.isDraining() && times.note(assignment.pool, turn.busyMs)) sweeper.dueIn(0)
+      // A turn that was released does not show how long turns are.
+      if (!isReleased && !this.#node.isDraining() && times.note(assignment.pool, turn.busyMs)) sweeper.dueIn(0)
     }
   }
 
@@ -123,7 +123,7 @@ export class AwakeSlot {
     const isDraining = this.#node.isDraining()
     const children = this.#children
     children?.noteEnding(turn)
-    // The last child speaks for the slot, unless one that was given back may end after it.
+    // The last child speaks for the slot, unless a released one may end after it.
     this.#mustClaim = children !== undefined && !(children.isLast(turn) && (children.areAllBegun || isDraining))
     this.#offer = undefined
     if (isDraining || (!this.#mustClaim && this.#isOver())) return { kind: 'leave', wasBusy: this.#isBusy }
@@ -159,7 +159,7 @@ export class AwakeSlot {
 
   // Children that the slot runs itself.
 
-  /** Only a turn that was claimed from the queue offers its children, and only where turns are short. Grandchildren go to the queue. */
+  /** Only a turn that was claimed from the run queue offers its children, and only while turns are short. Children of inline children enter the run queue. */
   #offerOf(turn: EndingTurn, step: Step): ChildOffer | undefined {
     const { pool } = this.#wakeup
     const most = this.#partition.times.expectedWorkersPerWake(pool)

@@ -1,11 +1,11 @@
 /**
- * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its line.
+ * Duty: the children that a slot runs itself, right after the turn that spawned them, instead of claiming from its run queue.
  * Owns: which children are offered to the slot, which of them it got with the commit, and their order. Does not own: how a turn runs.
  * INLINE-1 One handler at a time. A child begins when the one before it asks for its end, whose commit may still be under way. The ends of
  *    all of them then leave in few scripts.
- * INLINE-2 No child waits for a long one: after `inlineMs` the ones that have not begun are given back, and other slots claim them.
- * INLINE-3 No child begins once another was told to stop: it is given back as well, and the claim that follows knows of a cancel (I12).
- * INLINE-4 If the commit was not answered, the slot may hold all that it was offered: it gives all of them back, and runs none.
+ * INLINE-2 No child waits for a long one: after `inlineMs` the slot releases the children that have not begun, and other slots claim them.
+ * INLINE-3 No child begins once another one was aborted: the slot releases it, and its next claim learns of a cancel (I12).
+ * INLINE-4 If the commit was not answered, the slot may hold every child that it was offered: it releases all of them, and runs none.
  */
 import { performance } from 'node:perf_hooks'
 import type { Assignment, CommitAnswer, SlotOffer, SpawnOrder } from '../../core/ports/ports.ts'
@@ -53,7 +53,7 @@ export function childrenOf(
 ): readonly Assignment[] {
   if (answer !== undefined && answer.kind !== 'ok') return []
   const isMine = ({ id }: SpawnOrder) => answer === undefined || answer.assigned?.includes(id) === true
-  // Giving back needs no trust in a lease: Redis refuses a node that does not hold the child.
+  // A release needs no trust in a lease: Redis refuses a node that does not hold the child.
   const { spending = parent.spending, trustedUntil = leaseUntil } = answer ?? {}
   return spawns
     .filter((spawn, index) => offer.takes[index] && isMine(spawn))
@@ -86,12 +86,12 @@ export class InlineChildren {
     this.#runner = runner
   }
 
-  /** Runs the children, or gives all of them back. When all are over, resolves with the last one. */
+  /** Runs the children, or releases all of them. When all are over, resolves with the last one. */
   async run({ areToBegin }: { readonly areToBegin: boolean }): Promise<Turn> {
-    const late = setTimeout(() => this.#giveBackOthers(), this.#runner.inlineMs)
+    const late = setTimeout(() => this.#releaseOthers(), this.#runner.inlineMs)
     try {
       if (areToBegin) this.#begin(undefined)
-      else this.#giveBackOthers()
+      else this.#releaseOthers()
       // A child that begins is added here before the one before it is over.
       for (let index = 0; index < this.#running.length; index++) await this.#running[index]
     } finally {
@@ -104,7 +104,7 @@ export class InlineChildren {
     return turn === this.#turns[this.#assignments.length - 1]
   }
 
-  /** None was given back: the last one ends last. */
+  /** None was released: the last one ends last. */
   get areAllBegun(): boolean {
     return this.#begun === this.#assignments.length
   }
@@ -123,7 +123,7 @@ export class InlineChildren {
     const now = performance.now()
     if (now - this.#pausedAt >= pauseAfterMs) this.#pausedAt = now
     const isLate = now - this.#startedAt >= this.#runner.inlineMs
-    if (isLate || this.#turns.some(({ aborted }) => aborted)) this.#giveBackOthers()
+    if (isLate || this.#turns.some(({ aborted }) => aborted)) this.#releaseOthers()
     const turn = this.#next()
     if (turn === undefined) return
     this.#begun++
@@ -131,7 +131,7 @@ export class InlineChildren {
     this.#running.push(this.#runner.run(turn).finally(() => this.#begin(turn)))
   }
 
-  #giveBackOthers(): void {
+  #releaseOthers(): void {
     for (let turn = this.#next(); turn; turn = this.#next()) {
       turn.drain()
       this.#running.push(this.#runner.run(turn))

@@ -22,7 +22,8 @@ export class SuspectGate {
     return this.#holder === slot
   }
 
-  giveBack(slot: number): void {
+  /** The slot has no need of the permission any more. */
+  release(slot: number): void {
     if (this.#holder === slot) this.#holder = null
   }
 

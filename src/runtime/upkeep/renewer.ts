@@ -29,7 +29,7 @@ export interface Renewal extends SwapItem {
 export class Renewer {
   readonly #store: TurnStore
   readonly #policy: Policy
-  readonly #ring: (wakeups: readonly Wakeup[]) => void
+  readonly #wake: (wakeups: readonly Wakeup[]) => void
   readonly #log: WorkerLog
   readonly #renewals = new SwapList<Renewal>()
   #timer: NodeJS.Timeout | undefined
@@ -39,7 +39,7 @@ export class Renewer {
   constructor(store: TurnStore, policy: Policy, wake: (wakeups: readonly Wakeup[]) => void, log: WorkerLog) {
     this.#store = store
     this.#policy = policy
-    this.#ring = wake
+    this.#wake = wake
     this.#log = log
   }
 
@@ -123,7 +123,7 @@ export class Renewer {
         runState: turn.runStateSeen,
       })),
     )
-    this.#ring(wakeups)
+    this.#wake(wakeups)
     for (const [index, renewal] of renewals.entries()) {
       const { turn } = renewal
       const verdict = verdicts[index]

@@ -1,10 +1,10 @@
 /**
- * Duty: once about every second, in every node: heal, fire timers, finish cancels, prune, and answer in this process what no wake-up
- * has woken. So the system goes on, slower, when BullMQ's jobs are lost.
- * W1 A sweep rings BullMQ only for the timers it fires. For what it finds in line the node answers wake-ups with its own free slots.
- * W2 Batches are repeated while there is more, of cancels by the next sweep, which then follows at once. W3 A sweep that fails is logged
- *    and tried again: Redis may be away for a while. W4 Where Redis refuses the rest it is pruned all the same: one that is full is given
- *    room by that.
+ * Duty: about once a second, in every node: heal, fire timers, finish cancels, prune, and wake workers that no wake-up reached. The system
+ * therefore goes on, slower, when BullMQ's jobs are lost.
+ * SWEEP-1 A sweep adds BullMQ jobs only for the timers that it fires. For workers in the run queue it wakes free slots of its own node.
+ * SWEEP-2 A batch is repeated while more is left. Cancels go on in the next sweep, which then follows at once.
+ * SWEEP-3 A sweep that fails is logged and repeated later, because Redis may be away for a while.
+ * SWEEP-4 If Redis refuses the other work, the sweep still prunes: that makes room in a Redis that is full.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'

@@ -18,7 +18,7 @@ interface Waiting extends CommitArgs {
   readonly answer: PromiseWithResolvers<CommitAnswer>
 }
 
-/** The place of the first text among the arguments of a script, counted from 1: behind the header. */
+/** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
 /** About: of the fields of a commit in the header, and of each child. */
 const fieldsBytes = 300
@@ -27,7 +27,7 @@ export class Commits {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #context: CommitContext
-  readonly #gathering = new Batcher<Waiting>(
+  readonly #batcher = new Batcher<Waiting>(
     (batch) => void this.#send(batch),
     (leave) => setImmediate(leave),
   )
@@ -42,13 +42,13 @@ export class Commits {
     const { fields, texts } = commitArgs(request, this.#context)
     const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
     const answer = Promise.withResolvers<CommitAnswer>()
-    this.#gathering.add({ fields, texts, bytes, answer })
+    this.#batcher.add({ fields, texts, bytes, answer })
     return answer.promise
   }
 
   /** Sends at once what waits for the end of this pass: before other calls of the same node, which may be about the same turns. */
   flush(): void {
-    this.#gathering.flush()
+    this.#batcher.flush()
   }
 
   /** `asked`: when these commits were sent for the first time. */

@@ -11,18 +11,19 @@ local sessionId, reason, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
 local tag = tagOf(rootKey)
 local kind, path, cancel, ended, workers, cancelCount = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'cancelCount'))
-if not kind or path then return { 'not_found' } end
+if not kind or path then return { 'not_found' } end -- guard: a session that is asked to cancel has a root
 local state = stateOf(cancel, ended)
 if state == 'cancelling' then return { 'ok' } end
 checkCount(rootKey, 'workers', workers)
 local left = tonumber(workers or atStart.workers) - 1
-if state ~= 'active' and left <= 0 then return { 'finished', state } end
+if state ~= 'active' and left <= 0 then return { 'finished', state } end -- guard: a cancel reaches what outlives its session
 checkSort('set', cancelledKey, cancellingKey)
-checkCount(rootKey, 'cancelCount', cancelCount)
+checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel
 checkLast(event)
 if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 -- Of an ended session this may be the second time.
-if redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 then
+local isFirst = redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 -- guard: what was cancelled is written down
+if isFirst then -- guard: an ended session is cancelled once
   redis.call('HINCRBY', rootKey, 'cancelCount', 1)
   redis.call('SADD', cancellingKey, sessionId)
   redis.call('PUBLISH', channel, sessionId)

@@ -22,7 +22,7 @@ ARGV[1] header    json:
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps} | {"empty"} | {"unfit"}
 Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted;
         T:events, T:dead, T:timers and T:cancelling, of which only the sort is looked at.
-Events  none. Unless it returns "assignment" it writes no more than that the wake-up is answered, and who should not stand in line goes out of it. ]]
+Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, and removes workers that should not be in the run queue. ]]
 local runKey = KEYS[1]
 local header = readHeader(ARGV[1])
 
@@ -30,4 +30,4 @@ local tag = tagOf(runKey)
 checkTexts(header, 'pool')
 checkNumbers(header, 'wakeupMs')
 checkClaim(header)
-return sameAssignment(tag, header) or claimNext(tag, header, nowMs())
+return sameAssignment(tag, header) or claimNext(tag, header, nowMs()) -- guard: a claim that is known

@@ -8,7 +8,7 @@ local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]
 
 local kind, path, cancel, ended, status, open = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'status', 'open'))
-if not kind or path then return { 'not_found' } end
+if not kind or path then return { 'not_found' } end -- guard: a session that is asked to close has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'ok', state } end
 redis.call('HSET', rootKey, 'mode', 'job')

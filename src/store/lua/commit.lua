@@ -50,7 +50,7 @@ ARGV[1] header    json:
       id           of the timer
       ms           from now on
       value        text, json
-    wait           the turn ends: what the worker waits for; again: nothing, it stands in line again
+    wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
     leave          wake-up of a slot that claims nothing; empty: of none
     wasBusy        true: that wake-up may be among the busy
@@ -78,7 +78,7 @@ local commits, turns, answers = listOf(header, 'commits'), {}, {}
 local batch = newBatch(header.wakeupMs, header.seed)
 for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts) end
 for index = 1, #turns do
-  if batch.last then
+  if batch.last then -- guard: a turn that meets an error stops no other
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)
     answers[index] = fine and not answer.err and answer or { 'failed' }
   else

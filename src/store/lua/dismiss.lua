@@ -8,9 +8,9 @@ local deadKey, redrivenKey = KEYS[1], KEYS[2]
 local worker, letter = ARGV[1], ARGV[2]
 
 local at = string.match(letter, '^(%d+)%-%d+$')
-if not at or readLetter(deadKey, letter).worker ~= worker then return { 'no_letter' } end
+if not at or readLetter(deadKey, letter).worker ~= worker then return { 'no_letter' } end -- guard: a letter is dismissed by its own worker
 local disposition = dispositionOf(redrivenKey, letter, at)
-if disposition == 'dismissed' then return { 'again' } end
-if disposition then return { 'redriven', string.match(disposition, '^%d+') } end
+if disposition == 'dismissed' then return { 'again' } end -- guard: a letter is dismissed once
+if disposition then return { 'redriven', string.match(disposition, '^%d+') } end -- guard: a letter that went back is not dismissed
 writeDisposition(redrivenKey, deadKey, letter, at, 'dismissed')
 return { 'ok' }

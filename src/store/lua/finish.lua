@@ -2,11 +2,18 @@
 Why a script   a worker must leave the run queue, its timers and its wait at once, and only if no node holds it.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
-ARGV[1] sessionId     ARGV[2] from         position in the list of workers; 0 starts a pass     ARGV[3] batch
-ARGV[4] running       workers so far in this pass that a later one must look at: running, damaged, moved on
-ARGV[5] cancelCount         as the first batch of this pass answered it
-ARGV[6] entry         history entry of a cancelled run, json
-ARGV[7] answered      count of agents whose open calls were looked for, then each as id, version, count of entries, then those entries
+ARGV[1] header    json:
+  sessionId        whose cancel is to be finished
+  from             position in the list of workers; 0 starts a pass
+  batch            how many workers are looked at
+  running          workers so far in this pass that a later one must look at: running, damaged, moved on
+  cancelCount      as the first batch of this pass answered it
+  agents           those whose open calls were looked for, each:
+    id             of the worker
+    version        at which they were looked for
+    entries        how many texts are its
+ARGV[2] entry     history entry of a cancelled run, json
+ARGV[3] texts     of each agent its history entries, one after the other
 Returns {next, running, cancelCount, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
@@ -14,12 +21,15 @@ Returns {next, running, cancelCount, agents}: where the next batch begins; or "d
 Builds  T:w:<id> and its keys, T:run of its pool, T:s:<session>:results.
 Events  worker.cancelled for each, session.cancelled at the end. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
-local sessionId, from, batch, running = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local cancelCount, entry = ARGV[5], ARGV[6]
-local lists, cursor = ARGV, 7
+local header, entry = readHeader(ARGV[1]), ARGV[2]
+local texts, cursor = ARGV, 3
 
 local tag = tagOf(rootKey)
 local now = nowMs()
+checkTexts(header, 'sessionId', 'cancelCount')
+checkNumbers(header, 'from', 'batch', 'running')
+checkLast(entry)
+local sessionId, from, batch, running, cancelCount = header.sessionId, header.from, header.batch, header.running, header.cancelCount
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey)
@@ -32,22 +42,14 @@ end
 -- How often something of this session was cancelled so far.
 local cancelCountNow = redis.call('HGET', rootKey, 'cancelCount') or atStart.cancelCount
 if from == 0 then cancelCount = cancelCountNow end
-local answers, answered = {}, tonumber(lists[cursor])
-checkArguments(from, batch, running, answered)
-local function isBeyond(count)
-  return not count or cursor + count > #lists
-end
-for _ = 1, answered do
-  if isBeyond(3) or isBeyond(3 + (tonumber(lists[cursor + 3]) or #lists)) then
-    error('the list of agents should be as long as its counts say', 0)
-  end
-  local id, version, entries = lists[cursor + 1], lists[cursor + 2], {}
-  cursor = cursor + 3
-  for _ = 1, tonumber(lists[cursor]) do
-    cursor = cursor + 1
-    entries[#entries + 1] = lists[cursor]
-  end
-  answers[id] = { version = version, entries = entries }
+local answers, answered = {}, listOf(header, 'agents')
+for index = 1, #answered do
+  local agent = answered[index]
+  checkTexts(agent, 'id', 'version')
+  checkNumbers(agent, 'entries')
+  if cursor + agent.entries - 1 > #texts then error('the texts should be as many as the agents have', 0) end
+  answers[agent.id] = { version = agent.version, from = cursor, to = cursor + agent.entries - 1 }
+  cursor = cursor + agent.entries
 end
 -- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
@@ -57,8 +59,8 @@ local function readCancelled(id, recordKey)
   if not record.status then return record, nil end
   checkRecord(recordKey, record)
   -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
-  record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37)
-  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle')
+  record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37) -- guard: a cancel ends all that its session lists
+  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: what ended stays as it ended
   local hit = not rests and readCancellation(tag, record, id)
   if hit and record.status ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
@@ -83,11 +85,11 @@ for index = 1, #ids do
   end
   -- Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and isTally(record.data)
-  local answer = isAgent and answers[id] or { version = record.version, entries = {} }
-  if hit and record.status == 'running' then
+  local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
+  if hit and record.status == 'running' then -- guard: finish leaves running turns alone
     running = running + 1
-  elseif isAgent and (not answers[id] or answer.version ~= record.version) then
-    if answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
+  elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
+    if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '')
     -- One that stays in a line it cannot be taken from is passed over by claims.
@@ -97,7 +99,7 @@ for index = 1, #ids do
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'timersOpen', atStart.timersOpen, 'attempt', atStart.attempt }
     if record.open == '1' or record.status == 'queued' or record.wait == 'retry' then
-      for index = 1, #answer.entries do redis.call('RPUSH', recordKey .. ':log', answer.entries[index]) end
+      for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
       local run = record.run or atStart.run
       -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
@@ -113,7 +115,7 @@ end
 if #agents > 0 then return { digits(from), digits(before), cancelCount, agents } end
 if count == batch then return { digits(from + batch), digits(running), cancelCount, {} } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end
+if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end -- guard: finish keeps what was cancelled during its pass
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)

@@ -34,7 +34,7 @@ for index = 1, #due do
       redis.call('HSET', record, 'status', 'queued')
     end
   else
-    redis.call('ZREM', timersKey, due[index])
+    redis.call('ZREM', timersKey, due[index]) -- guard: a timer is taken out as it fires
     if plan then
       redis.call('HDEL', record .. ':timers', timer)
       writeMail(tag, plan, now, woke)

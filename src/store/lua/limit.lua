@@ -10,16 +10,17 @@ local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local kind, path, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'caps'))
-if not kind or path then return { 'not_found' } end
+if not kind or path then return { 'not_found' } end -- guard: a session that is asked to limit has a root
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
 -- Detached workers that it left go on in a session that has ended, unless it was cancelled.
 local left = tonumber(workers or atStart.workers) - 1
-if state ~= 'active' and (left <= 0 or string.find(state, '^cancel')) then return { 'finished', state } end
+local isOver = left <= 0 or string.find(state, '^cancel') -- guard: a finished session takes no limit | a cancelled session takes no limit | a session that left detached workers takes a limit
+if state ~= 'active' and isOver then return { 'finished', state } end
 checkLast(event)
 local function given(number) return number == '' and 0 or tonumber(number) end
 checkArguments(given(modelCalls), given(tokens))
-local before = caps or start
+local before = caps or start -- guard: a limit that is not set anew stays
 local calls, most = string.match(before, '^(%d+) (%d+)$')
 if not calls then throwDamage('field caps of ' .. rootKey .. ' should be two numbers') end
 local after = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)

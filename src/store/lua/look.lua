@@ -2,9 +2,12 @@
 Why a script   read one after the other, a record and the sets it stands in would disagree on a running system without any fault.
 KEYS[1] leases    zset               KEYS[2] timers   zset               KEYS[3] sessions zset
 KEYS[4] cancelling set
-ARGV[1] session       id; empty: workers alone
-ARGV[2] headBytes     of each mail that are answered             ARGV[3] budget       most bytes of mails that are read in this call
-ARGV[4] asked         count of pools, then their names; then the ids of workers
+ARGV[1] header    json:
+  session          id; absent: workers alone
+  workers          ids
+  pools            their names
+  headBytes        of each mail that are answered
+  budget           most bytes of mails that are read in this call
 Returns {session, workers, pools whose line cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
@@ -14,15 +17,13 @@ Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local session, headBytes, budget = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
-local asked, cursor = ARGV, 4
+local header = readHeader(ARGV[1])
 
 local tag = tagOf(leasesKey)
-local pools, poolCount = {}, tonumber(asked[cursor])
-checkArguments(headBytes, budget, poolCount)
-if poolCount > #asked - cursor then error('the list of pools should be as long as its count says', 0) end
-for index = 1, poolCount do pools[index] = asked[cursor + index] end
-cursor = cursor + #pools + 1
+checkTextsIfAny(header, 'session')
+checkNumbers(header, 'headBytes', 'budget')
+local session, headBytes, budget = header.session, header.headBytes, header.budget
+local pools, asked = textsOf(header, 'pools'), textsOf(header, 'workers')
 
 -- Keys of the partition that cannot be read, each with true.
 local unread = {}
@@ -73,7 +74,7 @@ end
 
 local about, isAboutWhole = {}, true
 local function listed(id)
-  if session == '' or id == rootOf(session) then return 1 end
+  if not session or id == rootOf(session) then return 1 end
   if not isAboutWhole then return 0 end
   return redis.call('LPOS', sessionKey(tag, session) .. ':workers', id) and 1 or 0
 end
@@ -114,7 +115,7 @@ local unreadPools = {}
 for index = 1, #pools do
   if not checkRead('zset', tag .. ':run:' .. pools[index]) then unreadPools[#unreadPools + 1] = pools[index] end
 end
-if session ~= '' then
+if session then
   local key = sessionKey(tag, session)
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
@@ -123,7 +124,7 @@ if session ~= '' then
   end
 end
 local workers = {}
-for index = cursor, #asked do
+for index = 1, #asked do
   local id = asked[index]
   local fine, found = pcall(pictureOf, id)
   if not fine then

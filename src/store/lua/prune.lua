@@ -1,31 +1,36 @@
 --[[ prune – removes finished sessions that were kept long enough, a batch at a time.
 Why a script   a session must not lose its workers and stay in the index, nor be removed while something of it may still run.
 KEYS[1] sessions  zset               KEYS[2] cancelling set             KEYS[3] meta     hash
-ARGV[1] retentionMs   ARGV[2] from         creation time in ms to go on from; 0 starts a pass
-ARGV[3] passed        how many of exactly that time were kept     ARGV[4] batch
-ARGV[5] node          whose turn this is: nodes share their passes, and where one is stands in meta. Empty: a pass of its own
-ARGV[6] everyMs       a node begins no pass earlier than this after the last one
+ARGV[1] header    json:
+  retentionMs      how long a finished session is kept
+  from             creation time in ms to go on from; 0 starts a pass
+  passed           how many of exactly that time were kept
+  batch            how many sessions are looked at
+  node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
+  everyMs          a node begins no pass earlier than this after the last one
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
 Builds  T:w:<id> with all its keys, the keys of T:s:<session>; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
-local retentionMs, from, passed, batch = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
-local node, everyMs = ARGV[5], tonumber(ARGV[6])
+local header = readHeader(ARGV[1])
 
 local tag = tagOf(sessionsKey)
 local now = nowMs()
-checkArguments(retentionMs, from, passed, batch, everyMs)
-if node ~= '' then
+checkNumbers(header, 'retentionMs', 'from', 'passed', 'batch', 'everyMs')
+checkTextsIfAny(header, 'node')
+local retentionMs, from, passed, batch = header.retentionMs, header.from, header.passed, header.batch
+local node, everyMs = header.node, header.everyMs
+if node then
   checkSort('hash', metaKey)
   -- One node makes the pass. Where it has not been heard of for as long as lies between two, it is gone, and the next one goes on.
   local meta = redis.call('HMGET', metaKey, 'prunedAt', 'pruning')
   local last = tonumber(meta[1] or 0) or 0
   local reached, kept, whose = string.match(meta[2] or '', '^(%d+) (%d+) (.*)$')
-  if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end
-  from, passed = tonumber(reached or 0), tonumber(kept or 0)
+  if whose ~= node and now - last < everyMs and last <= now then return { 0, 'done', '0' } end -- guard: one node makes a pass of pruning
+  from, passed = tonumber(reached or 0), tonumber(kept or 0) -- guard: a pass of pruning outlives its node
 end
 local function answer(pruned, isDone)
-  if node ~= '' then
+  if node then
     -- A Redis that is full refuses a first write that may take room; sessions that may go can stand behind many that are kept.
     redis.call('HDEL', metaKey, 'pruning')
     local place = isDone and '' or (digits(from) .. ' ' .. digits(passed) .. ' ' .. node)
@@ -77,14 +82,15 @@ local function readGoing(id, base, root)
   local workers = redis.call('LRANGE', base .. ':workers', first, first + budget - 1)
   budget = budget - #workers
   local plan = { workers = workers, resting = math.max(resting, first + #workers), last = #workers == length, known = field[1] }
-  plan.goes = plan.last or resting == length
+  plan.goes = plan.last or resting == length -- guard: pruning looks at all workers before it takes any
   -- The root goes with the last ones.
-  if plan.last then workers[#workers + 1] = rootOf(id) elseif isLive(root) then return nil end
+  if plan.last then workers[#workers + 1] = rootOf(id) end
+  if not plan.last and isLive(root) then return nil end -- guard: pruning looks at the root before it takes any
   counted = { sessions = (plan.last and field[1]) and 1 or 0, workers = 0, signals = 0, results = 0, inbox = 0 }
   for index = 1, #workers do
     local record = workerKey(tag, workers[index])
     local live, status = isLive(record)
-    if live then return nil end
+    if live then return nil end -- guard: a session is kept while something of it may run
     if status then countAccepted(record) end
   end
   return plan

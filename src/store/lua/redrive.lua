@@ -1,5 +1,5 @@
 --[[ redrive – puts a message that was put aside back into its worker's mailbox, once; the dead letter stays, as evidence.
-Why a script   a message put back without a mark would be put back again by the next call, and one marked without a place would be lost.
+Why a script   without the disposition, the next call would put the message back again; without the message, a letter noted as redriven would be lost.
 KEYS[1] record    hash               KEYS[2] inbox     list   declared    KEYS[3] dead     stream
 KEYS[4] redriven  zset               KEYS[5] run      zset   declared    KEYS[6] events   stream declared
 ARGV[1] worker        ARGV[2] letter       its id in the stream          ARGV[3] seed         ARGV[4] wakeupMs
@@ -16,10 +16,10 @@ local tag = tagOf(recordKey)
 local at = string.match(letter, '^(%d+)%-%d+$')
 if not at then return { 'no_letter' } end
 local disposition = dispositionOf(redrivenKey, letter, at)
-local before, rung = string.match(disposition or '', '^(%d+) ?(.*)$')
-if before then return { 'again', before, rung } end
+local before, wakeups = string.match(disposition or '', '^(%d+) ?(.*)$')
+if before then return { 'again', before, wakeups } end
 local fields = readLetter(deadKey, letter)
-if fields.worker ~= worker then return { 'no_letter' } end
+if fields.worker ~= worker then return { 'no_letter' } end -- guard: a letter goes to its own worker
 if not fields.mail then return { 'no_message' } end
 local plan, refusal = planInput(tag, worker, fields.mail)
 if not plan then return refusal end
@@ -27,6 +27,6 @@ checkArguments(wakeupMs)
 checkLast(event)
 
 local position, wakeups = writeInput(tag, plan, event, seed, wakeupMs)
-if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end
+if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end -- guard: a letter that goes back is no longer dismissed
 writeDisposition(redrivenKey, deadKey, letter, at, position .. ' ' .. wakeups)
 return { 'ok', position, wakeups }

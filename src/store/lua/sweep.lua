@@ -2,55 +2,56 @@
 Why a script   taking a lease away and queueing its worker must happen together; so must counting wake-ups and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
 KEYS[4] events    stream
-ARGV[1] node          ARGV[2] slots        of this node           ARGV[3] facts        of this node, json, shown by doctor
-ARGV[4] leaseMs       ARGV[5] wakeupMs       ARGV[6] batch          ARGV[7] forgottenMs
-ARGV[8] everyMs       healing is skipped when another sweep healed less than half of this ago
-ARGV[9] seed          ARGV[10] leaving     1: the node says goodbye
-ARGV[11] eventsKept   length of the event stream
-ARGV[12] pools        count, then for each pool: its name, the node's kinds in it (a space before and behind each), free slots,
-                      workers a slot may be expected to take in a row (0: this node cannot tell)
+ARGV[1] header    json:
+  node             id
+  slots            of this node
+  leaseMs          how long leases last
+  wakeupMs         how long a wake-up counts as sent
+  batch            most leases, and workers of a line, that are looked at
+  forgottenMs      after so long a node that was not seen is forgotten
+  everyMs          healing is skipped when another sweep healed less than half of this ago
+  seed             names of new wake-ups begin with it
+  leaving          true: the node says goodbye
+  eventsKept       length of the event stream
+  pools            of this node, each:
+    name           of the pool
+    kinds          the node's kinds in it, each with a space before and behind
+    free           free slots
+    workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
+ARGV[2] facts     of this node, json, shown by doctor
 Returns {healed, wakeups, damaged, left}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in
 Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
 local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
-local node, slots, facts, leaseMs, wakeupMs = ARGV[1], ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
-local batch, forgottenMs, everyMs, seed, leaving = tonumber(ARGV[6]), tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9], ARGV[10]
-local eventsKept = ARGV[11]
-local lists, cursor = ARGV, 12
-local function take()
-  cursor = cursor + 1
-  return lists[cursor - 1]
-end
+local header, facts = readHeader(ARGV[1]), ARGV[2]
 
 local tag = tagOf(metaKey)
 local now = nowMs()
-local pools = {}
-local count = tonumber(take())
-checkArguments(count)
-if count * 4 ~= #lists - cursor + 1 then error('the list of pools should be as long as its count says', 0) end
-for index = 1, count do
-  pools[index] = { name = take(), kinds = take(), free = tonumber(take()), workersPerWake = tonumber(take()) }
-end
+checkTexts(header, 'node', 'seed')
+checkNumbers(header, 'slots', 'leaseMs', 'wakeupMs', 'batch', 'forgottenMs', 'everyMs', 'eventsKept')
+checkLast(facts)
+local node, leaseMs, wakeupMs, batch, everyMs = header.node, header.leaseMs, header.wakeupMs, header.batch, header.everyMs
+local pools, isLeaving = listOf(header, 'pools'), header.leaving
 
 -- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
 local names, hosts = {}, {}
-checkArguments(leaseMs, wakeupMs, batch, forgottenMs, everyMs, tonumber(eventsKept))
 checkSort('hash', metaKey, nodesKey)
 checkSort('zset', leasesKey, tag .. ':run:unhosted')
 checkSort('stream', eventsKey)
 for index = 1, #pools do
-  checkArguments(pools[index].free, pools[index].workersPerWake)
+  checkTexts(pools[index], 'name', 'kinds')
+  checkNumbers(pools[index], 'free', 'workersPerWake')
   checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':wakeups:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
   names[index] = pools[index].name
   for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
 end
-if leaving == '1' then
+if isLeaving then
   redis.call('HDEL', nodesKey, node)
   redis.call('DEL', tag .. ':claims:' .. node)
 else
-  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. slots .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
+  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
 end
 
 -- The record of a lease that ended; nil when it cannot be read, or healed.
@@ -103,7 +104,7 @@ end
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged = 0, newWakes(), {}
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
-if now - last >= everyMs / 2 or last > now or leaving == '1' then
+if now - last >= everyMs / 2 or last > now or isLeaving then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
   redis.call('HSET', metaKey, 'sweptAt', #expired < batch and digits(now) or '0')
@@ -119,15 +120,16 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
       redis.call('ZREM', leasesKey, id)
     end
     if fields and fields.status == 'running' then
-      redis.call('HSET', record, 'status', 'queued', 'token', string.match(fields.token, '^%d+:'), 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
+      local token = string.match(fields.token, '^%d+:') -- guard: token cleared with the lease
+      redis.call('HSET', record, 'status', 'queued', 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
     end
   end
   writeScores(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
-  if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', eventsKept) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
-  bringNear(leasesKey, leaseMs)
+  if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
+  bringNear(leasesKey, leaseMs) -- guard: what a clock left far ahead comes near: leases
 
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
@@ -140,7 +142,7 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     if seen > now + leaseMs then
       seen = now
       redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))
-    elseif now - seen > forgottenMs then
+    elseif now - seen > header.forgottenMs then
       redis.call('HDEL', nodesKey, lines[index])
       redis.call('DEL', tag .. ':claims:' .. lines[index])
     end
@@ -154,11 +156,11 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
   for index = 1, #names do
     if not string.find(' ' .. known .. ' ', ' ' .. names[index] .. ' ', 1, true) then
       known = known == '' and names[index] or (known .. ' ' .. names[index])
-      redis.call('HSET', metaKey, 'pools', known)
+      redis.call('HSET', metaKey, 'pools', known) -- guard: pools are remembered
     end
   end
   for name in string.gmatch(known, '%S+') do
-    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then
+    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a pool without a node is looked at
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
@@ -172,13 +174,13 @@ if now - last >= everyMs / 2 or last > now or leaving == '1' then
     if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      bringNear(tag .. ':wakeups:' .. name, wakeupMs)
-      bringNear(tag .. ':busy:' .. name, leaseMs)
+      bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: what a clock left far ahead comes near: wakeups
+      bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: what a clock left far ahead comes near: busy
     end
-    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end
+    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: what a clock left far ahead comes near: line
   end
 end
-if leaving == '1' then return { healed, {}, {}, 0 } end
+if isLeaving then return { healed, {}, {}, 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -217,17 +219,20 @@ end
 -- A worker's score is the time when it came into the line, or ahead of that where its session wakes more than a thousand workers a second:
 -- then nobody can tell how long it has been there. So it is after a clock was set back.
 local function isLate(score)
-  return math.abs(now - tonumber(score)) >= wakeupMs
+  local apart = now - tonumber(score)
+  if apart < 0 then apart = -apart end -- guard: a worker ahead of the clock counts as late
+  return apart >= wakeupMs
 end
 
 local function hasLate(line)
-  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), '(' .. digits(now + wakeupMs))
+  local to = '(' .. digits(now + wakeupMs) -- guard: a worker ahead of the clock counts as late for a full node
+  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), to)
   return redis.call('ZCARD', line) > punctual
 end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
 -- the line, or a claim, which looks so far only, would never get past them.
-local rung = {}
+local added = {}
 for index = 1, #pools do
   local pool = pools[index]
   if pool.workersPerWake > 1 then
@@ -239,17 +244,18 @@ for index = 1, #pools do
   if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, lookMost - 1, 'WITHSCORES')
+    local farthest = lookMost -- guard: a sweep looks as far as claims do
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, farthest - 1, 'WITHSCORES')
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
     for number = 1, #candidates, 2 do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
-      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then
+      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep puts wake-ups for what its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number + 1]) then late = late + 1 end
+        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
         local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
@@ -257,12 +263,14 @@ for index = 1, #pools do
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end
-    for number = 1, pool.free > 0 and math.min(math.max(fit - out, late), pool.free) or late do
-      local wakeup = 's' .. seed .. '-' .. pool.name .. '-' .. number
+    local passedOver = late -- guard: a sweep puts a wake-up for who is passed over by slots that are awake
+    local whenFull = late -- guard: a sweep tells a full node of a line in which somebody is late
+    for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
+      local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
-      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end
-      rung[#rung + 1] = pool.name .. ' ' .. wakeup
+      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node is not out
+      added[#added + 1] = pool.name .. ' ' .. wakeup
     end
   end
 end
-return { healed, rung, damaged, left }
+return { healed, added, damaged, left }

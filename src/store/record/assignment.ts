@@ -1,4 +1,4 @@
-/** Duty: an assignment as the claim scripts give it: the record as it was before the claim, and the mail that may be received now. */
+/** Duty: read the assignment that a claim answers: the record as it was before the claim, and the mail that the worker may receive now. */
 import type { Assignment } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { toFields } from '../script/replies.ts'
@@ -6,14 +6,14 @@ import type { Reply } from '../script/script.ts'
 import { decodeSpendings } from './spending.ts'
 import { decodeRecord, epochIn } from './worker-record.ts'
 
-/** Null: a lane that nothing may be received from now. */
+/** A lane is null if the worker may receive nothing from it now. */
 type AssignmentReply = [
   tag: 'assigned',
   workerId: string,
   purpose: Assignment['purpose'],
   token: string,
   suspect: '0' | '1',
-  /** Names and values in turn, joined by zero bytes. */
+  /** Names and values of the record in turn, joined by zero bytes. */
   record: string,
   state: string,
   signals: string[] | null,
@@ -75,7 +75,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
   }
 }
 
-/** A consumed mail in the middle of the results lane is an empty string until all before it are consumed. */
+/** A result that was consumed before an earlier one stays in the lane as an empty text until the earlier ones are consumed. */
 function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   const found: Mail[] = []
   for (const [index, text] of texts.entries()) {

@@ -1,4 +1,4 @@
-/** Duty: a list of ascending call numbers as ranges, "3-12,14", so that the field stays short with many children. */
+/** Duty: write ascending call numbers as ranges ("3-12,14") and read them, so that the field stays short with many children. */
 
 export function encodeCalls(calls: readonly number[]): string {
   const ranges: string[] = []

@@ -1,22 +1,22 @@
-/** Duty: what a table of fields says of one: which texts it may hold, what it says where it is absent, and how its text is read. */
+/** Duty: describe one field of a record in a table: its form, the value that it has if it is absent, and how its text is read. */
 import type { RecordFields } from '../script/replies.ts'
 
 type Form = Pick<RegExp, 'test'>
 
 export interface Field<Value> {
-  /** Its name in the hash. */
+  /** The name in the hash. */
   readonly name: string
-  /** The text that an absent field stands for; null: none does. */
+  /** The text for which an absent field stands; null if there is none. */
   readonly absent: string | null
-  /** May a record be without it? */
+  /** Every record must have it. */
   readonly isRequired: boolean
   readonly form: Form
   readonly absentValue: Value
-  /** Of a text that does not fit the form it need not make sense, and must not throw. */
+  /** Must not throw, even if the text does not fit the form. */
   decode(text: string): Value
 }
 
-/** A field that stands for this text where it is absent. */
+/** A field that stands for this text if it is absent. */
 export function withDefault<Value>(
   name: string,
   absent: string,
@@ -26,7 +26,7 @@ export function withDefault<Value>(
   return { name, absent, isRequired: false, form, absentValue: decode(absent), decode }
 }
 
-/** A field that says nothing where it is absent: then its value is null, or another that is given here. */
+/** A field without a default. If it is absent, its value is null or `absentValue`. */
 export function optional<Value, Absent = null>(
   name: string,
   form: Form,
@@ -36,7 +36,7 @@ export function optional<Value, Absent = null>(
   return { name, absent: null, isRequired: false, form, absentValue, decode }
 }
 
-/** A field that every record has; this is read where it is gone. */
+/** A field that every record must have. If it is gone, its value is `absentValue`. */
 export function required<Value>(
   name: string,
   form: Form,
@@ -53,7 +53,7 @@ export function oneOf(words: readonly string[]): Form {
 export const wholeNumber = /^\d+$/
 export const anyText: Form = { test: () => true }
 
-/** A field that is counted up. */
+/** A field that counts. */
 export function counter(name: string, absent = '0'): Field<number> {
   return withDefault(name, absent, wholeNumber, Number)
 }
@@ -68,13 +68,13 @@ export type Decoded<Table extends FieldTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Field<infer Value> ? Value : never
 }
 
-/** A field that is not what it should be, since another program wrote it: its name, and its text where there is one. */
+/** A field that another program wrote over or removed: its name, and its text if it has one. */
 export interface FieldDamage {
   readonly field: string
   readonly text: string | undefined
 }
 
-/** Those of this table. */
+/** The damaged fields, among those of the table. */
 export function damageIn(table: FieldTable, fields: RecordFields): FieldDamage[] {
   const found: FieldDamage[] = []
   for (const { name, form, isRequired } of Object.values(table)) {
@@ -84,7 +84,7 @@ export function damageIn(table: FieldTable, fields: RecordFields): FieldDamage[]
   return found
 }
 
-/** Each field of the table, decoded; those that are damaged are read as if they were absent. */
+/** Decodes every field of the table. A damaged field is read as if it were absent. */
 export function decodeFields<Table extends FieldTable>(
   table: Table,
   fields: RecordFields,
@@ -100,7 +100,7 @@ export function decodeFields<Table extends FieldTable>(
   return decoded as Decoded<Table>
 }
 
-/** What is wrong with a field of the hash that `where` names. */
+/** A sentence that names the field and its hash. */
 export function damageText({ field, text }: FieldDamage, where: string): string {
   return `field ${field} of ${where} should ${text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`}`
 }

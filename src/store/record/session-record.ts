@@ -1,6 +1,6 @@
 /**
- * Duty: what the record of a root says of its session, as an object: the second table of its fields.
- * RECORD-1 to RECORD-3 of worker-record.ts hold here as well.
+ * Duty: read the record of a root as that of its session: the table of the fields that say something of the whole session.
+ * RECORD-1 to RECORD-3 of worker-record.ts hold here too.
  */
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { decodeSpending, defaultSpending, encodeSpending } from '../../core/policy.ts'
@@ -20,23 +20,23 @@ import { workerFields } from './worker-record.ts'
 const twoNumbers = /^\d+ \d+$/
 
 const ownFields = {
-  /** The reason of its cancel, as JSON; null: nobody cancelled it. */
+  /** The reason of the cancel, as JSON; null if nobody cancelled the session. */
   cancelReasonJson: optional('cancel', anyText, (text) => text),
   end: optional('ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/, decodeEnd),
-  /** Workers that it has ever had. */
+  /** How many workers it has ever had. */
   workers: counter('workers', '1'),
-  /** How often something in it was cancelled. */
+  /** How many cancels there were: of the session, and of the children of runs that ended. */
   cancelCount: counter('cancelCount'),
-  /** Workers that were pruned, and those among them that are not counted yet. */
+  /** How many of its workers were pruned; and how many at the head of its list are known to rest for good. */
   retired: counter('retired'),
   resting: counter('resting'),
-  /** What its agents have used together; null while its only agent counts in its own record. */
+  /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', twoNumbers, decodeSpending),
   /** What its agents may use together. */
   allowed: withDefault('caps', encodeSpending(defaultSpending), twoNumbers, decodeSpending),
 } as const
 
-/** With what is true of the root as a worker, and counts for the session. */
+/** The table of the session: its own fields, and those of the root that matter for it. */
 export const sessionFields = {
   ...ownFields,
   kind: workerFields.kind,
@@ -48,19 +48,19 @@ export const sessionFields = {
 
 const ownNames: ReadonlySet<string> = new Set(Object.values(ownFields).map(({ name }) => name))
 
-/** Does this field say something of the session alone? */
+/** True for a field of the session, false for one of the root as a worker. */
 export function isOfSession({ field }: FieldDamage): boolean {
   return ownNames.has(field)
 }
 
-/** Fields of roots that scripts alone read. */
+/** Fields of roots that only scripts read. */
 export const rootScriptFields: readonly string[] = ['score', 'startWakeups']
 
 /** How a session ended. */
 export interface SessionEnd {
   readonly status: ResultStatus
   readonly at: number
-  /** The run that ended it, and the place of its result in the root's history; null where no run did. */
+  /** The run that ended it, and the position of its result in the history of the root. Null if no run ended it. */
   readonly result: RunResultPlace | null
 }
 
@@ -71,7 +71,7 @@ export interface RunResultPlace {
 }
 
 export interface SessionRecord extends Decoded<typeof sessionFields> {
-  /** Of its root, and of itself. */
+  /** The name of the root, which is also that of the session. */
   readonly name: string
 }
 
@@ -81,10 +81,10 @@ export interface ReadSession {
   readonly damage: readonly FieldDamage[]
 }
 
-/** Field names of the table, and `path1`: a record with a path is no root's, and any id can be written as that of a session. */
+/** The names of all fields of the table, and `path1`: a record with a path is a child's, although its id was written as that of a session. */
 export const sessionFieldNames: readonly string[] = ['path1', ...Object.values(sessionFields).map(({ name }) => name)]
 
-/** By the values of `sessionFieldNames`; null without a root. */
+/** Reads the values of `sessionFieldNames`. Null if no root has them. */
 export function readSessionValues(values: readonly (string | null)[]): ReadSession | null {
   const fields = fieldsNamed(sessionFieldNames, values)
   return fields.kind === undefined || fields.path1 !== undefined ? null : readSession(fields)
@@ -98,7 +98,7 @@ export function readSession(fields: RecordFields): ReadSession {
 
 const resultForm = /^(completed|failed|cancelled) \d+$/
 
-/** A line of the hash of results, `<status> <position>`; null where another program wrote over it. */
+/** Reads a line of the hash of results, `<status> <position>`. Null if another program wrote over it. */
 export function decodeResultLine(run: number, line: string): RunResultPlace | null {
   if (!resultForm.test(line)) return null
   const [status, position] = line.split(' ') as [ResultStatus, string]
@@ -109,7 +109,7 @@ export function encodeResultLine({ status, position }: Omit<RunResultPlace, 'run
   return `${status} ${position}`
 }
 
-/** `<status> <time>`, and where a run ended the session ` <run> <position>`. */
+/** `<status> <time>`, followed by ` <run> <position>` if a run ended the session. */
 function decodeEnd(text: string): SessionEnd {
   const [status, at, run, position] = text.split(' ') as [ResultStatus, string, string?, string?]
   const result = run === undefined ? null : { run: Number(run), status, position: Number(position) }

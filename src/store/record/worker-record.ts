@@ -1,10 +1,10 @@
 /**
- * Duty: the record of a worker as an object: one table of all its fields, with the value that an absent one stands for.
- * Owns: names, defaults, forms and meaning of the fields. Does not own: which of them a script writes (lua/shared/records.lua has the same
- * defaults for scripts; a test compares them).
- * RECORD-1 A record keeps only what differs from the start: an absent field has the value of the table.
- * RECORD-2 Nothing else in TypeScript spells a default of a record, or parses one of its fields.
- * RECORD-3 A field that another program wrote over is named (`damage`), and read as if it were absent.
+ * Duty: read the record of a worker as an object, by one table of all its fields.
+ * Owns: name, default, form and meaning of each field. Does not own: writing; scripts write records, and have the same defaults in
+ * lua/shared/defaults.lua. A test compares the two.
+ * RECORD-1 A record keeps only fields that differ from the start. An absent field has the default of the table.
+ * RECORD-2 No other TypeScript module spells a default of a record, or parses one of its fields.
+ * RECORD-3 `damage` names each field that another program wrote over. Such a field is read as if it were absent.
  */
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
@@ -34,10 +34,10 @@ export type WorkerMode = 'job' | 'conversation'
 
 const text = (value: string) => value
 
-/** How often a worker was claimed stands in front of a token, and of the id of a commit. */
+/** A token and the id of a commit begin with the epoch: how often the worker had been claimed. */
 export const epochIn = (token: string) => Number(token.slice(0, token.indexOf(':')) || 0)
 
-/** The last commit, and how many there were. */
+/** The last commit, and the number of all commits. */
 export interface LastCommit {
   /** `<token>:<sequence>`; empty before the first commit. */
   readonly id: string
@@ -48,10 +48,10 @@ const noCommit: LastCommit = { id: '', version: 0 }
 
 const runStateForm = { test: (value: string) => runStates.includes(decodeRunState(value).run) }
 
-/** Property to field. A path (`path1`, `path2`, …) has a field for each element and is read by `readPath`. */
+/** Each property, with its field. The path of a child has one field for each element (`path1`, `path2`, …); `readPath` reads it. */
 export const workerFields = {
   kind: required('kind', /./s, '', text),
-  /** Where the worker stands with the store. */
+  /** The status of the worker in the store. */
   status: required<WorkerState>('status', oneOf(workerStates), 'idle', (value) => value as WorkerState),
   givenName: optional('name', anyText, text),
   mode: withDefault<WorkerMode>('mode', 'job', oneOf(['job', 'conversation']), (value) => value as WorkerMode),
@@ -60,7 +60,7 @@ export const workerFields = {
   /** The number of the call that spawned it. */
   call: optional('call', wholeNumber, Number),
   limits: withDefault('limits', encodeLimits(defaultWorkerLimits), /^\d+ \d+ \d+ \d+$/, decodeLimits),
-  /** What it may use; null: nothing restricts that. */
+  /** What it may use; null if nothing restricts that. */
   permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
   /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended, empty after a turn. */
   token: withDefault('token', '', /^(\d+:.*)?$/s, text),
@@ -75,37 +75,37 @@ export const workerFields = {
     (value) => decodeWait(value) ?? forAny,
   ),
   attempts: withDefault('attempt', '0', /^\d+( \S+( \d+ \S+)*)?$/, decodeAttempts),
-  /** Children spawned in this run. */
+  /** How many children this run has spawned. */
   calls: counter('calls'),
-  /** Numbers of the calls whose results are still to come. */
+  /** The numbers of the calls whose results have not come yet. */
   pendingCalls: withDefault('pendingCalls', '', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, decodeCalls),
   timersOpen: counter('timersOpen'),
-  /** Messages of each lane that were taken out of it for ever. */
+  /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),
   inputsTaken: counter('inbox'),
-  /** Starts apart from others, since the last commit. */
+  /** How many isolated starts there were since the last commit. */
   isolatedStarts: counter('isolated'),
-  /** Leases that ended with their turn open. */
+  /** How many leases expired during a turn. */
   crashes: counter('crashes'),
-  /** The last run failed, and its failure has a key of its own. */
+  /** The last run failed. Its failure has a key of its own. */
   hasFailed: flag('failed'),
-  /** The state of a handler, or the tally of an agent; `@`: it has a key of its own. */
+  /** The state of a handler, or the tally of an agent. `@`: the state has a key of its own. */
   data: withDefault('data', '', anyText, text),
 } as const
 
-/** Fields that scripts alone read; and in records of roots those of `session-record.ts`. */
+/** Fields that only scripts read. The record of a root also has the fields of session-record.ts. */
 export const scriptFields: readonly string[] = ['schema', 'wakeups']
 
 export interface WorkerRecord extends Decoded<typeof workerFields> {
   readonly id: string
   readonly name: string
-  /** Null of a child whose path somebody wrote over. */
+  /** Null if another program wrote over the path of the child. */
   readonly sessionId: string | null
   readonly parentId: string | null
-  /** The run of the parent that spawned it; null of a root, and of a child that was spawned as detached. */
+  /** The run of the parent that spawned it; null for a root and for a detached child. */
   readonly parentRun: number | null
-  /** How often it was claimed, in all and since its last commit. */
+  /** How often it was claimed: in all, and since its last commit. */
   readonly epoch: number
   readonly starts: number
 }
@@ -121,17 +121,24 @@ export interface ReadRecord {
   readonly damage: readonly FieldDamage[]
 }
 
-/** Reads any record. */
+/** Reads a record that nobody has checked. */
 export function readRecord(id: string, fields: RecordFields): ReadRecord {
   const damage = damageIn(workerFields, fields)
   const record = derived(id, fields, decodeFields(workerFields, fields, damage))
   return { record, damage: [...damage, ...pathDamage(record.depth, fields)] }
 }
 
-/** The record of a worker of which nothing can be read. */
+/** Stands for the record of a worker that cannot be read. */
 export function unreadableRecord(id: string): WorkerRecord {
   return readRecord(id, { runState: 'Failed' }).record
 }
+
+/** The fields that count the messages taken out of each lane, in the order of `lanes`. */
+export const takenFields: readonly string[] = [
+  workerFields.signalsTaken.name,
+  workerFields.resultsTaken.name,
+  workerFields.inputsTaken.name,
+]
 
 export function takenOf(record: WorkerRecord, lane: Lane): number {
   return { signals: record.signalsTaken, results: record.resultsTaken, inbox: record.inputsTaken }[lane]
@@ -146,10 +153,10 @@ function derived(id: string, fields: RecordFields, own: Decoded<typeof workerFie
   return { ...own, ...path, id, name, epoch, starts: epoch - committed }
 }
 
-/** An element of a child's path: `<worker>:<run>`, or `<worker>:-` of a child that was spawned as detached. */
+/** An element of the path of a child: `<worker>:<run>`, or `<worker>:-` for a detached child. */
 const pathForm = /^(?<parent>[0-9a-f-]{36}):(?<parentRun>\d+|-)$/
 
-/** The first element of a child's path is its root, the last one its parent. */
+/** The first element of the path is the root, the last one the parent. */
 function readPath(
   id: string,
   depth: number,
@@ -174,12 +181,12 @@ function pathDamage(depth: number, fields: RecordFields): FieldDamage[] {
   return found
 }
 
-/** The session of a child, by the first element of its path, `<root>:<run>`; and that of a root, by its id. */
+/** The id of the session, from the first element of the path of a child (`<root>:<run>`) or from the id of a root. */
 export function sessionOfPath(path1: string): string {
   return sessionIdOfRoot(path1.slice(0, idLength))
 }
 
-/** A text that cannot be read, since another program wrote it or a newer troupe, permits nothing: nobody here knows what it forbids. */
+/** A text that cannot be parsed, because another program or a newer troupe wrote it, permits nothing. */
 function readPermissions(value: string): Permissions {
   return isPermissionsText(value) ? decodePermissions(value) : { tools: [], kinds: [] }
 }

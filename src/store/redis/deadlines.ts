@@ -1,7 +1,7 @@
 /**
  * Duty: time limits of calls that are made by the thousand: one timer looks at all of them, a little late. A timer and a race of
  * promises for each would cost more than the rest of a call (bench/history.md).
- * D-a Time in which this process did nothing but compute does not count: an answer may be there, and nobody could take it.
+ * DEADLINE-1 Time in which this process only computed does not count: an answer may have arrived that no code could read.
  */
 
 import { performance } from 'node:perf_hooks'

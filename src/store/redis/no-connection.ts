@@ -82,10 +82,10 @@ const refusals: readonly (readonly [RegExp, string])[] = [
   [/^MASTERDOWN/, 'It is a replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary, or wait for that'],
 ]
 
-/** `told` is the last that the connection said of itself; it may hold the password as an argument of its command. */
-export function noConnection(url: string, told: unknown, cause: unknown): ConfigError | TransientError {
+/** `lastError` is the last error that the connection reported; it may hold the password as an argument of its command. */
+export function noConnection(url: string, lastError: unknown, cause: unknown): ConfigError | TransientError {
   const at = `Redis at ${safeUrl(url)}`
-  const reason = reasonOf(told)
+  const reason = reasonOf(lastError)
   const withoutSentinel = noSentinel(url, reason)
   if (withoutSentinel !== undefined) return withoutSentinel
   if (databaseRefused.test(reason)) {
@@ -125,7 +125,7 @@ export function noConnection(url: string, told: unknown, cause: unknown): Config
     })
   }
   return new TransientError(
-    `${at} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code)${hintOf(url, reason)}.`,
+    `${at} does not answer (${reason}). Start it, or set TROUPE_REDIS_URL (redisUrl in code)${tlsAdvice(url, reason)}.`,
     { code: 'store_unavailable', cause },
   )
 }
@@ -137,8 +137,8 @@ function reasonOf(thrown: unknown): string {
   return code.startsWith('ERR_SSL') && typeof reason === 'string' ? reason : message || code
 }
 
-/** Each side waits for the other, or hangs up, where one speaks TLS and the other does not. */
-function hintOf(url: string, reason: string): string {
+/** If only one side speaks TLS, each side waits for the other, or one of them hangs up. */
+function tlsAdvice(url: string, reason: string): string {
   if (url.startsWith('rediss:')) {
     return /no answer within|wrong version number/.test(reason) ? '; without TLS its URL begins with redis://' : ''
   }

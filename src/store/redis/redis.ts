@@ -1,13 +1,13 @@
 /**
  * Duty: connections to Redis: how they are opened, waited for and closed.
- * R-a Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
+ * REDIS-1 Commands are re-sent after a reconnect (ioredis does so for all that are in flight), hence every script is idempotent.
  */
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'
 import { Deadlines } from './deadlines.ts'
-import { forgetGivenUp } from './given-up.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
+import { dropUnwaited } from './offline-queue.ts'
 import { SilenceWatch } from './silence-watch.ts'
 
 /** How long a Redis is asked whether it still loads its file: as the last part of the time it has to answer, and half of that at most. */
@@ -27,7 +27,7 @@ export type { Redis }
 export function openRedis(url: string, patienceMs?: number): Redis {
   const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
   keepWaiting(redis)
-  if (patienceMs !== undefined) forgetGivenUp(redis, patienceMs, deadlines)
+  if (patienceMs !== undefined) dropUnwaited(redis, patienceMs, deadlines)
   return redis
 }
 
@@ -108,7 +108,7 @@ function leaveOnce(redis: Redis): void {
   }
 }
 
-/** A connection that is ended between two tries to open it says nothing of that, and BullMQ waits for its word as it closes. */
+/** ioredis emits no `end` for a connection that is ended between two attempts to open it, and BullMQ waits for that event as it closes. */
 function endAloud(redis: Redis): void {
   const disconnect = redis.disconnect.bind(redis)
   redis.disconnect = (reconnect) => {
@@ -128,7 +128,7 @@ export function endRedis(redis: Redis): void {
   }
   const isBetween = redis.status === 'reconnecting'
   endWith(redis, connectionClosed)
-  // Between two tries to open it ioredis says nothing of its end, and what it is asked would wait for the next one.
+  // Between two attempts to open it ioredis does not note the end, and commands would wait for the next attempt.
   if (isBetween) redis.status = 'end'
 }
 

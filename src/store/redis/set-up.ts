@@ -1,6 +1,6 @@
 /**
  * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
- * N-a Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
  *     Who only asks about a namespace does not set it up.
  */
 import { ConfigError } from '../../core/errors.ts'

@@ -1,12 +1,12 @@
 /**
- * Duty: opening connections again that were lost without a word: a host lost power, an address moved, a network forgot them. TCP
- * would wait for a quarter of an hour, or for ever where something between answers for the other end.
- * L-a A connection that owes an answer and over which nothing came for `lostAfterMs` ends; ioredis opens it anew. Each byte counts, so
- *     a slow answer is none that is missing. No command of ours or BullMQ's blocks for so long, and a Redis that is frozen, or busy,
- *     for less than that is waited for.
- * L-b One that owes nothing is asked for a sign of life after `askAfterMs`: who only listens may have been lost as well.
- * L-c Time in which this process did nothing but compute does not count: an answer may be there, and nobody could take it.
- * One timer looks at all connections of a process; a command costs nothing.
+ * Duty: reopens connections that were lost silently, because a host lost power, an address moved or a network forgot them. TCP would wait
+ * for a quarter of an hour, or for ever if a proxy answers for the other end. One timer looks at all connections of a process; a command
+ * costs nothing.
+ * SILENCE-1 A connection that owes an answer and received no byte for `lostAfterMs` is ended; ioredis opens it again. Every byte counts,
+ *    so that a slow answer is not taken for a missing one. No command of troupe or BullMQ blocks for so long, and a Redis that is frozen or
+ *    busy for less than that is not given up.
+ * SILENCE-2 A connection that owes nothing gets a PING after `askAfterMs`, because a connection that only listens may be lost too.
+ * SILENCE-3 Time in which this process only computed does not count: an answer may have arrived that no code could read.
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from 'ioredis'
@@ -24,7 +24,7 @@ const patience: Patience = { lookEveryMs: 1_000, askAfterMs: 5_000, lostAfterMs:
 interface Watched extends SwapItem {
   readonly redis: Redis
   /** Bytes that had come at the last look. */
-  heard: number
+  bytesSeen: number
   silentMs: number
 }
 
@@ -40,7 +40,7 @@ export class SilenceWatch {
 
   /** From its next connect on. */
   watch(redis: Redis): void {
-    const watched: Watched = { redis, heard: 0, silentMs: 0, index: -1 }
+    const watched: Watched = { redis, bytesSeen: 0, silentMs: 0, index: -1 }
     redis.on('connect', () => {
       watched.silentMs = 0
       this.#connected.add(watched)
@@ -65,10 +65,10 @@ export class SilenceWatch {
   }
 
   #look(watched: Watched, passedMs: number): void {
-    const { redis, heard } = watched
+    const { redis, bytesSeen } = watched
     const { stream, commandQueue, status } = redis
-    watched.heard = stream.bytesRead
-    watched.silentMs = watched.heard === heard ? watched.silentMs + passedMs : 0
+    watched.bytesSeen = stream.bytesRead
+    watched.silentMs = watched.bytesSeen === bytesSeen ? watched.silentMs + passedMs : 0
     const { askAfterMs, lostAfterMs } = this.#patience
     if (commandQueue.length > 0) {
       if (watched.silentMs >= lostAfterMs) stream.destroy(new Error(`nothing came from Redis for ${lostAfterMs} ms`))

@@ -1,5 +1,5 @@
 /**
- * Duty: calls that go out together, as one script; and calls that a process makes in one moment, gathered for that.
+ * Duty: sends calls of one moment together, as one script.
  * BATCHER-1 A script holds Redis for as long as it runs: one script takes a limited number of calls and bytes.
  * BATCHER-2 Calls leave in the order in which they were made.
  */

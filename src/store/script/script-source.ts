@@ -6,7 +6,12 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 
 const folder = new URL('../lua/', import.meta.url)
-const read = (file: string) => withoutComments(readFileSync(new URL(file, folder), 'utf8'))
+const read = (file: string) => withoutComments(readMarked(file))
+
+/** A file of the folder as it is, with its comments. */
+function readMarked(file: string): string {
+  return readFileSync(new URL(file, folder), 'utf8')
+}
 
 /** A statement at the beginning of a line, `local …` to the next of its kind, and the names it declares. */
 interface Piece {
@@ -34,11 +39,23 @@ const parts = [
 const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
 
 export function scriptSource(file: string): string {
-  const text = read(file)
+  return linked(read(file), shared)
+}
+
+/** The same with the marks of its guards, `-- guard: <name>` behind a line: for tests, which take one guard out and see that they notice. */
+export function markedSource(file: string): string {
+  return linked(
+    withoutHeaders(readMarked(file)),
+    parts.flatMap((name) => piecesOf(withoutHeaders(readMarked(`shared/${name}.lua`)))),
+  )
+}
+
+/** A script with the pieces that it uses in front, directly or through others. */
+function linked(text: string, pieces: readonly Piece[]): string {
   const used = wordsOf(text)
   const front: string[] = []
   // What a piece uses stands before it.
-  for (const piece of shared.toReversed()) {
+  for (const piece of pieces.toReversed()) {
     if (!piece.names.some((name) => used.has(name))) continue
     for (const word of wordsOf(piece.text)) used.add(word)
     front.unshift(piece.text)
@@ -90,6 +107,11 @@ function piecesOf(text: string): Piece[] {
 }
 
 function withoutComments(text: string): string {
+  return withoutHeaders(text).replace(/ -- guard: .*$/gm, '')
+}
+
+/** Without the comment at the top of a file, and lines that are comments. */
+function withoutHeaders(text: string): string {
   return text.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/^\s*--.*\n/gm, '')
 }
 

@@ -13,7 +13,7 @@ import { loginAdvice } from '../redis/no-connection.ts'
 import { type Redis, withDeadline } from '../redis/redis.ts'
 import { encodeHeader, type HeaderValue } from './header.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
-import { type ScriptNames, ScriptWays, type Words } from './script-way.ts'
+import { type ScriptNames, ScriptTransport, type Words } from './script-transport.ts'
 
 export type Argument = string | number
 
@@ -52,14 +52,14 @@ export type ScriptArguments<Arg extends string, Field extends string> = Readonly
 > &
   Readonly<Record<Arg, Argument | readonly Argument[]>>
 
-/** What Redis gives back; each store method decodes its own. */
+/** The reply of Redis; each store method decodes its own. */
 export type Reply = (string | number | null | Reply)[]
 
 export class ScriptCaller {
-  readonly #ways: ScriptWays
+  readonly #transport: ScriptTransport
 
   constructor(redis: Redis) {
-    this.#ways = new ScriptWays(redis)
+    this.#transport = new ScriptTransport(redis)
   }
 
   /**
@@ -74,15 +74,15 @@ export class ScriptCaller {
     const words = wordsOf(script, keys, args)
     const give = performance.now() + deadlineMs
     let refusal: RuntimeError | undefined
-    for (let attempt = 0, way = this.#ways.first; ; attempt++) {
+    for (let attempt = 0, way = this.#transport.first; ; attempt++) {
       try {
-        const answer = this.#ways.send(way, script, words)
+        const answer = this.#transport.send(way, script, words)
         const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
-        const next = this.#ways.afterAnswer(way, words)
+        const next = this.#transport.afterAnswer(way, words)
         if (next === null) return reply as Reply
         way = next
       } catch (thrown) {
-        const other = this.#ways.afterError(way, messageOf(thrown), words)
+        const other = this.#transport.afterError(way, messageOf(thrown), words)
         if (other !== null) {
           way = other
           continue
@@ -94,7 +94,7 @@ export class ScriptCaller {
           // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
           way = 'digest'
         }
-        const isTooLate = performance.now() + pauseMs >= give || this.#ways.isOver
+        const isTooLate = performance.now() + pauseMs >= give || this.#transport.isOver
         if (!error.retryable || isTooLate) throw lastWord(refusal, error)
         await pause(pauseMs)
       }
@@ -264,7 +264,7 @@ function messageOf(thrown: unknown): string {
 
 const nothingWritten = 'Nothing was written.'
 
-/** Where Redis refused, and did not answer the last try: why it refused is what the caller can do something about. */
+/** If Redis refused, and did not answer the last attempt, the error says why it refused: the caller can do something about that. */
 function lastWord(refusal: RuntimeError | undefined, last: RuntimeError): RuntimeError {
   if (last === refusal || refusal === undefined || !last.retryable) return last
   return new TransientError(refusal.message.replace(nothingWritten, 'Then it did not answer in time.'), {

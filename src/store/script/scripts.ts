@@ -15,7 +15,8 @@ export const createSessionsScript = defineScript({
 export const postScript = defineScript({
   file: 'post.lua',
   keys: words('record inbox run events idem'),
-  args: words('worker mail idemMs seed wakeupMs event asked'),
+  header: words('worker idemMs seed wakeupMs asked'),
+  args: words('mail event'),
 })
 
 export const claimScript = defineScript({
@@ -49,13 +50,17 @@ export const commitScript = defineScript({
 export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
-  args: words('leaseMs wakeupMs seed turns'),
+  header: words('leaseMs wakeupMs seed turns'),
+  fields: { turns: words('worker token wakeup becomesBusy runState') },
+  args: [],
 })
 
 export const sweepScript = defineScript({
   file: 'sweep.lua',
   keys: words('meta leases nodes events'),
-  args: words('node slots facts leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
+  header: words('node slots leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
+  fields: { pools: words('name kinds free workersPerWake') },
+  args: words('facts'),
 })
 
 export const fireScript = defineScript({
@@ -73,7 +78,9 @@ export const cancelScript = defineScript({
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  args: words('sessionId from batch running cancelCount entry answered'),
+  header: words('sessionId from batch running cancelCount agents'),
+  fields: { agents: words('id version entries') },
+  args: words('entry texts'),
 })
 
 export const redriveScript = defineScript({
@@ -99,7 +106,8 @@ export const limitScript = defineScript({
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling meta'),
-  args: words('retentionMs from passed batch node everyMs'),
+  header: words('retentionMs from passed batch node everyMs'),
+  args: [],
 })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })
@@ -107,5 +115,6 @@ export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta
 export const lookScript = defineScript({
   file: 'look.lua',
   keys: words('leases timers sessions cancelling'),
-  args: words('session headBytes budget asked'),
+  header: words('session workers pools headBytes budget'),
+  args: [],
 })

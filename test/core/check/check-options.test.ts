@@ -1,4 +1,4 @@
-/** Options that are misspelt or of a wrong sort are one sentence each; a value is shown without a call of what it brings. */
+/** A misspelt option or a value of a wrong type gives one sentence. Quoting a value calls no code of the value. */
 import { describe, expect, test } from 'vitest'
 import {
   anything,
@@ -23,7 +23,7 @@ const rules = {
 const check = (given: unknown) => () => checkOptions('make', given, rules, InputError)
 
 describe('checkOptions', () => {
-  test('takes what fits; undefined is the same as absent', () => {
+  test('accepts valid options; undefined means absent', () => {
     const { signal } = new AbortController()
     for (const more of [{}, { key: 'k', count: 9, flag: false, signal, address: 'good', rest: 5 }, { key: undefined }])
       expect(check({ needed: true, ...more })).not.toThrow()
@@ -52,12 +52,12 @@ describe('checkOptions', () => {
     expect(check(given)).toThrow(message)
   })
 
-  test('shows no text where a password may be', () => {
+  test('quotes no text that may be a password', () => {
     for (const given of ['s3cret', ['s3cret'], { address: 's3cret' }, { address: ['s3cret'] }])
       expect(check(given)).toThrow(expect.objectContaining({ message: expect.not.stringContaining('s3cret') }))
   })
 
-  test('throws the error that it is told to', () => {
+  test('throws an error of the given class', () => {
     expect(() => checkOptions('make', { keys: 1 }, { key: keyRule }, ConfigError)).toThrow(ConfigError)
   })
 })
@@ -76,7 +76,7 @@ describe('a value', () => {
     [['a', 1, {}], '["a", 1, an object]'],
     [[1, 2, 3, 4, 5, 6], '[1, 2, 3, 4, 5, …]'],
     [circle, '[a list]'],
-  ])('is shown in few words (%#)', (value, words) => {
+  ])('is quoted in a few words (%#)', (value, words) => {
     expect(preview(value)).toBe(words)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { closest, didYouMean } from '../../../src/core/check/closest.ts'
 
 describe('closest', () => {
-  test('finds what was meant', () => {
+  test('finds the word that was meant', () => {
     const kinds = ['surveyor', 'reader', 'counter']
     expect(closest('surveyer', kinds)).toBe('surveyor')
     expect(closest('raeder', kinds)).toBe('reader')
@@ -13,18 +13,18 @@ describe('closest', () => {
     expect(closest('x', [])).toBeUndefined()
   })
 
-  test('is the nearest of several, wherever it stands among them', () => {
+  test('finds the nearest of several words, in any order', () => {
     expect(closest('counter', ['mounted', 'counters'])).toBe('counters')
     expect(closest('counter', ['counters', 'mounted'])).toBe('counters')
   })
 
-  test('takes two neighbours that were swapped for one mistake, and no other two letters', () => {
+  test('counts two swapped neighbours as one mistake, but no other two letters', () => {
     expect(closest('sl', ['ls'])).toBe('ls')
     for (const other of ['lx', 'xs']) expect(closest('sl', [other])).toBeUndefined()
     expect(closest('abc', ['cba'])).toBeUndefined()
   })
 
-  test('is a sentence, or nothing', () => {
+  test('gives a sentence, or an empty text', () => {
     expect(didYouMean('raeder', ['reader'])).toBe(' Did you mean reader?')
     expect(didYouMean('writer', ['reader'])).toBe('')
   })

@@ -1,4 +1,4 @@
-/** What a schema found wrong, in one line that people read. */
+/** The problems that a schema finds, in one line for people. */
 import { setImmediate } from 'node:timers/promises'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { z } from 'zod'
@@ -31,18 +31,18 @@ describe('the problems of a value', () => {
       { u: { n: '' } },
       'u: expected string, received object, or n: expected number, received string',
     ],
-  ])('say where and what: %s', (_, schema, value, expected) => {
+  ])('have a path and a reason: %s', (_, schema, value, expected) => {
     expect(told(schema, value)).toBe(expected)
   })
 
-  test('are few, and the rest is counted', () => {
+  test('are limited in number, and the others are counted', () => {
     expect(told(z.array(z.number()), Array.from({ length: 20 }, String)).split('; ')).toEqual([
       ...Array.from({ length: 8 }, (_, index) => `${index}: expected number, received string`),
       'and 12 more',
     ])
   })
 
-  test('are short, and each on one line', () => {
+  test('are short, each on one line', () => {
     const text = told(wordy, 'x')
     expect(text).toMatch(/^two lines, and more .* …$/)
     expect(text.length).toBeLessThan(210)
@@ -60,16 +60,19 @@ const rejecting: readonly (readonly [string, z.ZodType])[] = [
   ['a member of a union', z.union([z.number(), z.string().refine(refuse)])],
 ]
 
-describe('a schema that must be awaited', () => {
-  test.each(rejecting)('is refused, and what it rejects later ends no process: %s', async (_, schema) => {
-    const unhandled: unknown[] = []
-    const note = (reason: unknown) => unhandled.push(reason)
-    process.on('unhandledRejection', note)
-    onTestFinished(() => void process.off('unhandledRejection', note))
-    const reasons = ['the schema could not check it: it is asynchronous, but schemas must answer at once']
-    expect(fitTo(schema, 'x')).toEqual({ ok: false, reasons })
-    expect(fitTo(z.object({ a: schema, b: schema }), { a: 'x', b: 'y' })).toEqual({ ok: false, reasons })
-    await setImmediate()
-    expect(unhandled).toEqual([])
-  })
+describe('an asynchronous schema', () => {
+  test.each(rejecting)(
+    'refuses the value, and its later rejection does not end the process (SCHEMA-1): %s',
+    async (_, schema) => {
+      const unhandled: unknown[] = []
+      const note = (reason: unknown) => unhandled.push(reason)
+      process.on('unhandledRejection', note)
+      onTestFinished(() => void process.off('unhandledRejection', note))
+      const reasons = ['the schema could not check it: it is asynchronous, but schemas must answer at once']
+      expect(fitTo(schema, 'x')).toEqual({ ok: false, reasons })
+      expect(fitTo(z.object({ a: schema, b: schema }), { a: 'x', b: 'y' })).toEqual({ ok: false, reasons })
+      await setImmediate()
+      expect(unhandled).toEqual([])
+    },
+  )
 })

@@ -1,4 +1,4 @@
-/** What an author writes for a model to use is checked when it is defined, and the error names the tool and the field. */
+/** A tool is checked when it is defined, and the error names the tool and the field. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { z as zodThree } from 'zod/v3'
@@ -10,14 +10,14 @@ const fields = { name: 'look', description: 'Looks.', effect: 'pure', run } as c
 const define = (tool: unknown) => defineTool(tool as ToolDefinition)
 
 describe('defineTool', () => {
-  test('gives a frozen tool that is known as one', () => {
+  test('returns a frozen tool that isTool recognises', () => {
     const tool = defineTool(fields)
     expect(isTool(tool)).toBe(true)
     expect(Object.isFrozen(tool)).toBe(true)
     expect(tool).toMatchObject(fields)
   })
 
-  test('takes everything that is documented', () => {
+  test('accepts all documented fields', () => {
     const full = {
       ...fields,
       effect: 'once',
@@ -31,7 +31,7 @@ describe('defineTool', () => {
     expect(isTool(define({ ...fields, timeoutMs: 1, outputBytesMax: 1 }))).toBe(true)
   })
 
-  test.each(['a', 'read_file', 'Read-2', 'x'.repeat(64)])('%s is a name', (name) => {
+  test.each(['a', 'read_file', 'Read-2', 'x'.repeat(64)])('%s is a valid name', (name) => {
     expect(define({ ...fields, name }).name).toBe(name)
   })
 
@@ -42,7 +42,7 @@ describe('defineTool', () => {
     ['é', '"é" is not'],
     ['x'.repeat(65), `"${'x'.repeat(65)}" is not`],
     [7, '7 is not'],
-  ])('%j is no name', (name, message) => {
+  ])('%j is not a valid name', (name, message) => {
     expect(() => define({ ...fields, name })).toThrow(ConfigError)
     expect(() => define({ ...fields, name })).toThrow(`${message} a valid name of a tool`)
   })
@@ -51,7 +51,7 @@ describe('defineTool', () => {
     ['nothing', undefined],
     ['null', null],
     ['a function', run],
-  ])('%s is a ConfigError that says what it takes', (_, tool) => {
+  ])('%s throws a ConfigError that says what defineTool takes', (_, tool) => {
     expect(() => define(tool)).toThrow(ConfigError)
     expect(() => define(tool)).toThrow('defineTool takes an object with name, description, effect and run.')
   })
@@ -98,12 +98,12 @@ describe('defineTool', () => {
     ['more time than timers hold', { timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],
     ['half a byte', { outputBytesMax: 0.5 }, /outputBytesMax must be a whole number from 1 to 1000000, not 0\.5/],
     ['too much output', { outputBytesMax: 1_000_001 }, /outputBytesMax must be a whole number/],
-  ])('with %s is a ConfigError that names it', (_, more, message) => {
+  ])('with %s throws a ConfigError that names it', (_, more, message) => {
     expect(() => define({ ...fields, ...more })).toThrow(ConfigError)
     expect(() => define({ ...fields, ...more })).toThrow(message)
   })
 })
 
-test('only what it made is a tool', () => {
+test('isTool accepts only tools that defineTool made', () => {
   for (const value of [fields, null, undefined, 'look', run]) expect(isTool(value)).toBe(false)
 })

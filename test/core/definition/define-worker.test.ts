@@ -1,4 +1,4 @@
-/** What an author writes is checked when it is defined, and the error names the field. */
+/** A definition is checked when it is made, and the error names the field. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { z as zodThree } from 'zod/v3'
@@ -17,14 +17,14 @@ const receive = () => {}
 const define = (worker: unknown) => defineWorker(worker as HandlerWorker)
 
 describe('defineWorker', () => {
-  test('gives a frozen definition that is known as one', () => {
+  test('returns a frozen definition that isWorkerDefinition recognises', () => {
     const definition = defineWorker({ description: 'Says it again.', receive })
     expect(isWorkerDefinition(definition)).toBe(true)
     expect(Object.isFrozen(definition)).toBe(true)
     expect(definition).toMatchObject({ description: 'Says it again.', receive })
   })
 
-  test('takes everything that is documented', () => {
+  test('accepts all documented fields', () => {
     const full = {
       description: 'x',
       state: z.object({ n: z.number() }),
@@ -52,7 +52,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
-    ['a way to gather that there is not', { receive, await: 'some' }, /gather must be 'each' or 'all', not "some"/],
+    ['an unknown way to await results', { receive, await: 'some' }, /await must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
       { receive, retrys: 1 },
@@ -95,16 +95,16 @@ describe('defineWorker', () => {
     ['half a retry', { receive, retries: 1.5 }, /retries/],
     ['a timeout of nothing', { receive, timeoutMs: 0 }, /timeoutMs/],
     ['a timeout that timers cannot hold and would fire at once', { receive, timeoutMs: 2 ** 31 }, /timeoutMs/],
-  ])('%s is a ConfigError that names it', (_, worker, message) => {
+  ])('%s throws a ConfigError that names it', (_, worker, message) => {
     expect(() => define(worker)).toThrow(ConfigError)
     expect(() => define(worker)).toThrow(message)
   })
 
-  test('a handler is no agent', () => {
+  test('a handler is not an agent', () => {
     expect(isAgentDefinition(defineWorker({ receive }))).toBe(false)
   })
 
-  test('only what it made is a definition', () => {
+  test('isWorkerDefinition accepts only definitions that defineWorker made', () => {
     for (const value of [{ receive }, null, undefined, 'x', receive]) expect(isWorkerDefinition(value)).toBe(false)
   })
 })
@@ -113,7 +113,7 @@ describe('an agent', () => {
   const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
   const instructions = 'You look around.'
 
-  test('needs instructions alone, and is known as one', () => {
+  test('needs only instructions, and isAgentDefinition recognises it', () => {
     const definition = defineWorker({ instructions })
     expect(isWorkerDefinition(definition)).toBe(true)
     expect(isAgentDefinition(definition)).toBe(true)
@@ -121,7 +121,7 @@ describe('an agent', () => {
     expect(definition.instructions).toBe(instructions)
   })
 
-  test('takes everything that is documented', () => {
+  test('accepts all documented fields', () => {
     const full = {
       description: 'Looks around.',
       instructions: () => instructions,
@@ -173,13 +173,13 @@ describe('an agent', () => {
     ['a pool with a colon', { pool: 'a:b' }, /pool "a:b" is not a valid name of a pool/],
     ['a kind that is none', { spawns: ['../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
     ['negative retries', { retries: -1 }, /retries must be a whole number from 0/],
-  ])('with %s is a ConfigError that names it', (_, fields, message) => {
+  ])('with %s throws a ConfigError that names it', (_, fields, message) => {
     expect(() => define({ instructions, ...fields })).toThrow(ConfigError)
     expect(() => define({ instructions, ...fields })).toThrow(message)
   })
 })
 
-test('a state that is never null needs an initial one to compile', () => {
+test('a definition whose state is never null compiles only with an initial state', () => {
   const n = z.object({ n: z.number() })
   const receive = () => {}
   // @ts-expect-error -- the first receive would see null
@@ -196,7 +196,7 @@ test('a state that is never null needs an initial one to compile', () => {
     expect(isWorkerDefinition(definition)).toBe(true)
 })
 
-test('messages have the types of what the kind takes and of how a child ended', () => {
+test('messages have the type of the input, and of the way in which a child ended', () => {
   const order = defineWorker({
     input: z.object({ price: z.number(), times: z.number().default(1) }),
     initial: { sum: 0, failed: '' },
@@ -219,7 +219,7 @@ test('messages have the types of what the kind takes and of how a child ended', 
   for (const definition of [order, any, named]) expect(isWorkerDefinition(definition)).toBe(true)
 })
 
-test('a worker that a variable holds, or a function of any state wraps, compiles as it does in place', () => {
+test('a worker in a variable, or wrapped by a generic function, compiles as it does inline', () => {
   const counter: HandlerWorker<{ n: number }> = { initial: { n: 0 }, receive: (_, self) => self.reply(self.state.n) }
   const patient = <State>(worker: HandlerWorker<State>) => defineWorker<State>({ ...worker, retries: 9 })
   // @ts-expect-error -- the first receive would see null
@@ -228,7 +228,7 @@ test('a worker that a variable holds, or a function of any state wraps, compiles
     expect(isWorkerDefinition(definition)).toBe(true)
 })
 
-test('the compiler names the wrong field of an agent or a handler, at its place', () => {
+test('the compiler reports a wrong field of an agent or a handler at that field', () => {
   const receive = () => {}
   const misspelt = () =>
     defineWorker({
@@ -244,13 +244,13 @@ test('the compiler names the wrong field of an agent or a handler, at its place'
       tools: [{ name: 'pay' }],
     })
   expect(unmade).toThrow(/make it with defineTool/)
-  const gathers = () =>
+  const awaits = () =>
     defineWorker({
       receive,
       // @ts-expect-error -- each or all
       await: 'some',
     })
-  expect(gathers).toThrow(/gather must be 'each' or 'all'/)
+  expect(awaits).toThrow(/await must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive
   expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
 })

@@ -1,4 +1,4 @@
-/** What code of workers logs is understood in the forms that other loggers take. */
+/** Worker code may call its log in all forms that other loggers accept. */
 import { describe, expect, test } from 'vitest'
 import { readLogCall } from '../../../src/core/definition/worker-log.ts'
 

@@ -1,12 +1,12 @@
-/** Names of workers: what may be one, and what a child is called that was given none. */
+/** Names of workers: which are valid, and the default name of a child. */
 import { describe, expect, test } from 'vitest'
 import { checkName, defaultName } from '../../../src/core/definition/worker-name.ts'
 import { InputError } from '../../../src/core/errors.ts'
 
-describe('the name of a child that was given none', () => {
+describe('the default name of a child', () => {
   test('is its kind and the number of its spawn', () => expect(defaultName('reader', 3)).toBe('reader-3'))
 
-  test.each([60, 61, 62, 63, 64])('is a name also of a kind of %i letters, and still tells which', (length) => {
+  test.each([60, 61, 62, 63, 64])('is valid for a kind of %i letters, and keeps the number', (length) => {
     const names = [1, 10, 123_456].map((call) => defaultName('k'.repeat(length), call))
     for (const name of names) expect(checkName(name)).toBe(name)
     expect(names.map((name) => name.replace(/^k+/, ''))).toEqual(['-1', '-10', '-123456'])

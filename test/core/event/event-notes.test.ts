@@ -1,4 +1,4 @@
-/** Events as the stream keeps them: what is written is what is read, also by an older or newer troupe. */
+/** Events as the stream stores them. They are read as they were written, also by older and newer versions of troupe. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type EventNote, eventTypes } from '../../../src/core/event/event.ts'
@@ -14,7 +14,7 @@ const text = fc.string()
 const count = fc.nat()
 const any = fc.dictionary(anyText, fc.jsonValue())
 const call = { toolCallId: text, toolName: text }
-/** Of the types that have an order, what may be told. */
+/** Details of the types that have an order. */
 const ordered: Readonly<Record<string, fc.Arbitrary<object>>> = {
   'session.created': fc.record(
     { kind: text, name: text, mode: fc.constant('conversation') },
@@ -33,13 +33,13 @@ const ordered: Readonly<Record<string, fc.Arbitrary<object>>> = {
   'tool.succeeded': fc.record({ ...call, ms: count }, { requiredKeys: ['toolCallId', 'toolName'] }),
   'tool.failed': fc.record({ ...call, ms: count }, { requiredKeys: ['toolCallId', 'toolName'] }),
 }
-/** Ends of sessions are written by scripts. */
+/** Scripts write the ends of sessions. */
 const told = eventTypes.filter((type) => !/^session\.(completed|failed|cancelled)$/.test(type))
 const note = fc.constantFrom(...told).chain((type) => fc.tuple(fc.constant(type), ordered[type] ?? any))
 const notes = fc.array(note.map((one) => one as unknown as EventNote))
 
 describe('events', () => {
-  test('come back as they went, each with the id, session, worker and moment of its entry', () => {
+  test('come back unchanged, each with the id, session, worker and time of its entry', () => {
     fc.assert(
       fc.property(notes, (written) => {
         const read = decodeEvents('1700000000123-4', about, encodeEvents(written))
@@ -58,7 +58,7 @@ describe('events', () => {
     )
   })
 
-  test('of what is told most are written without the names of their details', () => {
+  test('of the most frequent types are written without the names of their details', () => {
     const spawned = { id: 'c', kind: 'reader', name: 'reader', parent: worker }
     const written: EventNote[] = [
       ['run.started'],
@@ -76,27 +76,27 @@ describe('events', () => {
     )
   })
 
-  test('what a newer troupe has put behind is passed over, and what an older one has not is missing', () => {
+  test('further details of a newer version are ignored, and details that an older version did not write are missing (EVENT-1)', () => {
     const [newer, older] = decodeEvents('1-0', about, '[["tool.failed","c","t",5,"more"],["tool.failed","c"]]')
     expect(newer?.details).toEqual({ toolCallId: 'c', toolName: 't', ms: 5 })
     expect(older?.details).toEqual({ toolCallId: 'c' })
   })
 
-  test('an entry without a worker speaks of the root', () => {
+  test('the subject of an entry without a worker is the root', () => {
     expect(decodeEvents('1-0', session, '[["run.started"]]')).toEqual([
       { id: '1-0.0', type: 'run.started', sessionId: session, workerId: rootIdOf(session), at: 1, details: {} },
     ])
     expect([sessionIn(session), sessionIn(about)]).toEqual([session, session])
   })
 
-  test('those of one stream entry have numbers of their own', () => {
+  test('events of one stream entry have different numbers', () => {
     expect(decodeEvents('1-0', session, '[["run.started"],["run.completed"]]', 2).map(({ id }) => id)).toEqual([
       '1-0.200000',
       '1-0.200001',
     ])
   })
 
-  test('the end of a session is an event without details that says where its result is', () => {
+  test('the end of a session is an event without details that names the position of the result', () => {
     const read = decodeEvents('5-0', session, '[["worker.failed",{"run":1}],["session.failed",12]]')
     expect(read.map(({ type }) => type)).toEqual(['worker.failed', 'session.failed'])
     expect(read[0]?.ended).toBeUndefined()
@@ -112,18 +112,21 @@ describe('events', () => {
     expect(event).toMatchObject({ type: 'worker.promoted', details: { to: 'boss' } })
   })
 
-  test.each(['', '{}', 'nothing', '[1]', '[null]'])('what is no array of notes is refused: %j', (damaged) => {
-    expect(() => decodeEvents('5-0', session, damaged)).toThrow(/JSON|iterable|function/)
-  })
+  test.each(['', '{}', 'nothing', '[1]', '[null]'])(
+    'a text that is not an array of notes is refused: %j',
+    (damaged) => {
+      expect(() => decodeEvents('5-0', session, damaged)).toThrow(/JSON|iterable|function/)
+    },
+  )
 })
 
-describe('what is told without being decoded', () => {
+describe('the end of a run, seen without decoding', () => {
   test.each(['run.completed', 'worker.failed', 'worker.cancelled', 'session.completed', 'session.failed'])(
     '%s may end a run',
     (type) => expect(mayEndRun(JSON.stringify([['model.replied'], [type]]))).toBe(true),
   )
 
-  test('what only happens on the way does not', () => {
+  test('other events do not end a run', () => {
     expect(mayEndRun('[["run.started"],["model.replied","m",1,1]]')).toBe(false)
     expect(mayEndRun('[["session.cancelRequested",{"reason":"r"}]]')).toBe(false)
   })
@@ -151,7 +154,7 @@ describe('the end of a session', () => {
     ],
     ['[["run.completed",{"value":1}],["session.failed",5]]', 5, null],
     ['[["worker.cancelled"],["session.cancelled"]]', null, null],
-  ])('%s tells how it ended, and with what where that is small', (notes, position, result) => {
+  ])('%s has the status, and the result if it is small', (notes, position, result) => {
     const status = /session\.([a-z]+)/.exec(notes)?.[1]
     expect(endIn(notes)).toEqual({ status, position, result })
   })
@@ -161,5 +164,5 @@ describe('the end of a session', () => {
     '[["run.completed",{"value":1}]]',
     '[["session.cancelRequested",{"reason":"\\"session.completed\\""}]]',
     '[["session.cancelRequested",{"reason":"session.completed"}]]',
-  ])('%s does not tell of it', (notes) => expect(endIn(notes)).toBeNull())
+  ])('%s does not hold it', (notes) => expect(endIn(notes)).toBeNull())
 })

@@ -1,4 +1,4 @@
-/** The tally of an agent: read back as written, and never over 64 bytes (T1, T2). */
+/** The tally of an agent: read back as written, and never more than 64 bytes (TALLY-1, TALLY-2). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../../src/core/history/agent-tally.ts'
@@ -15,7 +15,7 @@ const tallies: fc.Arbitrary<AgentTally> = fc.record({
   ignoredEvents: count(50_000_000),
 })
 
-/** Numbers of any sort in every place. */
+/** Any numbers in every field. */
 function filled(value: number): AgentTally {
   return Object.fromEntries(Object.keys(emptyTally).map((name) => [name, value])) as unknown as AgentTally
 }
@@ -29,12 +29,12 @@ describe('a tally', () => {
     )
   })
 
-  test('tells its numbers apart', () => {
+  test('keeps its numbers apart', () => {
     const tally = Object.fromEntries(Object.keys(emptyTally).map((name, index) => [name, index + 1]))
     expect(encodeTally(tally as unknown as AgentTally)).toBe('a 1 2 3 4 5 6 7 8')
   })
 
-  test('never takes more than 64 bytes, and a number that is too high stays at the highest', () => {
+  test('never takes more than 64 bytes, and a number that is too large stays at the largest possible (TALLY-1)', () => {
     for (const most of [Number.MAX_SAFE_INTEGER, Number.MAX_VALUE, Number.POSITIVE_INFINITY]) {
       const text = encodeTally(filled(most))
       expect(Buffer.byteLength(text)).toBe(64)
@@ -50,23 +50,23 @@ describe('a tally', () => {
     )
   })
 
-  test('takes what no provider should count as nothing', () => {
+  test('reads impossible counts of a provider as 0', () => {
     for (const odd of [-1, Number.NaN, 0.9, Number.NEGATIVE_INFINITY])
       expect(encodeTally(filled(odd))).toBe(encodeTally(emptyTally))
   })
 
-  test('is written without the zeros at its end, but the first', () => {
+  test('is written without the zeros at its end, except the first number', () => {
     expect(encodeTally(emptyTally)).toBe('a 0')
     expect(encodeTally({ ...emptyTally, iterations: 1, inputTokens: 2 })).toBe('a 1 0 2')
     expect(decodeTally('a 1 0 2')).toEqual({ ...emptyTally, iterations: 1, inputTokens: 2 })
     expect(decodeTally('a 0')).toEqual(emptyTally)
   })
 
-  test('with numbers behind it that a newer troupe wrote is read', () => {
+  test('with further numbers of a newer version is read', () => {
     expect(decodeTally('a 1 2 3 4 5 6 7 8 9')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8'))
   })
 
-  test('is not the state of a handler, nor what is cut off or no number', () => {
+  test('is neither the state of a handler, nor a damaged text (TALLY-2)', () => {
     fc.assert(
       fc.property(fc.json(), (json) => {
         expect(decodeTally(json)).toBeNull()

@@ -1,4 +1,4 @@
-/** Messages of a conversation from recorded JSON: ours, a newer troupe's, and what is neither. */
+/** Messages of a conversation from recorded JSON: of this version, of a newer version, and values that are no messages. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readChatMessage } from '../../../src/core/history/chat-codec.ts'
@@ -89,7 +89,7 @@ const result = {
   output: { type: 'text', value: 'seen' },
 }
 
-/** But for blocks that it cannot know. */
+/** The message without blocks of unknown types. */
 function fitsTheSchema(message: object): boolean {
   const types = ['text', 'image', 'audio', 'file', 'reasoning', 'tool-call']
   const isKnown = (block: { type: unknown }) => types.includes(block.type as string)
@@ -98,7 +98,7 @@ function fitsTheSchema(message: object): boolean {
   return chatMessageSchema.safeParse({ ...message, ...content }).success
 }
 
-/** All that come of it when one field, of itself or of what is in it, is left out, or becomes one of these values. */
+/** All variants in which one field, at any depth, is left out or replaced by one of these values. */
 function withOneFieldChanged(whole: unknown, values: readonly unknown[]): unknown[] {
   if (typeof whole !== 'object' || whole === null) return []
   return Object.entries(whole).flatMap(([name, inner]) => {
@@ -110,7 +110,7 @@ function withOneFieldChanged(whole: unknown, values: readonly unknown[]): unknow
 }
 
 describe('a message', () => {
-  test('of any sort is read from its JSON as it was written', () => {
+  test('of any type is read from its JSON unchanged', () => {
     fc.assert(
       fc.property(anyMessage, (message) => {
         const recorded: unknown = JSON.parse(JSON.stringify(message))
@@ -120,7 +120,7 @@ describe('a message', () => {
     )
   })
 
-  test('that is read without the schema is one the schema takes', () => {
+  test('that is accepted without the schema is accepted by the schema (CODEC-2)', () => {
     // One field of a good message is anything: whatever is still read must fit.
     const spoilt = fc.tuple(anyMessage, fc.nat(), anyJson, fc.nat()).map(([message, field, value, place]) => {
       const fields = JSON.parse(JSON.stringify(message)) as Record<string, unknown>
@@ -143,7 +143,7 @@ describe('a message', () => {
     )
   })
 
-  test('of which any one field is wrong is read only where the schema takes it', () => {
+  test('with one wrong field is accepted only if the schema accepts it (CODEC-2)', () => {
     const providerOptions = { one: { id: 'a' }, two: {} }
     const usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 1, cacheWriteTokens: 1, reasoningTokens: 1 }
     const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {}, inputText: 'a', providerOptions }
@@ -193,18 +193,18 @@ describe('a message', () => {
     ['an output without a value', { ...result, output: { type: 'text' } }],
     ['an output of JSON without a value', { ...result, output: { type: 'json' } }],
     ['a status that is no word', { ...result, status: 7 }],
-  ])('that is %s is none', (_, value) => {
+  ])('that is %s is not a message', (_, value) => {
     expect(readChatMessage(value)).toBeNull()
   })
 })
 
-describe('what a newer troupe wrote', () => {
-  test('fields that are unknown are kept, wherever they stand', () => {
+describe('a message of a newer version', () => {
+  test('unknown fields are kept everywhere (CODEC-1)', () => {
     const value = { ...user, v: 9, mood: 'fine', content: [{ ...text, colour: 'red' }] }
     expect(readChatMessage(value)).toBe(value)
   })
 
-  test('blocks that are unknown are kept in the message, and are no part of a prompt', () => {
+  test('unknown blocks are kept in the message and left out of prompts', () => {
     const hologram = { type: 'hologram', shape: 'cube' }
     const said = readChatMessage({ ...user, content: [hologram, text] })
     const answered = readChatMessage({ ...assistant, content: [...assistant.content, hologram] })
@@ -214,7 +214,7 @@ describe('what a newer troupe wrote', () => {
     expect(prompt.map((part) => (part.role === 'tool' ? part.results : part.content).length)).toEqual([1, 1, 1])
   })
 
-  test('words that are unknown are read as the nearest known one', () => {
+  test('unknown words are read as the nearest known word', () => {
     expect(readChatMessage({ ...assistant, finishReason: 'bored' })).toEqual({ ...assistant, finishReason: 'other' })
     expect(readChatMessage({ ...result, status: 'postponed' })).toEqual({ ...result, status: 'unknown' })
     const output = { type: 'video', value: 'AA==' }
@@ -222,11 +222,11 @@ describe('what a newer troupe wrote', () => {
   })
 })
 
-describe('what is meant to do harm', () => {
+describe('malicious content', () => {
   const harmful =
     '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"$type":"Date","lc":1,"type":"constructor"}'
 
-  test('stays data: in a call, a fact, a field, an option', () => {
+  test('stays plain data in a call, a fact, a field and an option', () => {
     const values = [
       `{"type":"user","id":"m1","at":1,"content":[{"type":"text","text":"a"}],"facts":${harmful},"__proto__":{"polluted":1}}`,
       `{"type":"assistant","id":"m1","at":1,"model":"m","content":[{"type":"tool-call","toolCallId":"__proto__","toolName":"constructor","input":${harmful}}],"finishReason":"bored","usage":{"inputTokens":1,"outputTokens":1,"__proto__":{"polluted":1}}}`,
@@ -243,7 +243,7 @@ describe('what is meant to do harm', () => {
     for (const message of history.messages) expect((message as { polluted?: unknown }).polluted).toBeUndefined()
   })
 
-  test('a value nested more deeply than a stack reaches is not read, or is, and does not throw', () => {
+  test('a value that is nested deeper than the stack does not throw', () => {
     const deep: unknown = JSON.parse(`${'['.repeat(200_000)}${']'.repeat(200_000)}`)
     const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: deep }
     expect(readChatMessage({ ...assistant, content: [call] })).not.toBeNull()

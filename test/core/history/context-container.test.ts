@@ -1,4 +1,4 @@
-/** The context container: a fold over the entries of a history, the same in any process. */
+/** The context container, built from the entries of a history, is the same in any process. */
 import { describe, expect, test, vi } from 'vitest'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
@@ -67,7 +67,7 @@ function contextOf(...entries: Entry[]): ContextContainer {
 }
 
 describe('a context container', () => {
-  test('begins empty and to be continued', () => {
+  test('begins empty, and asks the model next', () => {
     const context = contextOf()
     expect(context.session).toBe(session)
     expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
@@ -77,7 +77,7 @@ describe('a context container', () => {
     expect(context.toMessages()).toEqual([])
   })
 
-  test('knows the pending turn: what was asked for, started, delegated, and is not answered', () => {
+  test('knows the pending turn: calls that were made, started or delegated and have no result', () => {
     const context = contextOf(
       user('go'),
       asks('a', ['t', 'pay', 'spawn_workers']),
@@ -91,7 +91,7 @@ describe('a context container', () => {
     expect(context.action).toEqual({ callTool: 'pay' })
   })
 
-  test('keeps facts of the run, and those it was given for good', () => {
+  test('keeps facts of the run for the run, and facts of the parent for ever', () => {
     const context = contextOf(
       user('go', { facts: { part: 1 } }),
       asks('a', ['t']),
@@ -125,7 +125,7 @@ describe('a context container', () => {
     expect(context.run).toMatchObject({ iterations: 5, blanks: 0, tokens: 49, sameErrors: 0 })
   })
 
-  test('a run that ends leaves no call open, in no prompt', () => {
+  test('the end of a run closes all calls, in every prompt', () => {
     const context = contextOf(user('go'), asks('a', ['t']), entry({ type: 'cancelled' }))
     expect(context.pending.calls).toEqual([])
     expect(context.action).toBe('stop')
@@ -133,7 +133,7 @@ describe('a context container', () => {
     expect(context.history.prompt().map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
   })
 
-  test('tells what children reported, with the facts they were given', () => {
+  test('holds the results of children, with the names of the facts that they got', () => {
     const failure = { code: 'run_failed', message: 'no luck', origin: 'handler', at: 1, attempt: 1, retryable: false }
     const first = reported('c', 1)
     const second = reported('d', 2, { status: 'failed', value: null, failure })
@@ -156,14 +156,14 @@ describe('a context container', () => {
     ])
   })
 
-  test.each([['a text'], [5], [[1]], [null]])('takes %j for no facts of a child', (facts) => {
+  test.each([['a text'], [5], [[1]], [null]])('reads %j as no facts of a child', (facts) => {
     const told = reported('c', 1, { value: { facts } })
     const context = contextOf(user('go'), asks('a', ['spawn_workers']), delegates('a-0', 1), told)
     expect(context.run.children).toMatchObject([{ workerId: 'c', facts: {} }])
     expect(context.run.children[0]?.facts).toStrictEqual({})
   })
 
-  test('what another message than a result said is no report of a child', () => {
+  test('only a result is a report of a child', () => {
     const timer = entry({ type: 'received', message: { kind: 'timer', id: 't', from: null, value: 1 } })
     expect(contextOf(user('go'), timer).run.children).toEqual([])
   })
@@ -172,7 +172,7 @@ describe('a context container', () => {
     ['the model replies again', asks('b', ['t'])],
     ['the run ends', completed],
     ['a run begins', user('again', {}, 2)],
-  ])('forgets what was pending when %s', (_, next) => {
+  ])('forgets the pending turn when %s', (_, next) => {
     const started = entry({ type: 'toolStarted', toolCallId: 'a-1', toolName: 'pay' })
     const context = contextOf(user('go'), asks('a', ['spawn_workers', 'pay']), delegates('a-0', 1), started)
     context.apply(reported('c', 1))
@@ -185,7 +185,7 @@ describe('a context container', () => {
     ])
   })
 
-  test('a call that was started is so until it is answered, or its attempt is given up', () => {
+  test('a call counts as started until it is answered or its attempt has failed', () => {
     const started = (id: string) => entry({ type: 'toolStarted', toolCallId: id, toolName: 'pay' })
     const context = contextOf(
       user('go'),
@@ -213,7 +213,7 @@ describe('a context container', () => {
     expect(context.lastReply).toBeNull()
   })
 
-  test('the first failure of a run is what it is to fail with, and the next run has none', () => {
+  test('a run must fail with its first failure, and the next run has none', () => {
     const failed = (code: string) => ({
       failure: { code, message: code, origin: 'tool', at: 1, attempt: 1, retryable: false },
     })
@@ -227,7 +227,7 @@ describe('a context container', () => {
     expect(context.run.failure).toBeNull()
   })
 
-  test('the same errors are the same in whatever order they came', () => {
+  test('the same errors count as the same in any order', () => {
     const context = contextOf(user('go'))
     for (const [id, order] of [
       ['a', [0, 1]],
@@ -239,7 +239,7 @@ describe('a context container', () => {
     expect(context.run.sameErrors).toBe(2)
   })
 
-  test('goes on with what is said after an end, and a run that began without a word to it has its number', () => {
+  test('continues after the end of a run, and counts a run that began without an input', () => {
     const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
     expect([context.action, context.run.iterations, context.input]).toEqual(['stop', 0, null])
     context.apply(user('again', {}, 2))
@@ -252,7 +252,7 @@ describe('a context container', () => {
     expect([context.run.iterations, context.input, context.firstInput]).toEqual([0, null, 'go'])
   })
 
-  test('takes no input for the first one with which nothing was begun', () => {
+  test('does not count a refused input as the first input', () => {
     const failed = (code: string, run = 1) => entry({ type: 'failed', failure: { code, message: 'x' } }, run)
     const second = (...before: Entry[]) => contextOf(user('one'), ...before, user('two', {}, 2)).firstInput
     expect([second(failed('input_invalid')), second(failed('permission_exceeded'))]).toEqual(['two', 'two'])
@@ -273,13 +273,13 @@ describe('a context container', () => {
     ['no json', 'no json'],
     ['{half', '{half'],
     ['', ''],
-  ])('an input %j is told as %j', (text, value) => {
+  ])('an input %j is read as %j', (text, value) => {
     // A nudge, which follows it in the same run, is none, whatever was asked before.
     const contexts = [contextOf(user(text)), contextOf(user(text), user('nudge'))]
     for (const context of contexts) expect([context.input, context.firstInput]).toEqual([value, value])
   })
 
-  test('an input of JSON is kept as its text until somebody asks for it', () => {
+  test('an input of JSON is kept as its text until it is read', () => {
     const parse = vi.spyOn(JSON, 'parse')
     const context = contextOf(user('{"path":"a"}'), user('nudge'))
     expect(parse).not.toHaveBeenCalled()
@@ -288,13 +288,13 @@ describe('a context container', () => {
     parse.mockRestore()
   })
 
-  test('passes over what it does not know, and says how often', () => {
+  test('passes over unknown entries and counts them (CONTAINER-2)', () => {
     const context = contextOf(user('go'), entry({ type: 'hologram' }), entry({ type: 'user', content: 5 }))
     expect(context.passedOver).toBe(2)
     expect(context.history.length).toBe(1)
   })
 
-  test('gives the prompt first when it is exported', () => {
+  test('puts the prompt first when it is exported', () => {
     const context = contextOf(user('go'))
     context.agentPrompt = 'Be brief.'
     context.pushInput('more', { id: 'm', at: 2 }, 'w2')

@@ -1,4 +1,4 @@
-/** A conversation as somebody reads it: who said what, and the text of any message. */
+/** A conversation for readers: the side of each message, and its text. */
 import { expect, test } from 'vitest'
 import { contentOf, entriesOf } from '../../../src/core/history/conversation-entry.ts'
 
@@ -25,7 +25,7 @@ test('every message has a text', () => {
   )
 })
 
-test('a model says one side, and all else but instructions and errors is said to it', () => {
+test('the model is one side; everything except instructions and errors is the other side', () => {
   const usage = { inputTokens: 1, outputTokens: 1 }
   const user = { type: 'user', ...stamp, content: [] } as const
   const assistant = { type: 'assistant', ...stamp, model: 'm', content: [], finishReason: 'stop', usage } as const

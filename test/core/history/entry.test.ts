@@ -1,4 +1,4 @@
-/** Entries of a history that somebody wrote over: what lacks its parts is met by no reader. */
+/** Damaged entries of a history: readers never see an entry without its required fields. */
 import { describe, expect, test } from 'vitest'
 import { decodeEntry, isAgentResult, receivedEntry, writtenAt } from '../../../src/core/history/entry.ts'
 
@@ -33,19 +33,19 @@ const broken: readonly unknown[] = [
 ]
 
 describe('an entry', () => {
-  test.each(whole)('that has its parts is read: %j', (entry) => {
+  test.each(whole)('with its required fields is read: %j', (entry) => {
     expect(decodeEntry(JSON.stringify(entry))).toEqual({ run: 1, epoch: 1, ...entry })
   })
 
-  test.each(broken)('that lacks some is of a type that nobody knows: %j', (entry) => {
+  test.each(broken)('without a required field is read as an unknown type: %j', (entry) => {
     expect(decodeEntry(JSON.stringify(entry))).toEqual({ type: 'unreadable' })
   })
 
-  test('that is no JSON is of that type as well', () => {
+  test('that is not JSON is read as an unknown type too', () => {
     expect(decodeEntry('{"type":"comp')).toEqual({ type: 'unreadable' })
   })
 
-  test('says when it was written, unless it is none', () => {
+  test('says when it was written, unless it is damaged', () => {
     expect([null, '{"type":"completed","at":5}', '{"type":"completed","at":"5"}', '{'].map(writtenAt)).toEqual([
       null,
       5,
@@ -54,7 +54,7 @@ describe('an entry', () => {
     ])
   })
 
-  test('of a message holds what was asked for with it, and nothing where that is nothing', () => {
+  test('of a message holds the requests of the handler, if there are any', () => {
     const head = { type: 'received', v: 1, at: 3, run: 4, epoch: 2, message: { kind: 'input' } }
     expect(JSON.parse(receivedEntry(4, 2, 3, '{"kind":"input"}', {}))).toEqual(head)
     const asked = { sent: ['w'], timers: [{ id: 't', ms: 1 }] }
@@ -62,7 +62,7 @@ describe('an entry', () => {
   })
 })
 
-test("an agent's result is its words, perhaps with facts, and nothing else", () => {
+test("an agent's result is its text, perhaps with facts, and nothing else", () => {
   expect([{ text: 'a' }, { text: 'a', facts: {} }].map(isAgentResult)).toEqual([true, true])
   expect([null, 'a', {}, { text: 7 }, { text: 'a', more: 1 }].map(isAgentResult)).toEqual(Array(5).fill(false))
 })

@@ -1,4 +1,4 @@
-/** How much a conversation is: bytes of what a model reads, and a quarter of that as tokens (requirements 4.2, 4.3). */
+/** The size of a conversation: the bytes that a model reads, and a quarter of them as tokens (requirements 4.2, 4.3). */
 import { describe, expect, test } from 'vitest'
 import type { AssistantBlock, ChatMessage, ToolOutput, UserBlock } from '../../../src/core/history/chat-message.ts'
 import { estimatedBytes, estimatedTokens } from '../../../src/core/history/estimate.ts'
@@ -47,7 +47,7 @@ describe('bytes', () => {
     expect(estimatedBytes(message)).toBe(bytes)
   })
 
-  test('reasoning: its text and what is signed or encrypted, without ids', () => {
+  test('reasoning: its text and its signed or encrypted data, without ids', () => {
     const providerOptions = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'blob' } }
     expect(estimatedBytes(assistant({ type: 'reasoning', text: 'plan', providerOptions }))).toBe(8)
     expect(estimatedBytes(assistant({ type: 'text', text: 'plan', providerOptions }))).toBe(4)
@@ -72,7 +72,7 @@ describe('tokens', () => {
     expect(estimatedTokens([system('x')], tools)).toBe(7)
   })
 
-  test('of a history are those of its messages', () => {
+  test('of a history are the sum of its messages', () => {
     const history = ConversationHistory.from([system('x'.repeat(80))])
     expect([history.estimatedTokens(), history.estimatedTokens(tools)]).toEqual([20, 26])
   })

@@ -1,4 +1,4 @@
-/** A conversation as a sequence: what was pushed stands there in order, and branches do not know of each other. */
+/** A conversation as a sequence: messages stay in order, and branches are independent. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError } from '../../../src/core/errors.ts'
@@ -31,7 +31,7 @@ const idsOf = (history: ConversationHistory) => history.messages.map(({ id }) =>
 const openIds = (history: ConversationHistory) => history.openCalls().map(({ toolCallId }) => toolCallId)
 
 describe('a sequence', () => {
-  test('is empty at first, and nothing of it throws then', () => {
+  test('is empty at first, and no method throws then', () => {
     const history = new ConversationHistory()
     expect([history.length, history.isEmpty, history.last, history.lastContent, history.get(0)]).toEqual([
       0,
@@ -49,7 +49,7 @@ describe('a sequence', () => {
     ])
   })
 
-  test('holds what was pushed, in order', () => {
+  test('holds the pushed messages in order', () => {
     const history = ConversationHistory.from([system('s')])
     history.push(user('a'))
     history.extend([assistant('b', 'c1'), result('c1')])
@@ -80,7 +80,7 @@ describe('a sequence', () => {
     )
   })
 
-  test('of its entries exactly one side is set', () => {
+  test('has entries with exactly one side', () => {
     const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1'), result('c1')])
     history.push({ type: 'error', id: 'e', at, message: 'not so' })
     expect(history.entries()).toEqual([
@@ -92,7 +92,7 @@ describe('a sequence', () => {
 })
 
 describe('a branch', () => {
-  test('begins as the conversation is, and neither sees what is added to the other', () => {
+  test('begins with the same messages, and neither sees later messages of the other (HISTORY-1)', () => {
     fc.assert(
       fc.property(happenings, happenings, happenings, (list, left, right) => {
         const history = new ConversationHistory()
@@ -113,7 +113,7 @@ describe('a branch', () => {
     )
   })
 
-  test('keeps the objects of the prompt so far', () => {
+  test('keeps the objects of the previous prompt', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1'), result('c1'), user('d')])
     const [first, second] = history.prompt()
     expect(history.clone().prompt()[0]).toBe(first)
@@ -133,7 +133,7 @@ describe('open calls', () => {
     expect(openIds(history)).toEqual([])
   })
 
-  test('are given as they were recorded, not as they are sent', () => {
+  test('are returned as they were recorded, not as they are sent', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1')])
     expect(history.openCalls()[0]).toBe((history.get(1) as AssistantMessage).content[0])
   })
@@ -142,7 +142,7 @@ describe('open calls', () => {
     ['a user message', user('stop')],
     ['another assistant message', assistant('d')],
     ['a summary', { type: 'summary', id: 's', at, text: 'so far', messagesCompacted: 2 } as const],
-  ])('are over once %s follows', (_, message) => {
+  ])('are closed once %s follows', (_, message) => {
     expect(openIds(ConversationHistory.from([user('a'), assistant('b', 'c1'), message]))).toEqual([])
   })
 
@@ -152,14 +152,14 @@ describe('open calls', () => {
     expect(openIds(history)).toEqual(['c1'])
   })
 
-  test('are over once they are closed', () => {
+  test('are gone once closeCalls was called', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1')])
     history.closeCalls('cancelled', 'the run was cancelled')
     expect(openIds(history)).toEqual([])
     expect(history.length).toBe(2)
   })
 
-  test('ids of all calls are known for ever', () => {
+  test('the history knows the ids of all calls it ever had', () => {
     const history = ConversationHistory.from([user('a'), assistant('b', 'c1'), result('c1'), result('c2'), user('d')])
     expect([history.hasCall('c1'), history.hasCall('c2')]).toEqual([true, false])
   })
@@ -187,7 +187,7 @@ describe('a whole turn', () => {
   })
 })
 
-test('a conversation that begins anew keeps the system messages; the old one is as it was', () => {
+test('clearConversation keeps the system messages, and the old conversation is unchanged', () => {
   const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1'), system('t')])
   const anew = history.clearConversation()
   expect(idsOf(anew)).toEqual(['s', 't'])

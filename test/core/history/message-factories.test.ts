@@ -1,4 +1,4 @@
-/** Messages made by hand (0.4) are messages like any other. */
+/** Messages made by hand are messages like any other. */
 import { expect, test } from 'vitest'
 import { chatMessageSchema } from '../../../src/core/history/chat-message.ts'
 import { ConversationHistory } from '../../../src/core/history/history.ts'
@@ -13,11 +13,11 @@ const made = [
   chat.assistant({ id: 'b', at: 5 }, 'test/m', 'Three files.'),
 ]
 
-test('each is what the schema of stored messages says, and loses nothing by it', () => {
+test('each fits the schema of stored messages and loses nothing by it', () => {
   for (const message of made) expect(chatMessageSchema.parse(JSON.parse(JSON.stringify(message)))).toEqual(message)
 })
 
-test('only a result names a call, and nobody has a name', () => {
+test('only a result names a call (FACTORY-1)', () => {
   const named = made.filter((message) => 'toolCallId' in message || 'name' in message)
   expect(named.map(({ type }) => type)).toEqual(['toolResult'])
   expect(made.flatMap((message) => (message.type === 'assistant' ? [message.finishReason] : []))).toEqual([
@@ -26,7 +26,7 @@ test('only a result names a call, and nobody has a name', () => {
   ])
 })
 
-test('a history takes them', () => {
+test('a history accepts them', () => {
   const history = new ConversationHistory()
   for (const message of made) history.push(message)
   expect(history.messages).toEqual(made)

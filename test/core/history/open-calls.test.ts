@@ -1,4 +1,4 @@
-/** The calls that a history holds open, found from its end. */
+/** The open calls of a history, found from its end. */
 import { describe, expect, test } from 'vitest'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../../../src/core/history/entry.ts'
@@ -38,25 +38,25 @@ describe('openCallsIn', () => {
     expect(ids([asked('a'), answered('a')])).toEqual([])
   })
 
-  test('needs older entries when the newest do not reach back to the reply', () => {
+  test('asks for older entries if the newest do not reach back to the reply', () => {
     expect(openCallsIn([answered('b'), answered('c')])).toBeNull()
     expect(openCallsIn([])).toBeNull()
   })
 
-  test('does not look behind the end of a run', () => {
+  test('does not look before the end of a run', () => {
     for (const type of ['completed', 'failed', 'cancelled']) {
       expect(ids([asked('a'), make({ type }), user])).toEqual([])
       expect(ids([make({ type })])).toEqual([])
     }
   })
 
-  test('passes over what it does not know or cannot read', () => {
+  test('passes over unknown and unreadable entries (OPEN-CALLS-2)', () => {
     const strange = ['{', 'null', '7', '{"type":"later"}', '{"type":"assistant","content":7}'].map(decodeEntry)
     expect(openCallsIn([asked('a'), ...strange])).toMatchObject({ calls: [{ toolCallId: 'a' }], run: 2, epoch: 3 })
     expect(openCallsIn(strange)).toBeNull()
   })
 
-  test('says nothing of a run or an epoch over which somebody wrote: what answers the calls can be read', () => {
+  test('reads a damaged run or epoch as 1, so that the answering entries are readable', () => {
     for (const odd of ['x', {}, null, -1.5]) {
       const found = openCallsIn([make({ ...asked('a'), run: odd, epoch: odd })])
       expect(found).toMatchObject({ run: 1, epoch: 1 })
@@ -64,7 +64,7 @@ describe('openCallsIn', () => {
     }
   })
 
-  test('tells which were started, and of which it was said since that nothing took effect', () => {
+  test('knows which calls were started, and which then reported that nothing took effect', () => {
     const started = (toolCallId: string) => make({ type: 'toolStarted', toolCallId, toolName: 'look' })
     const failed = make({ type: 'attemptFailed', failure: { code: 'x' }, retryMs: 1, toolCallIds: ['b'] })
     const history = [asked('a', 'b', 'c', 'd'), started('a'), started('b'), started('d'), answered('d'), failed]
@@ -77,7 +77,7 @@ describe('openCallsIn', () => {
     ])
   })
 
-  test('tells the run of the reply and the newest epoch', () => {
+  test('returns the run of the reply and the newest epoch', () => {
     const started = make({ type: 'toolStarted', epoch: 7, toolCallId: 'a', toolName: 'look' })
     expect(openCallsIn([asked('a'), started])).toMatchObject({ run: 2, epoch: 7 })
     expect(openCallsIn([asked('a')])).toMatchObject({ run: 2, epoch: 3 })
@@ -92,7 +92,7 @@ test('the result of a started call is what its tool reported; a call that was no
   expect(lastResult(call, 'm1', word)).toMatchObject({ status: 'cancelled' })
 })
 
-test('after the entries that answer them, an agent that reads the history finds no open call', () => {
+test('after the answering entries, an agent that reads the history finds no open call', () => {
   const history = [user, asked('a', 'b'), answered('a')]
   const open = openCallsIn(history)
   const entries = lastEntries(open ?? { calls: [], run: 0, epoch: 0 }, 9).map(decodeEntry)

@@ -107,7 +107,7 @@ describe('a mail', () => {
     expect(decodeMail('signals', 4, 't\tt1\tnull')).toMatchObject({ lane: 'signals', sequence: 4 })
   })
 
-  test('has no tab or line end but in its value: JSON escapes them (M1)', () => {
+  test('has no tab or line end but in its value: JSON escapes them (MAIL-1)', () => {
     fc.assert(
       fc.property(anyJson, (value) => {
         const parts = encodeInput(null, JSON.stringify(value)).split('\t')

@@ -1,5 +1,5 @@
 /**
- * F09, B10: a handler blocks the event loop of its process for longer than the leases of all that runs there. Nobody died: when it is
+ * F09: a handler blocks the event loop of its process for longer than the leases of all that runs there. Nobody died: when it is
  * over, the process goes on as if nothing had been, with turns that others have taken over.
  */
 import assert from 'node:assert/strict'

@@ -1,4 +1,4 @@
-/** Which folder an agent may touch: what its kind names, by what that really is, within what it was assigned. */
+/** The folder that an agent may touch: the one that its kind names, by its real path, within the one that its permissions name. */
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -22,7 +22,7 @@ beforeAll(() => {
 })
 afterAll(() => rmSync(top, { recursive: true }))
 
-/** Paths but those with `./` are those of the test's own folder; undefined for a kind that names none, null for one that names nothing in particular. */
+/** Paths are relative to the test's own folder, except those with `./`. Undefined: the kind has no `folder`. Null: its `folder` returns null. */
 async function folderOf(named: string | null | undefined, assigned?: string): Promise<string | null> {
   const at = (path: string) => (path.startsWith('./') ? path : join(top, path))
   const folder = named === undefined ? {} : { folder: () => (named === null ? null : at(named)) }
@@ -47,7 +47,7 @@ test.each([
   ['link/inner', 'link', 'link/inner'],
   ['real', 'link', 'link'],
   ['real/inner', 'link', 'link/inner'],
-])('of a kind that names %s and was assigned %s it is %s', async (named, assigned, found) => {
+])('a kind that names %s, with permissions for %s, has the folder %s', async (named, assigned, found) => {
   expect(await folderOf(named, assigned)).toBe(found)
 })
 
@@ -56,14 +56,14 @@ test.each([
   ['', 'real', 'which is not within it'],
   ['outside', 'real', 'which is not within it'],
   ['real/to-outside', 'real', 'which is not within it'],
-])('a kind that names %s gets nothing beyond %s', async (named, assigned, message) => {
+])('a kind that names %s, with permissions for %s, is refused', async (named, assigned, message) => {
   await expect(folderOf(named, assigned)).rejects.toMatchObject({
     code: 'permission_exceeded',
     message: expect.stringContaining(message),
   })
 })
 
-test('what is no folder, not there, or no absolute path is refused', async () => {
+test('a file, a missing path and a relative path are refused', async () => {
   await expect(folderOf('./src')).rejects.toMatchObject({
     code: 'input_invalid',
     message: expect.stringContaining('must be an absolute path'),

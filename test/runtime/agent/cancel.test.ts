@@ -1,4 +1,4 @@
-/** Agents that are cancelled: wherever they were, at rest each call of each history has exactly one result. */
+/** Cancelled agents: wherever a cancel meets them, in the end each call of each history has exactly one result. */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
@@ -14,7 +14,7 @@ import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
-/** Runs until it is stopped. */
+/** A tool that runs until its signal fires. */
 const endless = defineTool({
   name: 'endless',
   description: 'Never ends by itself.',
@@ -39,7 +39,7 @@ const parent = defineWorker({
   ),
   spawns: ['patient'],
 })
-/** A node that can run none of the others, and so finishes what they left. */
+/** A node that hosts none of the other kinds, and therefore only finishes their cancels. */
 const idle = { idle: defineWorker({ instructions, model: recordedModel('test/idle', () => say('x')) }) }
 
 type Gate = PromiseWithResolvers<void>
@@ -49,7 +49,7 @@ const talker = defineWorker({ instructions, model: recordedModel('test/talker', 
 const placesOf = async (session: Session) =>
   (await session.report()).workers.map(({ status, run }) => `${status} ${run}`)
 
-/** `<worker's kind>: <results of each of its calls>`. */
+/** `<kind of the worker>: <results of each of its calls>`. */
 async function results(troupe: TestTroupe, session: Session): Promise<string[]> {
   const { workers } = await session.report()
   const lines = workers.map(async ({ id, kind }) => {
@@ -89,7 +89,7 @@ describe('a cancel', () => {
     expect(last).toEqual(['toolResult', 'toolResult', 'cancelled'])
   })
 
-  test('after their node was stopped by force answers them all, also by a node that cannot run them', async () => {
+  test('after a forced stop of their node answers all calls, even on a node that cannot run these kinds', async () => {
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode({ parent, patient })
     const session = await troupe.create('parent')
@@ -109,7 +109,7 @@ describe('a cancel', () => {
     for (const { status } of (await session.report()).workers) expect(status).toBe('terminal')
   })
 
-  test('of a run that ended without its children answers theirs, and the next run goes on', async () => {
+  test('of children whose parent has ended answers their calls, and the next run of the parent goes on', async () => {
     const model = recordedModel('test/leader', [
       together(call('spawn_workers', { tasks: [{ kind: 'patient', input: 1 }] }), call('once')),
       say('second'),
@@ -134,7 +134,7 @@ describe('a cancel', () => {
     }
   })
 
-  test('that comes while the history is read ends the run once it is', async () => {
+  test('that arrives while the history is read ends the run afterwards', async () => {
     const [reading, told, mayRead] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
     /** Holds back the history, and says when the node was told of the cancel. */
     const held = (turns: TurnStore) =>
@@ -172,7 +172,7 @@ describe('a cancel', () => {
     expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
 
-  test('that comes before a reply is recorded leaves no result of its calls, which nobody will read', async () => {
+  test('that arrives before a reply is recorded records no results for its calls', async () => {
     let session: Session | undefined
     let replies = 0
     /** Cancels the session just before the commit that holds the second reply. */
@@ -200,7 +200,7 @@ describe('a cancel', () => {
     expect(await results(troupe, session)).toEqual(['quick: ok, ok'])
   })
 
-  test('that is heard while a message is being sent leaves its call the one result (I10)', async () => {
+  test('that arrives while a message is being sent leaves its call with one result (I10)', async () => {
     await using troupe = await TestTroupe.connect()
     const sink = await troupe.create('talker', 'hi', { keepOpen: true })
     const model = recordedModel('test/sender', [call('send_message', { to: sink.rootId, text: 'hi' }), say('no')])
@@ -230,7 +230,7 @@ describe('a cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('that comes before the refusal of a message is recorded answers its call, which was not answered (JOURNAL-2)', async () => {
+  test('that arrives before the refusal of a message is recorded answers the open call (JOURNAL-2)', async () => {
     const model = recordedModel('test/sender', [call('send_message', { to: newId(0), text: 'hi' }), say('no')])
     const sender = defineWorker({ instructions, model, spawns: ['talker'] })
     const late = (turns: TurnStore) =>
@@ -248,7 +248,7 @@ describe('a cancel', () => {
     expect(await results(troupe, session)).toEqual(['sender: cancelled'])
   })
 
-  test('that comes after a `once` tool said it is busy keeps its word', async () => {
+  test('that arrives after a `once` tool reported a passing error records that error as the result', async () => {
     const said = Promise.withResolvers<void>()
     const pay = defineTool({
       name: 'pay',
@@ -280,7 +280,7 @@ describe('a cancel', () => {
     expect(paid).toMatchObject({ output: { value: expect.stringContaining('the bank is busy') } })
   })
 
-  test('that comes before what a `once` tool did is recorded keeps its result', async () => {
+  test('that arrives before the result of a `once` tool is recorded keeps that result', async () => {
     const pay = defineTool({
       name: 'pay',
       description: 'Pays.',

@@ -1,4 +1,4 @@
-/** Calls that were recorded as accepted, and are no longer valid when another turn takes them up: the kind or the time has changed. */
+/** Calls that were valid when they were recorded, and are no longer valid in a later turn because the kind or the time has changed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool, type Reconciled, type Tool } from '../../../src/core/definition/define-tool.ts'
@@ -56,14 +56,14 @@ class Act {
   }
 }
 
-describe('a call that was started', () => {
-  test('is unknown and not invalid when its schema has changed', async () => {
+describe('a started call', () => {
+  test('has an unknown outcome, and is not refused as invalid, when its schema has changed', async () => {
     const act = new Act()
     expect(await act.takenOver(act.tool(before), [act.tool(after)])).toMatchObject([{ status: 'unknown' }])
     expect(act.runs).toBe(1)
   })
 
-  test('is unknown and not invalid when its schema depends on the time', async () => {
+  test('has an unknown outcome, and is not refused as invalid, when its schema depends on the time', async () => {
     const act = new Act()
     let isFuture = true
     const tool = act.tool(before.refine(() => isFuture, 'must be in the future'))
@@ -74,12 +74,12 @@ describe('a call that was started', () => {
     expect(act.runs).toBe(1)
   })
 
-  test('is unknown when its kind has the tool no longer', async () => {
+  test('has an unknown outcome when the kind no longer has the tool', async () => {
     const act = new Act()
     expect(await act.takenOver(act.tool(before), [])).toMatchObject([{ status: 'unknown' }])
   })
 
-  test('is what its reconcile says was done, asked with the arguments as they were, which stay as they are', async () => {
+  test('has the result that reconcile reports, which gets the original arguments and cannot change them', async () => {
     const act = new Act()
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: true, output: 'paid' })])
     expect(came).toMatchObject([{ status: 'ok', output: { value: 'paid' } }])
@@ -87,7 +87,7 @@ describe('a call that was started', () => {
     expect(act.preview).toContain('"input":{"at":1}')
   })
 
-  test('is unknown when its reconcile says that nothing was done, of arguments that it does not take', async () => {
+  test('has an unknown outcome when reconcile reports "not done" for arguments that are no longer valid', async () => {
     const act = new Act()
     const came = await act.takenOver(act.tool(before), [act.tool(after, { done: false })])
     expect(came).toMatchObject([{ status: 'unknown' }])
@@ -95,7 +95,7 @@ describe('a call that was started', () => {
   })
 })
 
-test('a call that became children keeps them when their kind may no longer be spawned', async () => {
+test('a call that started children waits for them even if their kind may no longer be spawned', async () => {
   const model = recordedModel('test/p', [call('spawn_workers', { tasks: [{ kind: 'child', input: 'x' }] }), say('end')])
   const open = Promise.withResolvers<void>()
   const child = defineWorker({

@@ -1,4 +1,4 @@
-/** What a model may ask to be done by others, what they are given, and what it is told of what they said. */
+/** The tasks that a model may give to children, what the children get, and how their results look to the model. */
 import { describe, expect, test } from 'vitest'
 import type { SpawnNote } from '../../../src/core/history/entry.ts'
 import { childId, newId } from '../../../src/core/ids.ts'
@@ -38,7 +38,7 @@ const result = (call: number, value: unknown, more: Partial<ResultMessage> = {})
     ...more,
   }) as ResultMessage
 
-/** What the model is told of one child that said this. */
+/** The result that the model sees of one child with this reply. */
 function toldOf(value: unknown, bytesMax = 100_000): unknown {
   const output = childrenOutput([note(1)], new Map([[1, result(1, value)]]), bytesMax)
   const { workerId, name, kind, status, ...said } = (output.value as Record<string, unknown>[])[0] ?? {}
@@ -52,8 +52,8 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 }
 const long = `${'long '.repeat(300)}end`
 
-describe('what children said', () => {
-  test('is told in the order of the tasks, with how each ended (DELEGATION-2)', () => {
+describe('the results of children', () => {
+  test('come in the order of the tasks, with the status of each (DELEGATION-2)', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]
@@ -99,11 +99,11 @@ describe('what children said', () => {
     ['a list as JSON', { text: '["summary"]' }, { summary: '["summary"]', details: '["summary"]' }],
     ['null as JSON', { text: 'null' }, { summary: 'null', details: 'null' }],
     ['nothing', { text: '' }, { summary: '', details: '' }],
-  ])('is told as a summary and the rest: %s', (_, value, said) => {
+  ])('are shown as a summary and the rest: %s', (_, value, said) => {
     expect(toldOf(value)).toEqual(said)
   })
 
-  test('is cut to the share of each child, which is never less than a thousand characters', () => {
+  test('are cut to an equal share for each child, which is at least a thousand characters', () => {
     const cut = `${long.slice(0, 1_000)} … (1503 characters in all)`
     const summary = `${long.slice(0, 200)} … (1502 characters in all)`
     expect(long).toHaveLength(1_503)
@@ -121,7 +121,7 @@ describe('what children said', () => {
     ])
   })
 
-  test('in a known form that is too long is told by its summary and its text', () => {
+  test('in the known form that are too long are shown as the summary and the text', () => {
     const text = JSON.stringify({ summary: 'in short\nmore', details: long })
     expect(toldOf({ text }, 1_000)).toEqual({
       summary: 'in short',
@@ -133,7 +133,7 @@ describe('what children said', () => {
     })
   })
 
-  test('is told as a text where it is nested deeper than values of models may be', () => {
+  test('that are nested too deeply are shown as text', () => {
     const nested = (depth: number) => `{"details":${'['.repeat(depth - 1)}${']'.repeat(depth - 1)}}`
     for (const depth of [65, 20_000]) {
       const text = nested(depth)
@@ -148,17 +148,17 @@ describe('what children said', () => {
     ['line breaks', `\`\`\`${'\n'.repeat(200_000)}x`],
     ['line breaks within a fence', `\`\`\`\n${'\n'.repeat(200_000)}\n\`\`\`x`],
     ['fences', '```\n'.repeat(50_000)],
-  ])('is told in the time of reading it, when a model does not stop writing %s', (_, text) => {
+  ])('take linear time, even if a model wrote endless %s', (_, text) => {
     expect(within(() => toldOf({ text }))).toMatchObject({ summary: expect.any(String) })
   })
 
-  test('is never cut within a character', () => {
+  test('are never cut within a character', () => {
     const { details } = toldOf(`${'x'.repeat(999)}\u{1f600}`, 1_000) as { details: string }
     expect(details.isWellFormed()).toBe(true)
     expect(details).toContain('(1001 characters in all)')
   })
 
-  test('is not waited for from those that go on by themselves', () => {
+  test('are not awaited from detached children', () => {
     expect(detachedOutput([note(1, { detached: true })])).toEqual({
       type: 'json',
       value: [{ workerId: 'id 1', name: 'reader-1', kind: 'reader', status: 'started' }],
@@ -169,7 +169,7 @@ describe('what children said', () => {
 describe('tasks', () => {
   const tasksOf = (...tasks: object[]) => parseSpawn({ tasks }, ['reader', 'writer'])
 
-  test('name kinds that may be spawned: others are told once each, with those that may', () => {
+  test('must name kinds that may be spawned: the error lists each other kind once, and the allowed kinds', () => {
     const good = { kind: 'reader', input: 1 }
     expect(tasksOf(good)).toEqual({ ok: true, value: [good] })
     const bad = ['x', 'writer', 'x', 'y'.repeat(99)].map((kind) => ({ kind, input: 1 }))
@@ -216,7 +216,7 @@ describe('tasks', () => {
     ])
   })
 
-  test('are given no more together than one step may hold: the model is told how many fit', () => {
+  test('together have the size limit of one step: the error says how many fit', () => {
     const facts = { big: 'ä'.repeat(500_000) }
     const give = (count: number) =>
       orders(
@@ -228,7 +228,7 @@ describe('tasks', () => {
     expect(() => give(34)).toThrow(/only the first 33 tasks fit/)
   })
 
-  test('are given the facts that they name and no others', () => {
+  test('get the facts that they name and no others', () => {
     const facts = { one: 1, two: { deep: true } }
     const made = orders([{ kind: 'reader', input: 'x', facts: ['two'] }], facts)
     expect(made.notes).toMatchObject([{ facts: ['two'] }])
@@ -242,7 +242,7 @@ describe('tasks', () => {
     expect(orders(asking()).orders[0]?.mail).toBe(orders([{ kind: 'reader', input: 'x' }]).orders[0]?.mail)
   })
 
-  test('are shown to a model with the kinds there are and what each is for', () => {
+  test('are described to a model with the available kinds and their descriptions', () => {
     const [spawning, sending] = delegationSpecs(['reader', 'writer'], (kind) => (kind === 'reader' ? 'Reads.' : ''))
     expect(spawning?.description).toMatch(/Kinds:\n- reader: Reads\.\n- writer$/)
     expect(spawning?.inputSchema).toMatchObject({
@@ -259,7 +259,7 @@ describe('a message', () => {
     expect(parseSend({ to: 'parent', text: '' })).toMatchObject({ ok: false, reasons: [expect.any(String)] })
   })
 
-  test('goes to an id, however it is written, of the same partition, or to the parent', () => {
+  test('goes to the parent, or to an id of the same partition in any notation', () => {
     const parentId = newId(0)
     const assignment = assignmentByHand({ parentId })
     expect(recipientOf('parent', assignment)).toBe(parentId)

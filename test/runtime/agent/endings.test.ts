@@ -1,4 +1,4 @@
-/** How an agent's run may end without an answer, and what is tried again first. */
+/** How an agent's run may end without an answer, and which failures are retried first. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
@@ -24,7 +24,7 @@ async function runOnce(worker: AgentWorker, input: unknown = 'go') {
 }
 
 describe('a model that fails', () => {
-  test('for the time being is asked again, under the same key', async () => {
+  test('with a failure that may pass is asked again with the same key', async () => {
     const model = recordedModel('test/m', [
       new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 5 }),
       new TransientError('gone', { code: 'model_unavailable' }),
@@ -44,7 +44,7 @@ describe('a model that fails', () => {
     expect((await session.report()).workers[0]).toMatchObject({ lastFailure: null, run: 'Idle', state: 'inactive' })
   })
 
-  test('for good fails the run at once, and the worker lives on', async () => {
+  test('with a final failure fails the run at once, and the worker lives on', async () => {
     const model = recordedModel('test/m', [new TerminalError('401', { code: 'model_refused' }), say('again')])
     const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -54,7 +54,7 @@ describe('a model that fails', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'again' } })
   })
 
-  test('is asked again after growing delays of its own, also where it asks for no wait', async () => {
+  test('is asked again after growing delays, even if the provider asks for no wait', async () => {
     const hasty = new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
     const model = recordedModel('test/m', [
       hasty,
@@ -82,7 +82,7 @@ describe('a model that fails', () => {
     expect(model.requests).toHaveLength(3)
   })
 
-  test('after a tool that failed has all its tries: those of the tool are not counted', async () => {
+  test('after a failed tool has all its attempts, because those of the tool do not count', async () => {
     let tries = 0
     const flaky = tool('flaky', () => {
       if (++tries === 1) throw new TransientError('try later', { retryAfterMs: 1 })
@@ -101,7 +101,7 @@ describe('a model that fails', () => {
     ])
   })
 
-  test('for the time being, and then says nothing, leaves no last failure behind when it answers', async () => {
+  test('and then sends a blank reply leaves no failure in the record when it answers', async () => {
     const model = recordedModel('test/m', [new TransientError('busy', { retryAfterMs: 1 }), say(''), say('fine')])
     const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -109,7 +109,7 @@ describe('a model that fails', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('by blank replies is asked again, and nudged, thrice', async () => {
+  test('with blank replies is asked again with the nudge, three times', async () => {
     const model = recordedModel('test/m', () => say('  '))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })
     await using _ = troupe
@@ -124,7 +124,7 @@ describe('a model that fails', () => {
 })
 
 describe('an agent that does not come to an end', () => {
-  test('is ended by the limit of iterations, which names both numbers; its last tools are not run', async () => {
+  test('is ended by the limit of iterations; the error names both numbers, and the last tools are not run', async () => {
     let runs = 0
     const model = recordedModel('test/m', () => call('count'))
     const { troupe, result, history } = await runOnce({
@@ -140,7 +140,7 @@ describe('an agent that does not come to an end', () => {
     expect(history.filter(({ type }) => type === 'toolResult')).toHaveLength(3)
   })
 
-  test('is ended when it has used the tokens that it may', async () => {
+  test('is ended when its limit of tokens is used up', async () => {
     const usage = { inputTokens: 60, outputTokens: 50 }
     const model = recordedModel('test/m', () => ({ ...call('count'), usage }))
     const { troupe, result } = await runOnce({
@@ -154,7 +154,7 @@ describe('an agent that does not come to an end', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('is ended when the same errors come three times in a row', async () => {
+  test('is ended when the same errors occur three times in a row', async () => {
     const model = recordedModel('test/m', (_, number) => call(number === 2 ? 'fine' : 'bad'))
     const { troupe, result } = await runOnce({
       instructions: 'x',
@@ -177,7 +177,7 @@ describe('an agent that does not come to an end', () => {
 })
 
 describe('calls that cannot be run', () => {
-  test('end the run when the same ones come three times in a row', async () => {
+  test('end the run when the same calls occur three times in a row', async () => {
     const model = recordedModel('test/m', () => call('no_such_tool'))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [tool('fine', () => 1)] })
     await using _ = troupe
@@ -188,7 +188,7 @@ describe('calls that cannot be run', () => {
 })
 
 describe('a tool that fails', () => {
-  test('for the time being is told as running while it is tried again', async () => {
+  test('with a failure that may pass counts as running while it waits for its retry', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     let tries = 0
     const flaky = tool(
@@ -210,7 +210,7 @@ describe('a tool that fails', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('for the time being is called again alone, then told to the model', async () => {
+  test('with a failure that may pass is called again, then its error goes to the model', async () => {
     let tries = 0
     const model = recordedModel('test/m', [call('flaky'), say('ok')])
     const flaky = tool('flaky', () => {
@@ -226,7 +226,7 @@ describe('a tool that fails', () => {
     expect(model.requests[1]?.messages.at(-1)).toMatchObject({ results: [{ output: { type: 'error-text' } }] })
   })
 
-  test('beside others is called again alone, with the number of its try', async () => {
+  test('beside others is the only one that is called again, with the number of its attempt', async () => {
     const seen: string[] = []
     const noting = (name: string, fails: number) =>
       defineTool({
@@ -254,7 +254,7 @@ describe('a tool that fails', () => {
     expect(history.filter(({ type }) => type === 'attemptFailed')).toHaveLength(2)
   })
 
-  test('for good lets no other call begin', async () => {
+  test('with a TerminalError lets no other call begin', async () => {
     const ran: string[] = []
     const broken = tool('broken', () => {
       throw new TerminalError('the disk is gone')
@@ -272,7 +272,7 @@ describe('a tool that fails', () => {
     expect(results).toEqual(['ok', 'error', 'cancelled'])
   })
 
-  test('for good fails the run', async () => {
+  test('with a TerminalError fails the run', async () => {
     const model = recordedModel('test/m', [call('broken')])
     const broken = tool('broken', () => {
       throw new TerminalError('the disk is gone')
@@ -284,7 +284,7 @@ describe('a tool that fails', () => {
 })
 
 describe('a cancel', () => {
-  test('of a run answers its open calls and leaves the worker without failure', async () => {
+  test('of a run answers its open calls and records no failure of the worker', async () => {
     const started = Promise.withResolvers<void>()
     const model = recordedModel('test/m', [call('hang', {}, 'h')])
     const hang = defineTool({
@@ -312,7 +312,7 @@ describe('a cancel', () => {
   })
 })
 
-describe('a model of one’s own', () => {
+describe('a Model written by the author', () => {
   test.each([
     ['nothing', undefined],
     ['no content', { model: 'm', usage: {}, finishReason: 'stop' }],
@@ -325,7 +325,7 @@ describe('a model of one’s own', () => {
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_garbled', origin: 'model', attempt: 2 } })
   })
 
-  test('may leave out usage and finish reason: that is another than those of providers', async () => {
+  test('may leave out usage and finish reason, and then has the finish reason "other"', async () => {
     const model = { id: 'own/model', reply: async () => ({ content: [{ type: 'text', text: 'hi' }] }) as never }
     const { troupe, result, session, history } = await runOnce({ instructions: 'x', model })
     await using _troupe = troupe
@@ -356,7 +356,7 @@ test.each([
     'the instructions of agent must be a text, but its function returned number.',
   ],
 ])(
-  'instructions that %s fail the run, not the turn, in words that promise no further try',
+  'instructions that %s fail the run and not the turn, with an error that promises no retry',
   async (_, instructions, message) => {
     const model = recordedModel('test/m', [say('done')])
     const { troupe, result } = await runOnce({ instructions, model })

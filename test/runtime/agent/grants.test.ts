@@ -1,4 +1,4 @@
-/** Permissions (I13): what a session restricts, no worker of it gets back; what a parent restricts, no child or grandchild. */
+/** Permissions (I13): no worker of a session regains what the session forbids, and no child or grandchild what a parent forbids. */
 import { mkdir, mkdtemp, realpath, rm, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 const ran: string[] = []
 const tool = (name: string) =>
   defineTool({ name, description: 'A tool.', effect: 'pure', run: () => void ran.push(name) })
-/** Says which folder it may touch. */
+/** A tool that returns the folder that it may touch. */
 const where = defineTool({
   name: 'where',
   description: 'Its folder.',
@@ -26,7 +26,7 @@ const where = defineTool({
 const spawn = (kind: string, more: Record<string, Json> = {}) =>
   call('spawn_workers', { tasks: [{ kind, input: 'go', ...more }] })
 
-/** Replies with these in the order of a run, whatever was said in runs before. */
+/** Gives these replies in order in each run. */
 function inTurn(...replies: readonly ScriptedReply[]) {
   return ({ messages }: ModelRequest) => {
     const from = messages.findLastIndex(({ role }) => role === 'user')
@@ -39,13 +39,13 @@ const toolsOf = ({ requests }: RecordedModel) => [
   ...new Set(requests.map(({ tools }) => tools.map(({ name }) => name).join(' '))),
 ]
 
-/** What the model was told of the calls of its last reply. */
+/** The results that the model saw for the calls of its last reply. */
 function told({ requests }: RecordedModel, request = -1): unknown[] {
   const last = requests.at(request)?.messages.at(-1)
   return last?.role === 'tool' ? last.results.map(({ output }) => output.value) : []
 }
 
-/** A root, its child and its grandchild, all of kinds with tools a and b; each asks for both, and for both for its child. */
+/** A root, its child and its grandchild, of kinds with tools a and b. Each calls both, and asks for both for its child. */
 function parentWithChildren() {
   const both = { tools: ['a', 'b'] }
   const ask = together(call('a'), call('b'))
@@ -64,7 +64,7 @@ function parentWithChildren() {
 }
 
 describe('tools', () => {
-  test('that a session does not permissions are hidden and refused, for its root, a child and a grandchild', async () => {
+  test('that a session does not permit are hidden and refused, for its root, a child and a grandchild', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers })
     ran.length = 0
@@ -85,7 +85,7 @@ describe('tools', () => {
     ])
   })
 
-  test('stay out of reach after a restart', async () => {
+  test('stay forbidden after a restart', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.connect()
     const node = await troupe.startNode(workers)
@@ -99,7 +99,7 @@ describe('tools', () => {
     expect(told(models.low)[1]).toBe("Error: unknown tool 'b'. Available: a")
   })
 
-  test('that a task leaves out are not the child’s, nor its children’s', async () => {
+  test('that a task does not name are forbidden to the child and its children', async () => {
     const { models, workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('middle', { tools: ['b'] })))
     await using troupe = await TestTroupe.start({
@@ -113,7 +113,7 @@ describe('tools', () => {
     expect(reports.map(({ permissions }) => permissions)).toEqual([null, { tools: ['b'] }, { tools: ['b'] }])
   })
 
-  test('are named by names: a task with anything else is told what is wrong', async () => {
+  test('must be names: a task with other values is refused with the reason', async () => {
     const { workers } = parentWithChildren()
     const root = recordedModel('test/root', inTurn(spawn('low', { tools: ['a\nfolder /'] })))
     await using troupe = await TestTroupe.start({
@@ -134,7 +134,7 @@ describe('folders', () => {
   })
   afterAll(() => rm(folder, { recursive: true }))
 
-  test('that are swapped for a link in the middle of a turn are refused', async () => {
+  test('that are replaced by a link in the middle of a turn are refused', async () => {
     const swapped = join(folder, 'swapped')
     await mkdir(swapped)
     const swap = defineTool({
@@ -169,7 +169,7 @@ describe('folders', () => {
     }),
   })
 
-  test('a child has the folder of its parent, and a grandchild, whatever the session assigned above it', async () => {
+  test('a child and a grandchild have the folder of their parent, even if the session permits a folder above it', async () => {
     const models = ['top', 'middle', 'low'].map((id) => recordedModel(`test/${id}`, () => say('x')))
     models[0] = recordedModel('test/top', inTurn(together(call('where'), spawn('middle'))))
     models[1] = recordedModel('test/middle', inTurn(together(call('where'), spawn('low'))))
@@ -197,7 +197,7 @@ describe('folders', () => {
     ])
   })
 
-  test('a child that asks for one outside is refused', async () => {
+  test('a child that asks for a folder outside is refused', async () => {
     const top = recordedModel('test/top', inTurn(spawn('low')))
     const low = recordedModel('test/low', inTurn(call('where')))
     await using troupe = await TestTroupe.start({
@@ -211,7 +211,7 @@ describe('folders', () => {
     expect(low.requests).toEqual([])
   })
 
-  test('what is within only by a link may be given on all the same', async () => {
+  test('a folder that lies within the permitted one only through a link may be passed to children', async () => {
     const top = recordedModel('test/top', inTurn(spawn('low')))
     const low = recordedModel('test/low', inTurn(call('where')))
     await using troupe = await TestTroupe.start({
@@ -235,7 +235,7 @@ describe('handlers', () => {
     },
   })
 
-  test('give their children what they have', async () => {
+  test('pass their own permissions to their children', async () => {
     const { models, workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
     const session = await troupe.create('parent', 'low', { permissions: { tools: ['a'], kinds: ['low'] } })
@@ -245,7 +245,7 @@ describe('handlers', () => {
     expect(reports[1]).toMatchObject({ kind: 'low', permissions: { tools: ['a'], kinds: ['low'] } })
   })
 
-  test('may not spawn a kind that is not assigned', async () => {
+  test('may not spawn a kind that their permissions do not name', async () => {
     const { workers } = parentWithChildren()
     await using troupe = await TestTroupe.start({ workers: { ...workers, parent } })
     const result = await troupe.run('parent', 'low', { permissions: { kinds: ['top', 'middle'] } })
@@ -256,7 +256,7 @@ describe('handlers', () => {
   })
 })
 
-test('who has permissions over which somebody wrote may use nothing', async () => {
+test('a worker with damaged permissions may use nothing', async () => {
   const { models, workers } = parentWithChildren()
   const parent = defineWorker({ receive: (_, self) => void self.spawn('low', null) })
   await using troupe = await TestTroupe.connect()
@@ -273,7 +273,7 @@ test('who has permissions over which somebody wrote may use nothing', async () =
   })
 })
 
-test('a session with permissions that is none is refused', async () => {
+test('a session with invalid permissions is refused', async () => {
   await using troupe = await TestTroupe.connect()
   for (const permissions of [{ tools: ['a b'] }, { folder: 'relative' }, { tool: ['a'] }]) {
     const error = await troupe.create('low', 'go', { permissions }).catch((thrown: unknown) => thrown)

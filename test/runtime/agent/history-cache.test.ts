@@ -1,4 +1,4 @@
-/** What a node remembers of histories: is it ever given where it is not true, or kept beyond its bytes? */
+/** The histories that a node keeps in memory: never used when they are out of date, and never larger than the limit. */
 import { getHeapStatistics, type HeapInfo } from 'node:v8'
 import { describe, expect, test, vi } from 'vitest'
 import type { Assignment } from '../../../src/core/ports/ports.ts'
@@ -16,12 +16,12 @@ const outcome = (more: Partial<TurnOutcome> = {}): TurnOutcome => ({
   version: 3,
   ...more,
 })
-/** Takes so many kilobytes of memory: 3 000 bytes of a worker, 200 of an entry, and the text. */
+/** A history that takes this many kilobytes of memory: 3 000 bytes for a worker, 200 for an entry, and the text. */
 const known = (kilobytes: number, length = 1) =>
   ({ bytes: kilobytes * 1_000 - 3_000 - length * 200, length, lastJson: '{}' }) as KnownHistory
 
-describe('what is known of a worker', () => {
-  test('is given once, as a whole, when its last commit is that of the turn which gave it back', () => {
+describe('the kept history of a worker', () => {
+  test('is taken once, as whole, if the last commit is that of the turn that gave it (CACHE-1)', () => {
     const cache = new HistoryCache(100_000)
     const one = known(10)
     cache.give('w', outcome(), one)
@@ -33,7 +33,7 @@ describe('what is known of a worker', () => {
   test.each<[string, Partial<Assignment>]>([
     ['another commit', { commitId: '2:m:1' }],
     ['another version', { version: 4 }],
-  ])('is perhaps only a beginning when the record has %s', (_, more) => {
+  ])('may be only a beginning if the record has %s', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(), known(10))
     expect(cache.take(assignmentOf('w', more))).toMatchObject({ isWhole: false })
@@ -44,13 +44,13 @@ describe('what is known of a worker', () => {
     ['was fenced', { over: 'fenced' }],
     ['heard no answer', { over: 'unreachable' }],
     ['was cancelled', { aborted: true }],
-  ])('is not given when its turn %s: nobody knows what of it was recorded', (_, more) => {
+  ])('is dropped if its turn %s, because nobody knows what was recorded', (_, more) => {
     const cache = new HistoryCache(100_000)
     cache.give('w', outcome(more), known(10))
     expect(cache.take(assignmentOf('w'))).toBeNull()
   })
 
-  test('is what was known last', () => {
+  test('is the newest one that was given', () => {
     const cache = new HistoryCache(100_000)
     const [first, second] = [known(10), known(20)]
     cache.give('w', outcome(), first)
@@ -59,16 +59,16 @@ describe('what is known of a worker', () => {
   })
 })
 
-describe('the bytes of what is kept', () => {
+describe('the memory of the cache', () => {
   const kept = (cache: HistoryCache, ...ids: string[]) => ids.filter((id) => cache.take(assignmentOf(id)) !== null)
 
-  test('are at most as many as allowed: what was given back longest ago goes first', () => {
+  test('stays within the limit: histories that were given longest ago are dropped first (CACHE-3)', () => {
     const cache = new HistoryCache(100_000)
     for (const id of ['a', 'b', 'c']) cache.give(id, outcome(), known(40))
     expect(kept(cache, 'a', 'b', 'c')).toEqual(['b', 'c'])
   })
 
-  test('are those of its memory, which many short entries need more of than their text', () => {
+  test('counts memory, which is more than the text for many short entries', () => {
     const cache = new HistoryCache(100_000)
     const [short, long] = [known(60, 280), known(60, 1)]
     expect([short.bytes, long.bytes]).toEqual([1_000, 56_800])
@@ -77,7 +77,7 @@ describe('the bytes of what is kept', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['b'])
   })
 
-  test('are at most an eighth of what the process may have, unless told otherwise', () => {
+  test('is by default at most an eighth of the heap limit', () => {
     vi.mocked(getHeapStatistics).mockReturnValue({ heap_size_limit: 800_007 } as HeapInfo)
     const cache = new HistoryCache()
     cache.give('a', outcome(), known(100))
@@ -85,7 +85,7 @@ describe('the bytes of what is kept', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['a'])
   })
 
-  test('may be exactly as many', () => {
+  test('may be exactly the limit', () => {
     const cache = new HistoryCache(100_000)
     for (const id of ['a', 'b']) cache.give(id, outcome(), known(50))
     cache.give('whole', outcome(), known(100))
@@ -94,14 +94,14 @@ describe('the bytes of what is kept', () => {
     expect(kept(cache, 'a', 'b')).toEqual(['a', 'b'])
   })
 
-  test('do not count what alone is more; it takes nobody’s place', () => {
+  test('does not keep a history that alone exceeds the limit, and drops no other for it', () => {
     const cache = new HistoryCache(100_000)
     cache.give('a', outcome(), known(10))
     cache.give('long', outcome(), known(101))
     expect(kept(cache, 'a', 'long')).toEqual(['a'])
   })
 
-  test('are free again when it is taken, or given anew', () => {
+  test('is free again when a history is taken or replaced', () => {
     const cache = new HistoryCache(100_000)
     cache.give('a', outcome(), known(60))
     expect(kept(cache, 'a')).toEqual(['a'])

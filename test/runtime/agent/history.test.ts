@@ -1,4 +1,4 @@
-/** What a node keeps of a conversation between turns, and what it reads when others have written meanwhile. */
+/** What a node keeps of a conversation between turns, and what it reads when other nodes have added entries. */
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -15,7 +15,7 @@ function talker(name: string) {
 }
 
 describe('a conversation', () => {
-  test('stays in the memory of its node: what was sent before is the same objects', async () => {
+  test('stays in the memory of its node: earlier messages of a prompt are the same objects', async () => {
     const { model, workers } = talker('one')
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('talker', 'first', { keepOpen: true })
@@ -26,7 +26,7 @@ describe('a conversation', () => {
     expect(after?.messages[0]).toBe(before?.messages[0])
   })
 
-  test('is read again by a node that knows a part of it, and by one that knows nothing', async () => {
+  test('is completed by a node that knows a part of it, and read by a node that knows nothing', async () => {
     const [one, two] = [talker('one'), talker('two')]
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(one.workers)
@@ -51,7 +51,7 @@ describe('a conversation', () => {
     await third.stop()
   })
 
-  test('has messages whose ids are their places in the history, whatever a run goes through', async () => {
+  test('has messages whose ids are their positions in the history, after any events of a run', async () => {
     const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
     const fine = defineTool({ name: 'fine', description: 'x', effect: 'pure', run: () => 1 })
     const spawn = (more: Record<string, Json>) =>
@@ -80,7 +80,7 @@ describe('a conversation', () => {
     expect(messages.map(([id]) => id)).toEqual(messages.map(([, id]) => id))
   })
 
-  test('goes on past entries that a newer version wrote, or nobody can read', async () => {
+  test('goes on past entries of a newer version and unreadable ones', async () => {
     const { model, workers } = talker('one')
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
@@ -96,8 +96,8 @@ describe('a conversation', () => {
   })
 })
 
-describe('a kind that changes under a living run', () => {
-  test('answers a recorded call of a tool that is gone as an error for the model', async () => {
+describe('a kind that changes during a run', () => {
+  test('answers a recorded call of a removed tool with an error for the model', async () => {
     const hangs = Promise.withResolvers<never>()
     hangs.promise.catch(() => {})
     const started = Promise.withResolvers<void>()
@@ -127,7 +127,7 @@ describe('a kind that changes under a living run', () => {
   })
 })
 
-test('an input is recorded while its model thinks, also when it follows a run of the same turn', async () => {
+test('an input is recorded while its model is being asked, also if another run of the same turn came before', async () => {
   const [first, asked, second] = [1, 2, 3].map(() => Promise.withResolvers<void>()) as [Gate, Gate, Gate]
   const model = scriptedModel('test/slow', async (_request, number) => {
     if (number === 1) await first.promise

@@ -21,19 +21,19 @@ describe('a reply', () => {
   test.each([
     ['without anything', []],
     ['of white space', [text(' \n')]],
-  ])('%s is blank, whatever the number of iterations', (_, content) => {
+  ])('%s is blank at any iteration', (_, content) => {
     const blank = { decision: 'blank', error: null, calls: [], checked: [], trace: ['parse_blank_stop'] }
     expect(stagesOf(content)).toMatchObject(blank)
     expect(stagesOf(content, 3, 3)).toMatchObject(blank)
   })
 
-  test('that says something and calls nothing is the answer, also the last one that may be', () => {
+  test('with text and without calls is the answer, also at the last iteration', () => {
     const done = { decision: 'done', error: null, calls: [], trace: ['parse_no_tools'] }
     expect(stagesOf([text('yes')])).toMatchObject(done)
     expect(stagesOf([text('yes')], 3, 3)).toMatchObject(done)
   })
 
-  test('with calls goes on with each of them checked, in order (ITERATION-2)', () => {
+  test('with calls continues with each call checked, in order (ITERATION-2)', () => {
     checked.length = 0
     const iteration = stagesOf([text('I look'), calling('good'), calling('bad'), calling('other')], 2)
     expect(iteration).toMatchObject({ number: 2, most: 3, decision: 'continue', error: null })
@@ -43,7 +43,7 @@ describe('a reply', () => {
     expect(checked).toEqual(['good', 'bad', 'other'])
   })
 
-  test('with calls whose results no model would read is an error, and nothing is approved (ITERATION-1)', () => {
+  test('with calls at the last iteration is an error, and no call is approved (ITERATION-1)', () => {
     for (const number of [3, 4]) {
       const iteration = stagesOf([calling('good'), calling('good')], number, 3)
       expect(iteration).toMatchObject({ decision: null, error: { code: 'iterations_exceeded', retryable: false } })

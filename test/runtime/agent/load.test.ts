@@ -1,4 +1,4 @@
-/** What a node reads of a history that it knows from an earlier turn: what is new, or all of it where that is no longer the same. */
+/** Which entries a node reads of a history that it knows from an earlier turn: the new ones, or all if the history has changed. */
 import { beforeEach, expect, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -13,7 +13,7 @@ import { recordedModel } from '../../support/recorded-model.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, silentLog, unspent } from '../support/held-store.ts'
 
-/** A node with an agent, and the one worker of that, whose history is `log`. */
+/** A node with an agent and its only worker, whose history is `log`. */
 class OneNode {
   readonly workerId = newId(0)
   readonly log: string[] = []
@@ -81,7 +81,7 @@ let given: ReturnType<typeof spyOnGive>
 beforeEach(() => {
   given = spyOnGive()
 })
-/** What the cache was given last is all of the history, and counted as it is: in these entries each letter takes two bytes. */
+/** Checks that the cache got the whole history last, with its size: in these entries each letter takes two bytes. */
 function expectWholeGiven({ log }: OneNode, ...wide: number[]): void {
   const bytes = log.reduce((sum, json, place) => sum + json.length * (wide.includes(place) ? 2 : 1), 0)
   expect(given.mock.lastCall?.[2]).toMatchObject({
@@ -91,7 +91,7 @@ function expectWholeGiven({ log }: OneNode, ...wide: number[]): void {
   })
 }
 
-test('nothing of it when its last commit was that of this node', async () => {
+test('a node reads nothing if the last commit was its own', async () => {
   const node = new OneNode()
   const end = await node.run(1, {})
   expectWholeGiven(node)
@@ -101,7 +101,7 @@ test('nothing of it when its last commit was that of this node', async () => {
   expect(node.model.requests).toHaveLength(3)
 })
 
-test('what others have added, and the entry before that; the next time what came after', async () => {
+test('a node reads the entries that others added and the one before them, and the next time only later ones (LOAD-1)', async () => {
   const node = new OneNode()
   await node.run(1, {})
   for (const [run, text] of [
@@ -119,7 +119,7 @@ test('what others have added, and the entry before that; the next time what came
   }
 })
 
-test('no more when its own turn had nothing to add; and of each entry it is told once that it cannot be read', async () => {
+test('a node reads nothing more after a turn without entries, and warns once about each unreadable entry', async () => {
   const node = new OneNode()
   await node.run(1, {})
   const idle = { mail: { signals: [], results: [], inbox: [] } }
@@ -137,7 +137,7 @@ test('no more when its own turn had nothing to add; and of each entry it is told
   expect(node.unread).toEqual([1, 2])
 })
 
-test('all of it when what it knows is not how the history begins any more (CACHE-2)', async () => {
+test('a node reads everything if its kept history is no longer the beginning of the stored one (CACHE-2)', async () => {
   const node = new OneNode()
   await node.run(1, {})
   const last = node.log.length - 1
@@ -150,7 +150,7 @@ test('all of it when what it knows is not how the history begins any more (CACHE
   expectWholeGiven(node)
 })
 
-test('letters beyond Latin-1 count twice, with all that are in an entry with one: so they are kept in memory', async () => {
+test('an entry with any letter beyond Latin-1 counts two bytes for each of its letters, as in memory', async () => {
   const node = new OneNode('answer –')
   await node.run(1, {})
   const last = node.log.findIndex((json) => json.includes('–'))

@@ -1,4 +1,4 @@
-/** The loop of an agent: input, model, tools, answer; what is recorded, and what the model is sent. */
+/** The loop of an agent: input, model, tools, answer. Checks the recorded entries and the prompts. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
@@ -31,7 +31,7 @@ describe('an agent', () => {
     })
   })
 
-  test('reads a message that no schema can follow to its end as a text', async () => {
+  test('reads a message that is nested too deeply for its schema as text', async () => {
     const model = recordedModel('test/one', [say('Deep.')])
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
@@ -42,7 +42,7 @@ describe('an agent', () => {
     expect(model.requests[0]?.messages[0]).toMatchObject({ content: [{ text: JSON.stringify(input) }] })
   })
 
-  test('records no more of the name that a provider gives its model than a name has', async () => {
+  test('cuts a very long name that a provider gives its model', async () => {
     const model = recordedModel('test/one', [{ ...say('Hello.'), model: `test/${'x'.repeat(100_000)}` }])
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
@@ -53,7 +53,7 @@ describe('an agent', () => {
     expect(reply).toMatchObject({ model: `test/${'x'.repeat(315)}` })
   })
 
-  test('gives each call an id of its own (CHAT-2), though the model gave one that would be made for another', async () => {
+  test('gives each call a unique id (CHAT-2), even if the model chose an id that would be generated for another call', async () => {
     const [longest, tooLong] = ['x'.repeat(128), 'y'.repeat(129)]
     const calls = ['call-1-1-2', '', longest, tooLong].map((id, n) => call('double', { n }, id))
     const model = recordedModel('test/one', [together(...calls), say('2 and 4.')])
@@ -67,7 +67,7 @@ describe('an agent', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs tools side by side and gives their results in call order', async () => {
+  test('runs tools side by side and returns their results in call order', async () => {
     const model = recordedModel('test/one', [
       together(
         call('double', { n: 1 }, 'a'),
@@ -101,7 +101,7 @@ describe('an agent', () => {
     expect(types.slice(-2)).toEqual(['assistant', 'completed'])
   })
 
-  test('runs no call whose arguments were cut off with the reply, and says so to the model', async () => {
+  test('runs no call whose arguments were cut off, and tells the model so', async () => {
     const ran: unknown[] = []
     const wipe = defineTool({
       name: 'wipe',

@@ -1,6 +1,6 @@
 /**
- * A node that can no longer be sure of a lease begins nothing in its turn (THINK-1 of think.ts, LOCAL-1 of local-calls.ts): another node may have it.
- * Nobody renews here, and nobody but the turn looks at the time.
+ * A node that no longer trusts a lease begins nothing in its turn (THINK-1 of think.ts, LOCAL-1 of local-calls.ts), because another node may have the worker.
+ * Nothing renews leases in these tests, and only the turn reads the clock.
  */
 import { expect, test, vi } from 'vitest'
 import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
@@ -21,7 +21,7 @@ const holds = (type: string) => (request: CommitRequest) => request.entries.some
 /** From now on the lease of this turn is not trusted. */
 const loseTrustIn = (turn: Turn) => void vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
 
-/** What was begun by a turn whose lease is not certain any more when it hears that this commit was accepted. */
+/** What a turn began whose lease was no longer trusted when the answer to this commit came. */
 async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => boolean) | null) {
   const store = new HeldStore()
   const begun: string[] = []
@@ -84,7 +84,7 @@ test.each([
   },
 )
 
-test('no model is asked whose instructions took until the lease is not certain', async () => {
+test('no model is asked if the lease is no longer trusted after its instructions were computed', async () => {
   const store = new HeldStore()
   const model = recordedModel('test/m', [say('done')])
   const instructions = () => {
@@ -98,7 +98,7 @@ test('no model is asked whose instructions took until the lease is not certain',
 })
 
 test.each([false, true])(
-  'of a once call that it found open nothing is recorded or asked: started %s',
+  'a turn without trust in its lease neither records nor reconciles an open `once` call: started %s',
   async (isStarted) => {
     const store = new HeldStore()
     const asked: string[] = []

@@ -1,4 +1,4 @@
-/** One call of a model: its time, its signal, and what it says when nobody listens any more (ASK-1 of ask-model.ts). */
+/** One call of a model: its time limit, its signal, and text that arrives too late (ASK-1 of ask-model.ts). */
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
@@ -21,7 +21,7 @@ const whole = (reply: ScriptedReply): ModelReply => ({
   ...reply,
 })
 
-/** It ignores its signal: only the calls say what became of it. Without a reply for a call it never ends that one. */
+/** A model that ignores its signal, which its calls record. A call without a reply never ends. */
 function deafModel(replyTo: (number: number) => Promise<ScriptedReply> | undefined = () => undefined) {
   const calls: ModelCall[] = []
   const model: Model = {
@@ -34,7 +34,7 @@ function deafModel(replyTo: (number: number) => Promise<ScriptedReply> | undefin
   return { model, calls }
 }
 
-test('a model that does not reply in time is told so and asked again, then the run fails', async () => {
+test('a model that does not reply in time is aborted and asked again, then the run fails', async () => {
   const { model, calls } = deafModel()
   const agent = defineWorker({ instructions: 'x', model, retries: 1 })
   await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelCallMs: 20, modelBackoffMs: 1 } })
@@ -50,7 +50,7 @@ test('a model that does not reply in time is told so and asked again, then the r
   expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['TimeoutError', 'TimeoutError'])
 })
 
-test('a model that fails is told in the log of the node: each try, and the end of the run', async () => {
+test('the log of the node reports each failed attempt of a model, and the end of the run', async () => {
   const told: Record<string, unknown>[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void told.push(JSON.parse(line)) })
   const { model } = deafModel(async () => {
@@ -67,7 +67,7 @@ test('a model that fails is told in the log of the node: each try, and the end o
   ])
 })
 
-test('the signal of a call that was answered does not fire when its time would be over', async () => {
+test('the signal of an answered call does not fire later', async () => {
   const { model, calls } = deafModel((number) => (number === 1 ? Promise.resolve(call('look')) : undefined))
   const tool = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 1 })
   const agent = defineWorker({ instructions: 'x', model, tools: [tool], retries: 0 })
@@ -76,7 +76,7 @@ test('the signal of a call that was answered does not fire when its time would b
   expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, true])
 })
 
-test('a model hears that its run was cancelled, and its node does not wait for it', async () => {
+test('the signal of a model fires when its run is cancelled, and the node does not wait for the model', async () => {
   const { model, calls } = deafModel()
   await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
   const session = await troupe.create('agent')
@@ -87,7 +87,7 @@ test('a model hears that its run was cancelled, and its node does not wait for i
   expect(calls.map(({ signal }) => (signal.reason as Error).name)).toEqual(['CancelledError'])
 })
 
-test('what a model says after its time is told to nobody', async () => {
+test('text that a model sends after its time is not published', async () => {
   const heard: unknown[] = []
   const { model, calls } = deafModel((number) => (number === 1 ? undefined : sayAnew()))
   async function sayAnew(): Promise<ScriptedReply> {
@@ -109,7 +109,7 @@ test('what a model says after its time is told to nobody', async () => {
   expect(new Set(heard)).toEqual(new Set(['in time']))
 })
 
-test('a reply of more bytes than an entry may have is asked for again', async () => {
+test('a reply that is too large for an entry is asked for again', async () => {
   const model = scriptedModel('test/m', [say('é'.repeat(policy.messageBytesMax / 2)), say('done')])
   const agent = defineWorker({ instructions: 'x', model })
   await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
@@ -126,7 +126,7 @@ test('a reply of more bytes than an entry may have is asked for again', async ()
   })
 })
 
-test('a run whose model has replied is not said to wait for it, however long its tools take', async () => {
+test('a run whose model has replied is not reported as waiting for the model while its tools run', async () => {
   let renewed = 0
   const counting = (turns: TurnStore): TurnStore => ({
     partition: turns.partition,
@@ -159,7 +159,7 @@ test('a run whose model has replied is not said to wait for it, however long its
   expect(seen).toEqual(['ExecutingTools'])
 })
 
-/** What those who listen are told of a call of this model. */
+/** The events that listeners get of a call of this model. */
 async function toldOf(model: Model, heard: unknown[] = []) {
   const host = new HeldStore().host()
   const live = { publish: (_session: string, _worker: string, notes: readonly unknown[]) => void heard.push(...notes) }
@@ -168,7 +168,7 @@ async function toldOf(model: Model, heard: unknown[] = []) {
   return heard
 }
 
-test('text that streams is told in few pieces, by its sort, and to its end', async () => {
+test('streamed text is published in a few pieces, by its type, and to its end', async () => {
   const heard: unknown[] = []
   const reply = async (_request: unknown, asked: ModelCall) => {
     for (const text of ['Let ', 'me ', '', 'see']) asked.onDelta({ type: 'reasoning', text })
@@ -184,7 +184,7 @@ test('text that streams is told in few pieces, by its sort, and to its end', asy
   ])
 })
 
-test('a reply that is there before anything of it was told is not told in pieces, nor later', async () => {
+test('a reply that is complete before any part was published is never published in pieces', async () => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
   onTestFinished(() => void vi.useRealTimers())
   const reply = async (_request: unknown, asked: ModelCall) => {

@@ -1,6 +1,6 @@
 /**
- * Whole runs of agents by chance: what models say and tools do, and commits after which a turn is lost, as if its node had died before or
- * after Redis took them. What an agent is to do it is told as its input, so that whoever goes on with a run knows it, too.
+ * Random runs of agents: random replies and tools, and commits after which a turn is lost, as if its node had died before or
+ * after Redis accepted them. The input tells an agent what to do, so that a node that takes over knows it too.
  */
 import fc from 'fast-check'
 import { pino } from 'pino'
@@ -37,7 +37,7 @@ const quick = { modelBackoffMs: 2, retryBackoffMs: 2, retryBackoffMsMax: 4 }
 const shortest = { leaseMs: 300, renewEveryMs: 80, leaseMarginMs: 60, sweepEveryMs: 50, wakeupMs: 200 }
 const patient = { suspectAfterStarts: 50, poisonAfterIsolatedStarts: 50, sameErrors: 50 }
 
-/** How often each `once` call was run, and each reply asked for, by its key. */
+/** How often each `once` call ran, and how often each reply was asked for, by its key. */
 const runs = new Map<string, number>()
 const asks = new Map<string, number>()
 
@@ -64,7 +64,7 @@ const tools = (['pure', 'idempotent', 'once'] as const).map((effect) =>
   }),
 )
 
-/** What was sent for each reply that says something, by the number it says. */
+/** The request for each reply with text, by the number in the text. */
 const requests = new Map<number, ModelRequest['messages']>()
 
 const model = scriptedModel('test/random', ({ messages, idempotencyKey }, number) => {
@@ -89,7 +89,7 @@ const model = scriptedModel('test/random', ({ messages, idempotencyKey }, number
 const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['helper'], onUnknown: 'tell' })
 const helper = defineWorker({ receive: (_message, self) => self.reply('helped') })
 
-/** The turn whose commit is lost hears that Redis is gone, as it does when the node is cut off. */
+/** The turn whose commit is lost gets an error of Redis, as if the node had been cut off. */
 function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
   let number = 0
   return {
@@ -107,7 +107,7 @@ function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
   }
 }
 
-/** Each call has one result and began its children once, and each reply followed from just what is recorded before it. */
+/** Checks that each call has one result and started its children once, and that each reply followed from exactly the entries before it. */
 function expectWhole(history: readonly Entry[]): void {
   const context = new ContextContainer({ sessionId: '', workerId: '', name: '', kind: '', parentId: null, depth: 0 })
   const prompts: { readonly sent: unknown; readonly recorded: unknown }[] = []
@@ -126,7 +126,7 @@ function expectWhole(history: readonly Entry[]): void {
   expect(delegated).toEqual([...new Set(delegated)])
 }
 
-test('whatever is said and done, and wherever its turns are lost, an agent comes to its end with nothing doubled', async () => {
+test('with any replies and tools, and with turns lost anywhere, an agent ends and nothing happens twice', async () => {
   await fc.assert(
     fc.asyncProperty(plans, losses, async (given, lost) => {
       await using troupe = await TestTroupe.connect()

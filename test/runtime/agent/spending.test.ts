@@ -1,4 +1,4 @@
-/** What all agents of a session may use together: checked before each model call, over the whole tree, and raised while it lives. */
+/** The limits that all agents of a session share: checked before each model call, over the whole tree, and changeable while the session lives. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Session } from '../../../src/client/session.ts'
@@ -21,7 +21,7 @@ async function used(troupe: TestTroupe, session: Session) {
 }
 
 describe('a conversation', () => {
-  test('ends its runs when its model calls are used up, and goes on when it is given more', async () => {
+  test('ends its runs when its model calls are used up, and goes on when the limit is raised', async () => {
     const model = recordedModel('test/m', (_, number) => say(`reply ${number}`))
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
     const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 2 } })
@@ -35,13 +35,13 @@ describe('a conversation', () => {
     expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
     expect(model.requests).toHaveLength(2)
     expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000 })
-    expect((await session.standing()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
+    expect((await session.summary()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
   })
 
-  test('whose limit was lowered is told one that lets it go on', async () => {
+  test('whose limit was lowered gets an error with a limit that lets it go on', async () => {
     const model = recordedModel('test/m', () => say('fine'))
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
     const session = await troupe.create('agent', 'one', { keepOpen: true })
@@ -90,7 +90,7 @@ describe('a tree of agents', () => {
     child: defineWorker({ instructions: 'x', model, tools: [count] }),
   })
 
-  test('counts for all: a child finds used up what its siblings used', async () => {
+  test('shares its limits: a child cannot use what its siblings have used', async () => {
     const model = recordedModel('test/child', (_, number) => (number % 3 === 0 ? say('done') : call('count')))
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 5), concurrency: 1 })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 8 } })
@@ -106,7 +106,7 @@ describe('a tree of agents', () => {
     expect(failed.map(({ parentId, lastFailure }) => told(lastFailure) === (parentId !== null))).not.toContain(false)
   })
 
-  test('goes beyond by no more than a call of each agent that thinks at the same moment', async () => {
+  test('exceeds a limit by at most one call of each agent that asks its model at the same moment', async () => {
     const model = recordedModel('test/child', () => ({ ...call('count'), usage }))
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 6) })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 12 } })
@@ -121,7 +121,7 @@ describe('a tree of agents', () => {
     expect(await findings()).toEqual([expect.stringContaining(`has spent 11 model calls and ${tokens} tokens`)])
   })
 
-  test('learns while it runs that it may use more', async () => {
+  test('notices a raised limit while it runs', async () => {
     const model = recordedModel('test/child', (_, number) => (number < 3 ? call('raise') : say('done')))
     const raise = defineTool({
       name: 'raise',
@@ -151,7 +151,7 @@ describe('limit', () => {
     await expect(troupe.client.sessions.get(newId(0)).limit(limits as never)).rejects.toThrow(why)
   })
 
-  test('says that a session is not there, or has ended', async () => {
+  test('refuses a session that does not exist or has ended', async () => {
     await using troupe = await TestTroupe.start({
       workers: { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) },
     })

@@ -1,4 +1,4 @@
-/** Runs whose node was lost in a model call, while what came before it was not recorded yet: the record tells of the call alone. */
+/** Runs whose node was lost during a model call, before the earlier steps were recorded: the record knows only the call. */
 import { expect, inject, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -16,35 +16,38 @@ const never = () => new Promise<Error>(() => {})
 test.each([
   ['of its first model call', [], [say('done')]],
   ['of the call after a pure tool', [call('look')], [say('done')]],
-])('a run that is taken over in the middle %s goes on from what is recorded', async (_, before, after) => {
-  let looks = 0
-  const look = defineTool({
-    name: 'look',
-    description: 'Looks.',
-    effect: 'pure',
-    run() {
-      looks++
-      if (looks === 2) throw new TransientError('busy', { retryAfterMs: 1 })
-      return 'seen'
-    },
-  })
-  const lost = scriptedModel('lost/model', (_request, number) => before[number - 1] ?? never())
-  await using proxy = await TcpProxy.start(inject('redisUrl'))
-  await using troupe = await TestTroupe.connect()
-  const kind = { instructions, tools: [look] }
-  const policy = { ...shortLeases, lazyCommitMs: 600_000 }
-  const workers = { agent: defineWorker({ ...kind, model: lost }) }
-  const node = await troupe.startNode(workers, { redisUrl: proxy.url, policy })
-  const session = await troupe.create('agent')
-  const { record } = workerKeys(troupe.tag, session.rootId)
-  await waitUntil('its record tells of the model call', async () => {
-    const state = await troupe.redis.hget(record, 'runState')
-    return lost.calls === before.length + 1 && state?.startsWith('AwaitingLLMResponse')
-  })
-  proxy.cut()
-  await node.stop({ force: true })
-  await troupe.startNode({ agent: defineWorker({ ...kind, model: scriptedModel('next/model', after) }) })
-  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
-  expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
-  expect(await troupe.redis.hget(record, 'runState')).toBe('Idle')
-})
+])(
+  'a run that is taken over in the middle %s goes on from the recorded entries (AGENT-1)',
+  async (_, before, after) => {
+    let looks = 0
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      effect: 'pure',
+      run() {
+        looks++
+        if (looks === 2) throw new TransientError('busy', { retryAfterMs: 1 })
+        return 'seen'
+      },
+    })
+    const lost = scriptedModel('lost/model', (_request, number) => before[number - 1] ?? never())
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    const kind = { instructions, tools: [look] }
+    const policy = { ...shortLeases, lazyCommitMs: 600_000 }
+    const workers = { agent: defineWorker({ ...kind, model: lost }) }
+    const node = await troupe.startNode(workers, { redisUrl: proxy.url, policy })
+    const session = await troupe.create('agent')
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    await waitUntil('its record tells of the model call', async () => {
+      const state = await troupe.redis.hget(record, 'runState')
+      return lost.calls === before.length + 1 && state?.startsWith('AwaitingLLMResponse')
+    })
+    proxy.cut()
+    await node.stop({ force: true })
+    await troupe.startNode({ agent: defineWorker({ ...kind, model: scriptedModel('next/model', after) }) })
+    const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
+    expect(await troupe.redis.hget(record, 'runState')).toBe('Idle')
+  },
+)

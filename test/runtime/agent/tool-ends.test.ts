@@ -1,4 +1,4 @@
-/** What an agent makes of the ways in which calls of its tools end without a result. */
+/** How an agent handles tool calls that end without a result. */
 import { expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -10,7 +10,7 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 test.each(['pure', 'idempotent'] as const)(
-  'a tool that is %s and whose time is over is an error to the model',
+  'a tool that is %s and exceeds its time is an error for the model',
   async (effect) => {
     const run = () => new Promise<never>(() => {})
     const slow = defineTool({ name: 'slow', description: 'x', effect, timeoutMs: 20, run })
@@ -28,7 +28,7 @@ test.each(['pure', 'idempotent'] as const)(
   },
 )
 
-test('all once tools of a reply that say that nothing took effect are run again', async () => {
+test('all `once` tools of a reply that report that nothing took effect run again', async () => {
   const ran: string[] = []
   const both = Promise.withResolvers<void>()
   const flaky = defineTool({
@@ -51,7 +51,7 @@ test('all once tools of a reply that say that nothing took effect are run again'
   expect(ran.toSorted()).toEqual(['a 1', 'a 2', 'b 1', 'b 2'])
 })
 
-test('a failure that ends the run is recorded while other tools still run, so that whoever takes over knows it', async () => {
+test('a failure that ends the run is recorded while other tools still run, so that a node that takes over knows it', async () => {
   const gate = Promise.withResolvers<void>()
   const slow = defineTool({ name: 'slow', description: 'x', effect: 'pure', run: () => gate.promise })
   const broken = defineTool({
@@ -76,7 +76,7 @@ test('a failure that ends the run is recorded while other tools still run, so th
   expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: 'the disk is gone' } })
 })
 
-test('what a tool established before it failed is a fact of the run', async () => {
+test('a fact that a tool set before it failed is a fact of the run', async () => {
   const half = defineTool({
     name: 'half',
     description: 'x',
@@ -93,7 +93,7 @@ test('what a tool established before it failed is a fact of the run', async () =
   expect(await troupe.run('agent')).toMatchObject({ value: { text: 'done', facts: { found: 1 } } })
 })
 
-test('a run whose facts are more than a result may hold fails, and its answer is in its history', async () => {
+test('a run with more facts than a result may hold fails, and its answer is in its history', async () => {
   const gather = defineTool({
     name: 'await',
     description: 'x',
@@ -114,7 +114,7 @@ test('a run whose facts are more than a result may hold fails, and its answer is
   ])
 })
 
-test('once a model has replied, the record counts no tries of it any more', async () => {
+test('after a reply the record counts no failed attempts any more', async () => {
   const seen: unknown[] = []
   const look = defineTool({
     name: 'look',

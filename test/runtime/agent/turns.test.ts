@@ -1,4 +1,4 @@
-/** Where a turn of an agent ends, and what a run finds of the one before it. */
+/** Where a turn of an agent ends, and what a run inherits from the run before. */
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -15,7 +15,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from '../support/held-store.ts'
 
 test.each(['in the turn of the one before', 'in a turn of its own'])(
-  'a run %s begins without the failure and the iterations of that one',
+  'a run %s begins without the failure and the iterations of the run before',
   async (when) => {
     const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
     const refused = new TerminalError('401', { code: 'model_refused' })
@@ -36,7 +36,7 @@ test.each(['in the turn of the one before', 'in a turn of its own'])(
   },
 )
 
-test('a blank reply is a model call of its run, and no iteration', async () => {
+test('a blank reply counts as a model call of its run but not as an iteration', async () => {
   const model = recordedModel('test/m', [{ content: [] }, say('done')])
   await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
   const session = await troupe.create('agent')
@@ -82,7 +82,7 @@ test('a node that stops ends the turn of an agent at its next step, and another 
   expect([first.requests.length, second.requests.length, runs]).toEqual([1, 1, 1])
 })
 
-test('the end of a run does not wait for what the next one in its turn is told', async () => {
+test('the end of a run does not wait for the first reply of the next run in its turn', async () => {
   const gate = Promise.withResolvers<void>()
   const model = recordedModel('test/m', async (_request, number) => {
     if (number === 2) await gate.promise
@@ -98,7 +98,7 @@ test('the end of a run does not wait for what the next one in its turn is told',
   expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
 })
 
-/** What was done in a turn of these inputs, and how it ended. The model is told of its turn when it is asked. */
+/** The work of a turn with these inputs, and how it ended. The model gets the turn when it is asked. */
 async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: Turn) => ScriptedReply | Error) {
   const store = new HeldStore()
   const done: string[] = []
@@ -127,16 +127,16 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
   }
 }
 
-/** As if the model had taken most of the time that a turn has. */
+/** Makes the model call take most of the time of a turn. */
 const late = (turn: Turn) => Object.assign(turn, { startedAt: turn.startedAt - policy.turnSliceMs })
 
-describe('a turn that has lasted long enough is given back', () => {
-  test('after so many model calls, with what they asked for', async () => {
+describe('a turn that has lasted long enough ends', () => {
+  test('after a number of model calls and their tools', async () => {
     const seen = await oneTurn({ turnSliceSteps: 1 }, 1, () => call('look'))
     expect(seen).toMatchObject({ done: ['model'], received: 1, end: { wait: 'again' } })
   })
 
-  test('after so much time, before what the model asked for is done', async () => {
+  test('after a time, before the calls of the reply are run', async () => {
     const seen = await oneTurn({}, 1, (turn) => {
       late(turn)
       return call('look')
@@ -153,7 +153,7 @@ describe('a turn that has lasted long enough is given back', () => {
   })
 })
 
-test('a turn that ends with a retry says how long to wait for it', async () => {
+test('a turn that ends with a retry names the wait', async () => {
   const seen = await oneTurn({}, 1, () => new TransientError('busy', { retryAfterMs: 60_000 }))
   expect(seen).toMatchObject({ done: ['model'], end: { wait: 'retry', retryMs: 60_000 } })
 })

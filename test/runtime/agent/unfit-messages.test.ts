@@ -1,4 +1,4 @@
-/** Messages that an agent cannot receive: each is consumed by the commit that says so, no model is asked, and the next one begins anew. */
+/** Messages that an agent cannot receive. The commit that reports this consumes the message, no model is asked, and the next message starts a new run. */
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -31,7 +31,7 @@ async function firstCommit(more: Partial<Assignment>, history: readonly object[]
   return { request: store.commits[0]?.request, asked: model.requests.length }
 }
 
-test('a message that took its node down time and again is put aside, and not met again', async () => {
+test('a message that brought its node down several times goes to the dead letters', async () => {
   const { request, asked } = await firstCommit({ purpose: 'poison' })
   expect(request).toMatchObject({
     inputsConsumed: 1,
@@ -43,7 +43,7 @@ test('a message that took its node down time and again is put aside, and not met
   expect(asked).toBe(0)
 })
 
-test('a run that took its node down time and again is put aside, and what waits for its end is not', async () => {
+test('a run that brought its node down several times goes to the dead letters; messages that wait for its end do not', async () => {
   const head = { v: 1, at: 1, run: 1, epoch: 1 }
   const user = { type: 'user', ...head, id: 'm0', content: [{ type: 'text', text: 'go' }] }
   const retried = { attempt: 1, retrying: 'model:1', runState: 'TransientFailure' } as const
@@ -69,7 +69,7 @@ test('a message that cannot be read fails its run before a model is asked', asyn
   expect(asked).toBe(0)
 })
 
-test('a result that nothing awaits is consumed, counted and told to nobody', async () => {
+test('a result for which nothing waits is consumed and counted, and the model never sees it', async () => {
   const head = { v: 1, at: 1, run: 1, epoch: 1 }
   const input = { tasks: [{ kind: 'reader', input: 1 }] }
   const content = [{ type: 'tool-call', toolCallId: 'c1', toolName: 'spawn_workers', input }]
@@ -97,7 +97,7 @@ test.each([
   ['that names no folder', { folder: 'here' }],
   ['whose folder does not exist', { folder: join(tmpdir(), 'troupe', 'not', 'there') }],
   ['whose folder is not assigned', { folder: '/' }],
-])('a first message %s does not choose the folder for good', async (_, unfit) => {
+])('a first message %s does not fix the folder of the worker', async (_, unfit) => {
   const model = recordedModel('test/m', () => say('done'))
   const agent = defineWorker({
     instructions: ({ folder }) => `You work in ${folder}.`,

@@ -1,4 +1,4 @@
-/** A `once` call that was started and has no result: what becomes of it, in the same turn and in the next one (LOCAL-2). */
+/** A `once` call that was started and has no result, in the same turn and in the next one (LOCAL-2). */
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -43,7 +43,7 @@ const cases: readonly [string, Case][] = [
   ],
 ]
 
-/** An agent that pays once; its tool hangs at its first run. */
+/** An agent with a `once` tool that pays; the tool hangs when it first runs. */
 function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number, folder?: () => string) {
   const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
   const counted = { runs: 0 }
@@ -77,7 +77,7 @@ async function expectEnd(troupe: TestTroupe, id: string, one: Case, status: stri
 }
 
 describe('a call of unknown outcome', () => {
-  test.each(cases)('%s, whose time is over', async (_, one) => {
+  test.each(cases)('%s, after its time was over', async (_, one) => {
     const { counted, workers } = payer(one, 30)
     await using troupe = await TestTroupe.start({ workers })
     const { id } = await troupe.create('payer', 'go')
@@ -85,7 +85,7 @@ describe('a call of unknown outcome', () => {
     expect(counted.runs).toBe(1)
   })
 
-  test.each(cases)('%s, whose node has gone', async (_, one) => {
+  test.each(cases)('%s, after its node died', async (_, one) => {
     const { begun, counted, model, workers } = payer(one, 60_000)
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
@@ -98,7 +98,7 @@ describe('a call of unknown outcome', () => {
     expect(model.requests).toHaveLength(one.fails ? 1 : 2)
   })
 
-  test('stays unknown where its run fails for another reason, and is told so to the next one', async () => {
+  test('stays unknown if its run fails for another reason, and the next run sees it as unknown', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'troupe-unknown-'))
     const { begun, counted, model, workers } = payer({ status: unknown, runs: 1 }, 60_000, () => folder)
     await using troupe = await TestTroupe.connect()
@@ -127,7 +127,7 @@ describe('a call of unknown outcome', () => {
   test.each([
     ['while it runs', false],
     ['when its node has gone', true],
-  ])('is recorded as unknown where its session is cancelled %s', async (_, hasGone) => {
+  ])('is recorded as unknown if its session is cancelled %s', async (_, hasGone) => {
     const { begun, workers } = payer({ status: unknown, runs: 1 }, 60_000)
     await using troupe = await TestTroupe.connect()
     const first = await troupe.startNode(workers)
@@ -142,7 +142,7 @@ describe('a call of unknown outcome', () => {
     ])
   })
 
-  test('is asked about with arguments of its own, and run with what the model gave', async () => {
+  test('is reconciled with a copy of its arguments, and run with the original ones', async () => {
     const [begun, hangs] = [Promise.withResolvers<void>(), new Promise<never>(() => {})]
     const asked: unknown[] = []
     const paid: unknown[] = []
@@ -175,41 +175,44 @@ describe('a call of unknown outcome', () => {
     expect(asked).toEqual([{ to: 'Ann' }, ['idempotencyKey', 'log', 'signal']])
   })
 
-  test.each(['before', 'after'])('is not one that said it is busy %s another call failed the run', async (order) => {
-    const [paid, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const pay = defineTool({
-      name: 'pay',
-      description: 'Pays.',
-      effect: 'once',
-      async run() {
-        paid.resolve()
-        if (order === 'after') await refused.promise
-        throw new TransientError('the bank is busy')
-      },
-    })
-    const refuse = defineTool({
-      name: 'refuse',
-      description: 'Refuses.',
-      effect: 'once',
-      async run() {
-        await paid.promise
-        throw new TerminalError('no more of this')
-      },
-    })
-    const model = recordedModel('test/payer', [together(call('pay', {}, 'c1'), call('refuse', {}, 'c2'))])
-    await using troupe = await TestTroupe.start({
-      workers: { payer: defineWorker({ instructions: 'x', model, tools: [pay, refuse] }) },
-    })
-    const session = await troupe.create('payer', 'go')
-    const resultsIn = async () => (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
-    await waitUntil('the other has failed', async () => (await resultsIn()).length > 0)
-    refused.resolve()
-    const failed = await session.result({ signal: AbortSignal.timeout(20_000) })
-    expect(failed).toMatchObject({ failure: { message: 'no more of this' } })
-    const output = { type: 'error-text', value: expect.stringContaining('the bank is busy') }
-    expect(await resultsIn()).toMatchObject([
-      { toolCallId: 'c2', status: 'error' },
-      { toolCallId: 'c1', status: 'error', output },
-    ])
-  })
+  test.each(['before', 'after'])(
+    'is not a call that reported a passing error %s another call failed the run',
+    async (order) => {
+      const [paid, refused] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      const pay = defineTool({
+        name: 'pay',
+        description: 'Pays.',
+        effect: 'once',
+        async run() {
+          paid.resolve()
+          if (order === 'after') await refused.promise
+          throw new TransientError('the bank is busy')
+        },
+      })
+      const refuse = defineTool({
+        name: 'refuse',
+        description: 'Refuses.',
+        effect: 'once',
+        async run() {
+          await paid.promise
+          throw new TerminalError('no more of this')
+        },
+      })
+      const model = recordedModel('test/payer', [together(call('pay', {}, 'c1'), call('refuse', {}, 'c2'))])
+      await using troupe = await TestTroupe.start({
+        workers: { payer: defineWorker({ instructions: 'x', model, tools: [pay, refuse] }) },
+      })
+      const session = await troupe.create('payer', 'go')
+      const resultsIn = async () => (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+      await waitUntil('the other has failed', async () => (await resultsIn()).length > 0)
+      refused.resolve()
+      const failed = await session.result({ signal: AbortSignal.timeout(20_000) })
+      expect(failed).toMatchObject({ failure: { message: 'no more of this' } })
+      const output = { type: 'error-text', value: expect.stringContaining('the bank is busy') }
+      expect(await resultsIn()).toMatchObject([
+        { toolCallId: 'c2', status: 'error' },
+        { toolCallId: 'c1', status: 'error', output },
+      ])
+    },
+  )
 })

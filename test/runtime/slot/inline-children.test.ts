@@ -35,7 +35,7 @@ describe('a slot that runs children itself', () => {
           return turn as unknown as Turn
         },
         run: (turn) => {
-          done.push(`${turn.assignment.name} ${turn.isDraining ? 'is given back' : 'runs'}`)
+          done.push(`${turn.assignment.name} ${turn.isDraining ? 'is released' : 'runs'}`)
           return new Promise<void>((resolve) => open.set(turn.assignment.name, resolve))
         },
       },
@@ -91,7 +91,7 @@ describe('a slot that runs children itself', () => {
     Object.assign(turn('a'), { aborted: true })
     children.noteEnding(turn('a'))
     await settled()
-    expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+    expect(done).toEqual(['a runs', 'b is released', 'c is released'])
     expect(children.areAllBegun).toBe(false)
     for (const name of ['a', 'b', 'c']) end(name)
     await running
@@ -112,7 +112,7 @@ describe('a slot that runs children itself', () => {
     const running = children.run({ areToBegin: false })
     for (const name of ['a', 'b']) end(name)
     await running
-    expect(done).toEqual(['a is given back', 'b is given back'])
+    expect(done).toEqual(['a is released', 'b is released'])
   })
 
   test('gives back the children that have not begun when one takes long (INLINE-2)', async () => {
@@ -123,7 +123,7 @@ describe('a slot that runs children itself', () => {
       vi.advanceTimersByTime(99)
       expect(done).toEqual(['a runs'])
       vi.advanceTimersByTime(1)
-      expect(done).toEqual(['a runs', 'b is given back', 'c is given back'])
+      expect(done).toEqual(['a runs', 'b is released', 'c is released'])
       for (const name of ['a', 'b', 'c']) end(name)
       await running
       expect(vi.getTimerCount()).toBe(0)
@@ -162,7 +162,7 @@ describe('a slot that runs children itself', () => {
     now += 60
     children.noteEnding(turn('b'))
     await settled()
-    expect(done.slice(2)).toEqual(['c is given back', 'd is given back'])
+    expect(done.slice(2)).toEqual(['c is released', 'd is released'])
     for (const name of ['a', 'b', 'c', 'd']) end(name)
     await running
   })

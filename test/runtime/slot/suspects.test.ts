@@ -13,9 +13,9 @@ const echo = defineWorker({ receive: (message, self) => self.reply(message.value
 test('one slot at a time has the permission (SUSPECT-1)', () => {
   const gate = new SuspectGate(60_000)
   expect([gate.ask(1), gate.ask(2), gate.ask(1)]).toEqual([true, false, true])
-  gate.giveBack(2)
+  gate.release(2)
   expect(gate.ask(2)).toBe(false)
-  gate.giveBack(1)
+  gate.release(1)
   expect(gate.ask(2)).toBe(true)
 })
 

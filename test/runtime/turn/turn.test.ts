@@ -86,7 +86,7 @@ describe('a turn', () => {
     void deaf.behaviour(turn)
     await waitUntil('the first is received', () => seen.length === 1)
     void turn.release()
-    await waitUntil('it is given back', () => store.commits.length === 1)
+    await waitUntil('it is released', () => store.commits.length === 1)
     expect(store.commits[0]?.request).toMatchObject({ inputsConsumed: 0, end: { wait: 'again' } })
     store.commits[0]?.answer(ok({ kind: 'none' }))
     await turn.finished
@@ -168,11 +168,11 @@ describe('a turn', () => {
       expect(store.commits).toHaveLength(1)
     })
 
-    test('is so too when Redis says it, to a turn that is given back', async () => {
+    test('is so too when Redis says it, to a turn that is released', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       void turn.release()
-      await waitUntil('it is given back', () => store.commits.length === 1)
+      await waitUntil('it is released', () => store.commits.length === 1)
       store.commits[0]?.answer({ kind: 'cancelled' })
       await waitUntil('the answer is seen', () => turn.aborted)
       turn.whenCancelled(() => cancelled)

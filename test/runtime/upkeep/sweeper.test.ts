@@ -52,7 +52,7 @@ describe('a sweep', () => {
 })
 
 describe('one sweep', () => {
-  test('takes in all that waited for a node of their kind, batch by batch (W2)', async () => {
+  test('takes in all that waited for a node of their kind, batch by batch (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     for (let number = 0; number < 7; number++) await place.create({ label: `early ${number}`, pool: 'unhosted' })
     await sweeperOf(place.node().upkeep, place, { poolLoads }).runOnce()
@@ -73,7 +73,7 @@ describe('one sweep', () => {
     expect(told).toEqual([{ worker: root }])
   })
 
-  test('takes in once what claims put back, since a key of it is damaged, and goes on to the timers (W2)', async () => {
+  test('takes in once what claims put back, since a key of it is damaged, and goes on to the timers (SWEEP-2)', async () => {
     await using place = await Place.open()
     for (let number = 0; number < 7; number++) {
       const kind = number === 0 ? 'nobody-hosts-it' : 'echo'
@@ -92,7 +92,7 @@ describe('one sweep', () => {
     expect(sweeps).toBeLessThan(4)
   })
 
-  test('heals all leases that have ended, batch by batch (W2)', async () => {
+  test('heals all leases that have ended, batch by batch (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
@@ -107,7 +107,7 @@ describe('one sweep', () => {
     expect(new Set(answered)).toEqual(new Set(['default']))
   })
 
-  test('rings for the timers that it fires, all that are due (W1, W2)', async () => {
+  test('rings for the timers that it fires, all that are due (SWEEP-1, SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2 } })
     const node = place.node()
     for (let number = 0; number < 4; number++) {
@@ -167,7 +167,7 @@ test('what was pruned to its end is pruned again when that is due once more', as
   expect([await prunesAt(5_000), await prunesAt(6_000), await prunesAt(6_001)]).toEqual([1, 1, 2])
 })
 
-test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (W4)', async () => {
+test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (SWEEP-4)', async () => {
   const policy = { retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 }
   await using place = await Place.open({ policy })
   const node = place.node()
@@ -179,7 +179,7 @@ test('a sweep that Redis refuses prunes all the same, as a Redis that is full is
   expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
 })
 
-test('sweeps that fail, and the first that does not, tell which partition they are of, once (W3)', async () => {
+test('sweeps that fail, and the first that does not, tell which partition they are of, once (SWEEP-3)', async () => {
   await using place = await Place.open({ policy: { sweepEveryMs: 10 } })
   let mayFail = false
   let failures = 0
@@ -201,7 +201,7 @@ test('sweeps that fail, and the first that does not, tell which partition they a
 })
 
 describe('a sweep that has finished a batch of cancels', () => {
-  test('is followed by the next one at once (W2)', async () => {
+  test('is followed by the next one at once (SWEEP-2)', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 2, sweepEveryMs: 600_000 } })
     const sweeper = sweeperOf(place.node().upkeep, place)
     await sweeper.start()

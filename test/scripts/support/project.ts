@@ -78,9 +78,9 @@ export class Project {
     await rm(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }
-/** How often npm was said to be still at it. */
+/** How often npm was said to be still running. */
 export function notes({ printed }: ReturnType<Project['install']>): number {
-  return printed.stderr.split('still at it').length - 1
+  return printed.stderr.split('still running').length - 1
 }
 
 export const waits = 'Waiting for another installation of the dependencies …\n'

@@ -32,7 +32,7 @@ describe('a deadline', () => {
     expect(told).toEqual(['no answer within 30 ms', 'no answer within 250 ms'])
   })
 
-  test('is not over while the process computes: the answer may be there (D-a)', async () => {
+  test('is not over while the process computes: the answer may be there (DEADLINE-1)', async () => {
     const deadlines = new Deadlines()
     const { promise, resolve } = Promise.withResolvers<string>()
     setTimeout(resolve, 300, 'answered')

@@ -1,4 +1,4 @@
-/** Connections that are lost without a word (L-a to L-c), with short patience; test/fault/silent-loss.test.ts has all of it. */
+/** Connections that are lost without a word (SILENCE-1 to SILENCE-3), with short patience; test/fault/silent-loss.test.ts has all of it. */
 import { describe, expect, inject, test } from 'vitest'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { SilenceWatch } from '../../../src/store/redis/silence-watch.ts'
@@ -25,21 +25,21 @@ async function watched(targetUrl = inject('redisUrl'), afterMs = lostAfterMs) {
 }
 
 describe('a connection that is lost without a word', () => {
-  test('while it owes an answer is opened again, and the answer comes (L-a)', async () => {
+  test('while it owes an answer is opened again, and the answer comes (SILENCE-1)', async () => {
     await using scene = await watched()
     scene.proxy.forget()
     expect(await scene.redis.ping()).toBe('PONG')
     expect(scene.proxy.opened).toBe(2)
   })
 
-  test('while it owes nothing is opened again (L-b)', async () => {
+  test('while it owes nothing is opened again (SILENCE-2)', async () => {
     await using scene = await watched()
     scene.proxy.forget()
     await waitUntil('it was opened again', () => scene.proxy.opened === 2)
     expect(await scene.redis.ping()).toBe('PONG')
   })
 
-  test('while it only listens is opened again, and listens (L-b)', async () => {
+  test('while it only listens is opened again, and listens (SILENCE-2)', async () => {
     await using scene = await watched()
     await using other = await watched()
     const channel = `heard:${newNamespace()}`
@@ -54,7 +54,7 @@ describe('a connection that is lost without a word', () => {
     expect(scene.proxy.opened).toBe(2)
   })
 
-  test('while it blocks is opened again, and what it waits for comes (L-a)', async () => {
+  test('while it blocks is opened again, and what it waits for comes (SILENCE-1)', async () => {
     await using scene = await watched()
     await using other = await watched()
     const key = `silence:${newNamespace()}`
@@ -68,7 +68,7 @@ describe('a connection that is lost without a word', () => {
 })
 
 describe('a connection stays', () => {
-  test('while it is idle, asked for a sign of life now and then (L-b)', async () => {
+  test('while it is idle, asked for a sign of life now and then (SILENCE-2)', async () => {
     await using scene = await watched(inject('redisUrl'), stayingMs)
     const { bytesRead } = scene.redis.stream
     await waitUntil('it was asked some times', () => scene.redis.stream.bytesRead >= bytesRead + 5 * '+PONG\r\n'.length)
@@ -87,7 +87,7 @@ describe('a connection stays', () => {
     expect(scene.proxy.opened).toBe(1)
   })
 
-  test('when this process computed for longer than that (L-c)', async () => {
+  test('when this process computed for longer than that (SILENCE-3)', async () => {
     await using scene = await watched()
     const answer = scene.redis.ping()
     const until = performance.now() + 2 * lostAfterMs

@@ -279,7 +279,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     await postTo(caller)
     await become()
     const keys = { leases: '{t}:leases', timers: '{t}:timers', sessions: '{t}:sessions', cancelling: '{t}:cancelling' }
-    const args = { session: '', headBytes: 1, budget: 1, asked: [0, 'x'] }
+    const args = { session: undefined, workers: ['x'], pools: [], headBytes: 1, budget: 1 }
     const look = () => caller.call(scripts.lookScript, keys, args, { deadlineMs: 20_000 })
     for (let time = 0; time < 3; time++) expect(await look()).toEqual([[], [['x', 1]], []])
     expect(await callsOf(admin)).toEqual({ fcall: 5, 'function|load': 1 })

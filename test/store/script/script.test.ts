@@ -86,16 +86,20 @@ describe('a call', () => {
     expect(place.wire.sent - before).toBe(1)
   })
 
-  test('gives keys and arguments in the order of the descriptor, a list at the end item by item', async () => {
+  test('sends the keys, the header and the arguments in the order of the descriptor', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.post(root, 'hello')
     const { sha, keyCount, flat } = place.wire.last
     expect(sha).toBe(postScript.sha)
     expect(keyCount).toBe(postScript.keys.length)
-    expect(flat).toHaveLength(postScript.keys.length + postScript.args.length)
+    expect(flat).toHaveLength(postScript.keys.length + 1 + postScript.args.length)
     expect(flat[0]).toBe(place.workerKeys(root).record)
-    expect(flat[keyCount]).toBe(root)
+    expect(JSON.parse(String(flat[keyCount]))).toMatchObject({ worker: root })
+    expect(flat.slice(keyCount + 1)).toEqual([
+      expect.stringContaining('hello'),
+      expect.stringContaining('message.accepted'),
+    ])
   })
 
   test('that is refused until its deadline says why it was refused, also when the last try was not answered', async () => {

@@ -31,7 +31,7 @@ export class Words {
   text(text: string, now: number): string {
     let words = text
     for (const [id, label] of this.#labels) words = words.replaceAll(id, label)
-    words = words.replace(/\b([bs])[A-Za-z0-9_.]{12,}-/g, '$1*-')
+    words = words.replace(/\b([pws])[A-Za-z0-9_.]{12,}-/g, '$1*-')
     return words.replace(/\b\d{13}\b/g, (digits) => {
       const told = this.#instants.get(digits) ?? distance(Number(digits) - now)
       this.#instants.set(digits, told)

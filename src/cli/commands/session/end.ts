@@ -48,7 +48,7 @@ export function addCancelCommand(group: Command): void {
 /** The state after the request. The request succeeded, even if the session cannot be read. */
 async function stateOf(session: Session): Promise<ListedState> {
   try {
-    return (await session.standing()).state
+    return (await session.summary()).state
   } catch (thrown) {
     if (damageOf(thrown) === undefined) throw thrown
     return 'damaged'

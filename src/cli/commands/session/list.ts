@@ -1,7 +1,7 @@
 /** `troupe session list`: the newest sessions. */
 import { type Command, Option } from 'commander'
 import { type ListedState, listedStates } from '../../../client/session-summary.ts'
-import type { SessionSummary } from '../../../client/summaries.ts'
+import type { ListedSession } from '../../../client/summaries.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
 import { withSessionIds } from '../../view/objects.ts'
@@ -47,7 +47,7 @@ list does not check all data of a session; troupe audit does.`,
   })
 }
 
-function columnsAt(now: number): Column<SessionSummary>[] {
+function columnsAt(now: number): Column<ListedSession>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },

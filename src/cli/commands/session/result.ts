@@ -1,6 +1,6 @@
 /** `troupe session result <session>`: the result of a run, now or when it ends. */
 import type { Command } from 'commander'
-import type { SessionStanding } from '../../../client/report.ts'
+import type { SessionSummary } from '../../../client/report.ts'
 import { ConflictError } from '../../../core/errors.ts'
 import { exitCodes } from '../../exit-code.ts'
 import { withTroupe } from '../../host/connection.ts'
@@ -43,7 +43,7 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(await eitherId(troupe, text, 'session'))
     using _notice = flags.wait ? new UnhostedNotice(troupe, () => queuedIn(session), tell, checkEveryMs) : undefined
-    const run = flags.wait ? flags.run : endedRun(await session.standing(), flags.run)
+    const run = flags.wait ? flags.run : endedRun(await session.summary(), flags.run)
     try {
       const found = await session.result({ signal: interrupt.signal, run })
       printResult(session.id, found, flags)
@@ -56,7 +56,7 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
 }
 
 /** The run to read, which has ended; undefined for the last run of a finished session. */
-function endedRun(session: SessionStanding, wanted: number | undefined): number | undefined {
+function endedRun(session: SessionSummary, wanted: number | undefined): number | undefined {
   const last = session.result?.run ?? 0
   if (wanted === undefined ? session.finishedAt !== null : wanted <= last || session.finishedAt !== null) return wanted
   if (wanted === undefined && last > 0) return last

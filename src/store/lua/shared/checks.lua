@@ -32,7 +32,7 @@ local function readAnswer(idemKey, pattern)
     redis.call('GET', idemKey)
   end
   local first, second, third, fourth = string.match(known, pattern)
-  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end
+  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end -- guard: an answer of a key that somebody wrote over is none
   return first, second, third, fourth
 end
 
@@ -124,14 +124,14 @@ local function listOf(fields, name)
   return list
 end
 
--- Facts at the end of the arguments, from this place on: each a name and its value.
-local function readFacts(lists, cursor)
-  local facts = {}
-  for index = cursor, #lists, 2 do
-    checkLast(lists[index + 1])
-    facts[lists[index]] = lists[index + 1]
+-- A list of texts, of this name.
+local function textsOf(fields, name)
+  local list = fields[name]
+  if type(list) ~= 'table' then error('the header should have a list ' .. name, 0) end
+  for key, item in pairs(list) do
+    if type(key) ~= 'number' or type(item) ~= 'string' then error('the header should have a list of texts ' .. name, 0) end
   end
-  return facts
+  return list
 end
 
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
@@ -158,7 +158,7 @@ end
 -- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.
 local function checkCount(hashKey, name, text)
   local count = tonumber(text or 0)
-  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then
+  if not isWhole(count) or string.format('%.0f', count) ~= (text or '0') then -- guard: a count that Redis cannot count up tears no pruning
     throwDamage('field ' .. name .. ' of ' .. hashKey .. ' should be a whole number')
   end
 end

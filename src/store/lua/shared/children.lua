@@ -18,7 +18,7 @@ end
 local function isWithin(path, outer)
   if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
   path, outer = path .. '/', string.gsub(outer, '/+$', '') .. '/'
-  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true)
+  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
 end
 
 -- Every restriction of the worker stands in the child's assignment as well, and is no wider there.
@@ -34,7 +34,7 @@ local function mayGive(permissions, spawn)
       end
     end
   end
-  return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil
+  return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil -- guard: kinds that permissions let spawn
 end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
@@ -56,7 +56,7 @@ local function planChildren(tag, own, spawns, others, refused)
   for index = 1, #spawns do
     local spawn = spawns[index]
     -- A child that is there already was spawned by the same call before: it is looked for one by one only when there is one.
-    if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then
+    if known == 0 or redis.call('EXISTS', workerKey(tag, spawn.id)) == 0 then -- guard: a child is born once
       born[#born + 1] = spawn
       others.byId[spawn.id] = spawn
     end
@@ -65,21 +65,21 @@ local function planChildren(tag, own, spawns, others, refused)
   local permissions = record.permissions and permissionsOf(record.permissions)
   for index = 1, permissions and #born or 0 do
     -- What the worker may not use itself it may not give (I13).
-    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end
+    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
   end
   local limits = limitsOf(record)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
   checkCount(own.rootKey, 'workers', others.counted[1])
-  if own.depth + 1 > limits.depth then
+  if own.depth + 1 > limits.depth then -- guard: limit of depth
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
-  elseif own.pendingCount > limits.children then
+  elseif own.pendingCount > limits.children then -- guard: limit of children
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then
+  elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then -- guard: limit of workers
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
-  if own.inline then checkSort('zset', tag .. ':leases') end
+  if own.inline then checkSort('zset', tag .. ':leases') end -- guard: no child runs where no lease can be written
 end
 
 local noneBorn = {}
@@ -100,7 +100,7 @@ local function planOthers(tag, own, commit, waitsForOne)
     if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
   end
   -- A root that has become an agent may have had children before: their calls are counted.
-  local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0)
+  local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0) -- guard: what an agent spent alone counts for all when it has children | what a root spent counts for all when it becomes an agent after it had children
   others.spent = commit.state and not isAlone and spentWith(own.rootKey, commit.state, record, own.spent)
   if #commit.resultsConsumed > 0 or own.pendingCount > 0 or waitsForOne then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
   if commit.outcome and own.pendingCount > 0 then
@@ -153,10 +153,10 @@ local function writeChild(spawn, common)
   end
 end
 
--- A child that a slot of its parent's node takes at once: it never stands in line. One with more than its input does: what an assignment holds
--- has bounds.
+-- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
+-- assignment has bounds.
 local function isInline(inline, spawn)
-  return inline and spawn.offered and #spawn.mails == 1
+  return inline and spawn.offered and #spawn.mails == 1 -- guard: a child with more mail than its input enters the run queue
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.
@@ -176,7 +176,7 @@ local function writeChildren(tag, own, others, now, woke)
     end
   end
   if #assigned == 0 then return false end
-  redis.call('ZADD', tag .. ':leases', unpack(leases))
+  redis.call('ZADD', tag .. ':leases', unpack(leases)) -- guard: a child of a slot has a lease
   redis.pcall('HSET', tag .. ':claims:' .. inline.node, inline.slot, inline.nonce)
   return assigned
 end
@@ -186,7 +186,7 @@ local function readInline(tag, commit)
   local assigned = {}
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
-    if isInline(commit.inline, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. commit.inline.nonce then
+    if isInline(commit.inline, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. commit.inline.nonce then -- guard: a slot is told again of children that it still holds
       assigned[#assigned + 1] = spawn.id
     end
   end

@@ -17,7 +17,7 @@ local function readLane(laneKey, most, count)
     end
     if #piece < 16 then return mails, false end
     from = from + 16
-    if from == count then return mails, true end
+    if from == count then return mails, true end -- guard: an assignment holds no more mails than a turn may receive
   end
 end
 
@@ -58,7 +58,7 @@ end
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
 local function isChildless(kinds, record)
   local from = string.find(kinds, ' ! ', 1, true)
-  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true)
+  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true) -- guard: who has children is not, whatever its kind spawns by now
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
@@ -71,21 +71,21 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
-  if not childless then
-    checkSort('list', base .. ':workers')
-    checkSort('set', base .. ':cancelled', tag .. ':cancelling')
-    checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers'))
-    checkCount(rootKey, 'cancelCount', cancelCount)
+  if not childless then -- guard: who spawns nothing is started again whatever is wrong with what children need
+    checkSort('list', base .. ':workers') -- guard: a worker that could not commit is looked at first: the list of its session
+    checkSort('set', base .. ':cancelled', tag .. ':cancelling') -- guard: a worker that could not commit is looked at first: the sets of its session
+    checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers')) -- guard: a worker that could not commit is looked at first: the count of its workers
+    checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is looked at first: the count of its cancels
   end
-  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
+  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end -- guard: a worker that could not commit is looked at first: its spending
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
-    checkSort('list', workerKey(tag, record.parent) .. laneKeys.results)
+    checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is looked at first: the parent that its result goes to
   end
 end
 
--- A worker in line, with its assignment if this node can run it; else a word that says why not: gone | unfit.
--- mark: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
+-- A queued worker, with its assignment if this node can run it; else the reason: gone | unfit.
+-- purpose: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
   local record, flat = readRecord(recordKey)
@@ -98,20 +98,21 @@ local function readCandidate(tag, claim, id)
   local purpose = 'run'
   local hit, cancelCount, spent, caps = readCancellation(tag, record, id)
   if hit then
-    purpose = 'cancelled'
+    purpose = 'cancelled' -- guard: cancel check of claim
   elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
     purpose = 'poison'
   end
-  if purpose == 'run' and suspect and not claim.maySuspect then return nil, 'unfit' end
-  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end
-  local token = digits(epoch + 1) .. ':' .. claim.nonce
-  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spent, caps)
+  if purpose == 'run' and suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
+  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is looked at first
+  local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
+  local spentSoFar = spent -- guard: an assignment tells what the session has spent
+  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spentSoFar, caps)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
 end
 
 -- How far into a line is looked. The first ones are nearly always fit; behind them a record is read only when what little of it
 -- is asked for does not say that this node cannot run the worker now.
-local readMost, lookMost = 32, 512
+local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
 local function mayFit(tag, claim, id)
   local field = redis.pcall('HMGET', workerKey(tag, id), 'kind', 'token', 'commit')
   if field.err or not field[1] then return true end
@@ -129,7 +130,7 @@ local function planClaim(tag, claim)
     local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last))
     for index = 1, #candidates do
       local fine, found, why = true, nil, 'unfit'
-      if from < readMost or mayFit(tag, claim, candidates[index]) then
+      if from < readMost or mayFit(tag, claim, candidates[index]) then -- guard: behind the first ones the kind decides
         fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
       end
       if not fine then
@@ -155,7 +156,7 @@ local function writeDamaged(tag, runKey, damaged)
   for index = 1, #damaged do
     local score = redis.call('ZSCORE', runKey, damaged[index])
     redis.call('ZREM', runKey, damaged[index])
-    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index])
+    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index]) -- guard: a damaged worker comes back into the line
   end
 end
 
@@ -166,7 +167,7 @@ local function writeClaimed(tag, plan)
   if plan.purpose == 'run' then
     if plan.suspect then
       changes[#changes + 1] = 'isolated'
-      changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1)
+      changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: starts alone
     end
     if record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0 then
       -- A run starts, with the head of the inbox lane: what the last one failed with is no longer true of this worker.
@@ -204,7 +205,7 @@ local function claimNext(tag, claim, now)
   writeDamaged(tag, runKey, plan.damaged)
   if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
   if claim.wakeup ~= '' then
-    redis.pcall('ZREM', wakeupsKey, claim.wakeup)
+    redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing goes
     if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end
   end
   return { plan.tag }
@@ -232,8 +233,9 @@ local function sameAssignment(tag, claim)
   local held = redis.call('HGET', tag .. ':claims:' .. claim.node, claim.slot)
   if not held then return nil end
   local nonce, id, purpose = string.match(held, '^(%S+) (%S+) ?(%S*)$')
-  if nonce ~= claim.nonce then return isOlderNonce(claim.nonce, nonce) and { 'empty' } or nil end
+  local isOlder = isOlderNonce(claim.nonce, nonce) -- guard: an older claim
+  if nonce ~= claim.nonce then return isOlder and { 'empty' } or nil end
   local fine, assignment = pcall(readHeld, tag, claim, id, purpose)
-  if not fine and not damageOf(assignment) then error(assignment, 0) end
+  if not fine and not damageOf(assignment) then error(assignment, 0) end -- guard: an assignment whose answer was lost holds up no slot when it cannot be read
   return fine and assignment or { 'empty' }
 end

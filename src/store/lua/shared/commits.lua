@@ -66,7 +66,7 @@ local function writeState(turn)
   local record, commit, recordKey = turn.record, turn.commit, turn.recordKey
   change(turn, 'runState', commit.runState)
   change(turn, 'open', commit.open and '1' or '0')
-  if record.isolated then change(turn, 'isolated', atStart.isolated) end
+  if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: starts alone count anew after a commit
   if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
   if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
   if commit.timersOpen or record.timersOpen then change(turn, 'timersOpen', digits(commit.timersOpen or 0)) end
@@ -118,7 +118,7 @@ local function writeRunEnd(tag, turn, batch)
   local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting)
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
   if isAwaiting then
-    redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run)
+    redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run) -- guard: children of an ended run
     ofRoot[#ofRoot + 1] = 'cancelCount'
     ofRoot[#ofRoot + 1] = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
     redis.call('SADD', tag .. ':cancelling', session)
@@ -147,21 +147,21 @@ local function writeTurnEnd(tag, turn, batch)
   elseif wait == 'again' then
     again, wait = not ended, 'any'
   elseif wait == 'any' then
-    again = not ended and inboxLeft > 0
+    again = not ended and inboxLeft > 0 -- guard: end-of-turn test of the inbox lane
     if not again and open then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
   else
-    again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1
+    again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(commit.resultsSeen or 0, results)
       local unseen = redis.call('LRANGE', recordKey .. laneKeys.results, digits(seen - results), '-1')
       for index = 1, #unseen do
-        if endsWait(wait, 'results', unseen[index], seen + index) then again = true end
+        if endsWait(wait, 'results', unseen[index], seen + index) then again = true end -- guard: end-of-turn test of the results lane
       end
     end
   end
   change(turn, 'token', atStart.token)
-  change(turn, 'wait', wait)
+  change(turn, 'wait', wait) -- guard: the record says what a turn that ended waits for
   batch.ended[#batch.ended + 1] = worker
   if again then
     change(turn, 'status', 'queued')
@@ -170,7 +170,7 @@ local function writeTurnEnd(tag, turn, batch)
     change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
   -- Closed between its last run and this end of its turn: close ends a conversation that rests. No other root has this mode.
-  if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then
+  if record.mode == 'job' and not (again or outcome or hit or open) and wait == 'any' and not (record.cancel or record.ended) then -- guard: a closed conversation ends with the turn that it was closed in
     turn.ended = 'completed'
     change(turn, 'ended', turn.ended .. ' ' .. digits(timeOf(batch)))
   end
@@ -198,7 +198,7 @@ local function writeSlotEnd(tag, turn, batch, answer)
   elseif (commit.leave or '') ~= '' then
     redis.pcall('ZREM', tag .. ':wakeups:' .. pool, commit.leave)
     if commit.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. pool, commit.leave) end
-    batch.pools[pool] = true
+    batch.pools[pool] = true -- guard: wake-up rule after a turn that leaves
   end
 end
 
@@ -227,7 +227,7 @@ local function commitTurn(tag, turn, batch)
   if commit.wait then writeTurnEnd(tag, turn, batch) end
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
-  if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end
+  if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root
   writeScores(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }

@@ -8,18 +8,19 @@ end
 
 -- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
 local function writeLine(tag, pool, line)
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line))
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line)) -- guard: run-queue entry on post
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(line)) end
 end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
--- with many runnable workers stands in line behind those with few; for a minute at most, however many it has had: else one that used slots
--- which nobody else needed would wait for as long as others need them.
+-- with many runnable workers waits behind sessions with few. It waits a minute at most: otherwise a session that used slots which nobody
+-- else needed would have to wait for as long as others need them.
 local aheadMost = 60000
 local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
-  if last and last >= score then score = math.min(last + 1, now + aheadMost) end
+  if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
+  score = math.min(score, now + aheadMost) -- guard: a session stands behind others for a minute at most
   writeLine(tag, pool, { digits(score), id })
   return score
 end
@@ -51,14 +52,14 @@ local function planSend(tag, id, text, ahead)
   ahead[id] = (ahead[id] or plan.length) + 1
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
-  if ahead[id] > most then return nil, 'mailbox_full', digits(most) end
+  if ahead[id] > most then return nil, 'mailbox_full', digits(most) end -- guard: limit of the mailbox, for messages of a commit
   return plan
 end
 
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
 local function planReport(tag, record, result)
   local plan = planMail(tag, record.parent, 'results', result)
-  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end
+  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end -- guard: a result is for the run that spawned
 end
 
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
@@ -76,7 +77,7 @@ local function planMails(tag, own, sends, byId, refused)
       local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
       if not fine then
         -- Its sender is not to blame, and would be taken for poison if this went on as an error.
-        what = damageOf(plan)
+        what = damageOf(plan) -- guard: a damaged recipient refuses its mail, and stops nothing else of its sender
         if not what then error(plan, 0) end
         plan, why = nil, 'damaged'
       end
@@ -104,7 +105,7 @@ local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
   if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
-    local count = length + (tonumber(plan.results) or math.huge)
+    local count = length + (tonumber(plan.results) or math.huge) -- guard: a count of results that is none tears no commit
     if wakes(plan.status, plan.wait, plan.lane, plan.text, count) then
       writeWoken(tag, plan, now, woke)
       redis.call('HSET', plan.record, 'status', 'queued')
@@ -124,10 +125,10 @@ local function planInput(tag, id, text)
   local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, { why } end
   local state = plan.sessionState or sessionState(tag, plan.session)
-  if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end
+  if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end -- guard: a finished session takes no input
   local most = limitsOf(plan).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
-  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end
+  if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: limit of the mailbox, for a post
   return plan
 end
 
@@ -138,7 +139,8 @@ local function writeInput(tag, plan, event, seed, wakeupMs)
   writeScores(tag, woke)
   local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
   redis.pcall('XADD', tag .. ':events', '*', about, event)
-  return position, writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
+  local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs) -- guard: wake-up rule on post
+  return position, wakeups
 end
 
 -- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.

@@ -1,5 +1,7 @@
 --[[ records – names of keys, time, and what records and sessions say.
 What scripts have in common is in this folder; in front of each script stands what it uses of it. It calls nothing itself.
+A script that takes a list, or more than five values, takes a header as its first argument: one JSON object with named fields that the store wrote.
+Texts of users follow it as arguments of their own, and no script decodes them (docs/decisions/0027-arguments-of-scripts.md).
 A script reads and checks everything first and writes afterwards; `plan…`, `read…` and `check…` only read, `write…` only write.
 A record holds only what differs from the start: no run means 1, no commit version 0, no pool "default", no name that of the kind and the call.
 In headers: T: is the hash tag of the partition. "Builds" names the keys that are not passed. A key that is "declared" is passed and not
@@ -138,7 +140,10 @@ end
 -- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
-  if not record.parent then return record.cancelCount or false, record.spent or false, record.caps or false end
+  if not record.parent then -- guard: what is cancelled in a session is asked of its root
+    local cancelCount = record.cancelCount or false -- guard: a root has it in its own record
+    return cancelCount, record.spent or false, record.caps or false
+  end
   return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps'))
 end
 
@@ -151,10 +156,10 @@ local function readCancellation(tag, record, id)
   local cancelCount, spent, caps = readShared(tag, id, record)
   if not cancelCount then return nil, cancelCount, spent, caps end
   local probes = {}
-  for level = 1, tonumber(record.depth or atStart.depth) do
+  for level = 1, tonumber(record.depth or atStart.depth) do -- guard: path of ancestors in the cancel check
     local element = record['path' .. level]
     probes[#probes + 1] = element
-    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*'
+    probes[#probes + 1] = string.sub(element, 1, 36) .. ':*' -- guard: cancel for good, down the path
   end
   probes[#probes + 1] = id .. ':*'
   probes[#probes + 1] = id .. ':' .. (record.run or atStart.run)

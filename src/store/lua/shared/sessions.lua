@@ -26,20 +26,20 @@ end
 -- `some` of them have keys in Redis.
 local function answerBefore(tag, order, known)
   if order.key then
-    local session, asked, wakeups = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$')
-    if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end
+    local session, asked, wakeups = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$') -- guard: an answer of a key begins with the id of a session
+    if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end -- guard: idempotency key of a session | a key of a session that was used for something else is answered "other"
     local first = known.byKey[order.key]
-    if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end
+    if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end -- guard: a key that is given twice in one call is one session
     known.byKey[order.key] = order
   end
   local first = known.bySession[order.session]
-  if first then return { first = first, word = 'again' } end
+  if first then return { first = first, word = 'again' } end -- guard: a session that is asked for twice in one call is created once
   known.bySession[order.session] = order
-  if not known.some then return nil end
+  if not known.some then return nil end -- guard: sessions that go together are created once
   -- Somebody may have written what is in its place.
   checkSort('hash', order.recordKey)
-  checkSort('list', order.inboxKey)
-  if redis.call('EXISTS', order.recordKey) == 0 then return nil end
+  checkSort('list', order.inboxKey) -- guard: a key of another sort stops all before they write
+  if redis.call('EXISTS', order.recordKey) == 0 then return nil end -- guard: a session is created once
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
@@ -57,7 +57,7 @@ local function writeRoot(order)
   set('mode', order.mode)
   set('permissions', order.permissions)
   set('caps', order.caps)
-  set('startWakeups', order.wakeups, '')
+  set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
   redis.call('HSET', order.recordKey, unpack(record))
 end
 

@@ -73,25 +73,26 @@ local function guardTurn(tag, turn, batch)
   turn.record, turn.pool = record, record.pool or atStart.pool
   if claim then claim.pool, claim.wakeupMs = turn.pool, batch.wakeupMs end
   local commitToken, commitSequence = string.match(record.commit or '', '^(.*):(%d+)$')
-  local repeated = commitToken == token and commit.sequence <= tonumber(commitSequence)
-  if repeated or record.token ~= token then
+  local repeated = commitToken == token and commit.sequence <= tonumber(commitSequence) -- guard: commit id | sequence of the commit id
+  if repeated or record.token ~= token then -- guard: token check of commit
     local before = claim and sameAssignment(tag, claim) or false
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
-    local fine, _, spent, caps = pcall(readShared, tag, worker, record)
+    local fine, _, spent, caps = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again looks at nothing that may be damaged since
     local assigned = commit.inline and readInline(tag, commit)
-    return { 'ok', record.version, record.wakeups or atStart.wakeups, before, fine and spent, fine and caps, assigned }
+    local spentBefore = fine and spent -- guard: a commit that is sent again tells what the session has spent
+    return { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
   end
   checkRecord(recordKey, record)
   local version = digits(commit.version)
-  if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end
+  if (record.version or '0') ~= version then return { 'conflict', record.version or '0' } end -- guard: version check
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
   local hit, outcome = nil, commit.outcome
   hit, turn.cancelCount, turn.spentBefore, turn.caps = readCancellation(tag, record, worker)
-  if hit and outcome ~= 'cancelled' then return { 'cancelled' } end
+  if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
-  if not hit and outcome == 'cancelled' then return { 'conflict', version } end
+  if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
   turn.hit = hit
 end
 
@@ -100,11 +101,12 @@ local function planConcerned(tag, turn)
   local commit, record = turn.commit, turn.record
   local pendingCount = commit.pendingCount or 0
   turn.others = noOthers
-  local concernsOthers = turn.spentBefore or record.parent or record.calls or #commit.spawns > 0 or #commit.sends > 0 or pendingCount > 0 or
+  local concernsOthers = turn.spentBefore or record.parent or record.calls or #commit.spawns > 0 or #commit.sends > 0 or pendingCount > 0 or -- guard: a root with children is not alone when it becomes an agent
     #commit.resultsConsumed > 0 or turn.waitsForOne
   if not concernsOthers then return nil end
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
-    pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = not commit.outcome and commit.inline }
+    pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
+  turn.own.inline = not commit.outcome and commit.inline -- guard: a child that is cancelled as it is born is given to no slot
   local refused
   turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
   return refused
@@ -119,7 +121,7 @@ local function planTurn(tag, turn)
   local hadTimers, consumed = (record.timersOpen or atStart.timersOpen) ~= '0', commit.inputsConsumed or 0
   if (commit.signalsConsumed or 0) > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.signals) end
   -- Read once, to know that it is a list, and whether more waits there.
-  turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0
+  turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if commit.dead then checkSort('stream', tag .. ':dead') end
   if #commit.timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')

@@ -9,7 +9,7 @@ local function publishWakeup(tag, pool, id)
   local nodes = redis.pcall('HRANDFIELD', tag .. ':nodes', 3) or {}
   for index = 1, #nodes do
     local heard = redis.pcall('PUBLISH', tag .. ':wake:' .. pool .. ':' .. nodes[index], id)
-    if heard ~= 0 then return type(heard) == 'number' end
+    if heard ~= 0 then return type(heard) == 'number' end -- guard: a wake-up that no node heard does not say so
   end
   return false
 end
@@ -23,22 +23,26 @@ local function writeWakeups(tag, pool, seed, now, wakeupMs)
   if pool == 'unhosted' then return '' end
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
   if queued == 0 then return '' end
-  local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, digits(now), '+inf')
+  local from = digits(now) -- guard: wake-up rule: stale wake-ups
+  local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, from, '+inf')
   if out >= queued then return '' end
   local facts = redis.call('MGET', tag .. ':slots:' .. pool, tag .. ':per-wake:' .. pool)
   local slots, workersPerWake = tonumber(facts[1] or 0), tonumber(facts[2] or 1)
-  local wanted = math.max(math.ceil(queued / workersPerWake), math.min(math.ceil(queued / 3), awakeLeast))
+  local atLeast = math.min(math.ceil(queued / 3), awakeLeast) -- guard: wake-up rule: three in a row, while few slots are awake | wake-up rule: no more than so many of them
+  local wanted = math.max(math.ceil(queued / workersPerWake), atLeast) -- guard: wake-up rule: workers queued
   if out >= wanted then return '' end
   if slots > 1 and wanted > 1 then
-    wanted = math.min(wanted, math.max(1, slots - redis.call('ZCARD', tag .. ':busy:' .. pool)))
+    local busy = redis.call('ZCARD', tag .. ':busy:' .. pool) -- guard: wake-up rule: slots that are busy
+    wanted = math.min(wanted, math.max(1, slots - busy))
   else
     wanted = math.min(wanted, 1)
   end
   if out >= wanted then return '' end
-  local count, letter, name = math.min(wanted - out, wakeupsMost), 'w', seed .. '-' .. pool
+  local missing = wanted - out -- guard: wake-up rule: wake-ups that are out
+  local count, letter, name = math.min(missing, wakeupsMost), 'w', seed .. '-' .. pool
   -- While others are out, slots are awake or soon will be: one more in haste would only find nothing.
-  if out == 0 then
-    local offered = count == 1 and 'p' or 'w'
+  if out == 0 then -- guard: no wake-up is published while slots are awake
+    local offered = count == 1 and 'p' or 'w' -- guard: a wake-up that a node heard says so
     if publishWakeup(tag, pool, offered .. name .. '-1') then letter = offered end
   end
   local wakeups = {}

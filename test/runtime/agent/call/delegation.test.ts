@@ -1,4 +1,4 @@
-/** What a model can have others do: children, messages to live workers, facts that go along. */
+/** The delegation of a model: children, messages to live workers, facts for children. */
 
 import type { Json, PromptMessage } from 'troupe'
 import { describe, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ const jsonOf = (...summaries: string[]) => ({
 const spawn = (...tasks: Record<string, Json>[]) => call('spawn_workers', { tasks })
 
 describe('a message to a live worker', () => {
-  test('goes to a child that goes on by itself, with the sender that troupe knows, and to the parent', async () => {
+  test('goes to a detached child, with the sender that troupe sets, and to the parent', async () => {
     const child = recordedModel('test/child', ({ messages }, number) => {
       if (number === 1) return say('ready')
       if (number === 2) return call('send_message', { to: 'parent', text: `heard: ${textOf(messages.at(-1))}` })
@@ -79,7 +79,7 @@ describe('a message to a live worker', () => {
 })
 
 describe('children', () => {
-  test('more than the session allows are refused, and the model is told the limit', async () => {
+  test('beyond the limit of the session are refused, and the model sees the limit', async () => {
     const model = recordedModel('test/m', [
       spawn(...Array.from({ length: 4 }, () => ({ kind: 'child', input: 'x' }))),
       say('too many'),
@@ -101,7 +101,7 @@ describe('children', () => {
     expect(child.requests).toHaveLength(0)
   })
 
-  test('are offered by kind, with what each is for, where that is known', async () => {
+  test('are offered by kind, with the description of each known kind', async () => {
     const model = recordedModel('test/m', [say('ok')])
     await using troupe = await TestTroupe.start({
       workers: {
@@ -114,7 +114,7 @@ describe('children', () => {
     expect(offered?.description).toMatch(/Kinds:\n- reader: Reads what it is given\.\n- elsewhere$/)
   })
 
-  test('have a context of their own, and facts go along by name, not by what a model writes', async () => {
+  test('have their own context, and get facts by name and not from a model’s text', async () => {
     const find = defineTool({
       name: 'find',
       description: 'x',
@@ -173,7 +173,7 @@ describe('children', () => {
     expect(textOf(child.requests[0]?.messages[0])).toContain('{"deep":[1]}')
   })
 
-  test('hold no slot of their parent: a tree that is wider and deeper than the slots of its node ends', async () => {
+  test('occupy no slot of their parent: a tree that is wider and deeper than the slots of its node ends', async () => {
     const model = recordedModel('test/m', ({ messages }) => {
       if (messages.at(-1)?.role === 'tool') return say('done')
       const depth = Number(textOf(messages[0]).slice(-1))
@@ -191,7 +191,7 @@ describe('children', () => {
     expect(workers.every(({ lifecycle, lastFailure }) => lifecycle === 'idle' && lastFailure === null)).toBe(true)
   })
 
-  test('a parked parent is told as waiting for its children', async () => {
+  test('a waiting parent is reported as waiting for its children', async () => {
     const release = Promise.withResolvers<void>()
     const parent = recordedModel('test/parent', [
       spawn({ kind: 'child', input: 'a' }, { kind: 'child', input: 'b' }),
@@ -223,7 +223,7 @@ describe('children', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('of a second call are waited for beyond those of the first, whose results are taken', async () => {
+  test('of a second call are awaited in addition to those of the first, whose results were taken', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       if (textOf(messages[0]).endsWith('slow')) await release.promise
@@ -252,7 +252,7 @@ describe('children', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: { text: 'all done' } })
   })
 
-  test('are waited for in a turn that finds a part of their results: a call is answered when all of its own are there (DELEGATED-2)', async () => {
+  test('are awaited if a turn finds only some of their results: a call is answered when all of its children have reported (DELEGATED-2)', async () => {
     const release = Promise.withResolvers<void>()
     const child = recordedModel('test/child', async ({ messages }) => {
       const input = textOf(messages[0])
@@ -291,7 +291,7 @@ describe('children', () => {
     const told = parent.requests[1]?.messages.at(-1)
     const outputs = told?.role === 'tool' ? told.results.map(({ output }) => output) : []
     expect(outputs).toContainEqual(jsonOf('quick is done', 'slow is done'))
-    expect(outputs).toContainEqual(jsonOf('isolated is done'))
+    expect(outputs).toContainEqual(jsonOf('alone is done'))
     expect(outputs).toHaveLength(3)
   })
 })

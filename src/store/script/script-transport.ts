@@ -1,43 +1,42 @@
 /**
- * Duty: how a script is asked for: as a function of the library, which Redis keeps with its closures made (bench/history.md); where Redis has
- * no functions (6.2), or does not let this user have them, by its digest, and by its source where the digest is not known there.
- * W-a All ways run the same text with the same keys and arguments, so a call may begin in one way and be made again in another.
- * W-b Where a call has to be made again in another way, so have those that were made before its answer came: who calls meanwhile waits
- *     until it is answered, when the others are under way again, and who waited longest goes on first. So calls of one process keep their
- *     order.
+ * Duty: sends a script to Redis: as a function of the library, which Redis keeps with its closures made (bench/history.md). If Redis has no
+ * functions (6.2), or refuses them to this user, the script goes by its digest; if Redis does not know the digest, by its source.
+ * TRANSPORT-1 All ways run the same text with the same keys and arguments. A call may begin in one way and be repeated in another.
+ * TRANSPORT-2 Calls of one process keep their order. If a call has to be repeated in another way, so have the calls that were sent before
+ *    its answer came. Later calls wait until it is answered; then they go on, the oldest first.
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from '../redis/redis.ts'
 import { scriptLibrary } from './script-source.ts'
 
-/** What a script is called by, in one way or another. */
+/** The names under which a script can be called. */
 export interface ScriptNames {
   readonly functionName: string
   readonly sha: string
   readonly source: string
 }
 
-/** wait: for a call that is made again (W-b). loaded: as a function, once more, after the library was loaded. */
+/** wait: for a call that is made again (TRANSPORT-2). loaded: as a function, once more, after the library was loaded. */
 export type Way = 'wait' | 'function' | 'load' | 'loaded' | 'digest' | 'source'
 
 /** Room for the name of the script, the count of keys, then keys and arguments. */
 export type Words = [script: string, keyCount: number, ...(string | number)[]]
 
-/** A call that is made again, and how many wait behind it: until all of these have gone on, who calls waits behind them. */
+/** A call that is repeated, and how many wait behind it. A new call waits too, until all of these have gone on. */
 interface Again extends PromiseWithResolvers<void> {
   readonly words: Words
   isAnswered: boolean
   waiting: number
 }
 
-/** A Redis without a library that it takes and keeps is not sent all of it with each call. */
+/** If Redis does not keep the library, it is not sent again with each call. */
 const loadAgainMs = 1_000
 
-export class ScriptWays {
+export class ScriptTransport {
   readonly #redis: Redis
   #hasFunctions = true
   #withoutUntil = 0
-  /** Once, however many calls find at the same moment that it is missing. */
+  /** One load, however many calls find at the same moment that the library is missing. */
   #loading: Promise<void> | undefined
   #again: Again | undefined
 
@@ -45,7 +44,7 @@ export class ScriptWays {
     this.#redis = redis
   }
 
-  /** Whoever opened the connection has closed it: it never opens again. */
+  /** The owner of the connection has closed it: it never opens again. */
   get isOver(): boolean {
     return this.#redis.status === 'end'
   }
@@ -78,7 +77,7 @@ export class ScriptWays {
     }
   }
 
-  /** Which way to go on when this one was answered; null: that was the answer of the script. */
+  /** The next way after an answer of this one; null: it was the answer of the script. */
   afterAnswer(way: Way, words: Words): Way | null {
     if (way === 'load') return 'loaded'
     if (way !== 'wait') {

@@ -1,0 +1,77 @@
+/**
+ * Duty: the reads of one partition that inspections, audits and dead letters share.
+ * READ-1 It never writes.
+ * READ-2 If another program made a key another sort, the read throws. A caller that can do without the key catches that (`orElse`).
+ */
+import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
+import { decodeKindLine, decodeNodeLine, decodePools, type KindRow, type NodeRow } from './record/register-line.ts'
+import type { Redis } from './redis/redis.ts'
+import { type RecordFields, toEntries } from './script/replies.ts'
+
+/** A dead letter as it is stored. */
+export interface LetterRow {
+  readonly id: string
+  readonly fields: RecordFields
+}
+
+export class ReadStore {
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+
+  constructor(redis: Redis, keys: PartitionKeys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  /** When a session was created, according to the index. */
+  async createdAt(sessionId: string): Promise<number | null> {
+    const score = await this.#redis.zscore(this.#keys.sessions, sessionId)
+    return score === null ? null : Number(score)
+  }
+
+  /** Workers of a session except its root, in the order in which they were spawned: at most `most` from this position on, or all. */
+  childIds(sessionId: string, from: number, most?: number): Promise<string[]> {
+    const { workers } = sessionKeys(this.#keys.tag, sessionId)
+    return this.#redis.lrange(workers, from, most === undefined ? -1 : from + most - 1)
+  }
+
+  /** Stored entries of a history, at most `most` from this position on. */
+  entries(workerId: string, from: number, most: number): Promise<string[]> {
+    return this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, from, from + most - 1)
+  }
+
+  /** The stored lines that say how these runs of the root ended; null for a run without a line. */
+  resultLines(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
+    return this.#redis.hmget(sessionKeys(this.#keys.tag, sessionId).runResults, ...runs.map(String))
+  }
+
+  async nodes(): Promise<NodeRow[]> {
+    const lines = await this.#redis.hgetall(this.#keys.nodes)
+    return Object.entries(lines).map(([id, line]) => decodeNodeLine(id, line))
+  }
+
+  async kinds(): Promise<KindRow[]> {
+    const lines = await this.#redis.hgetall(this.#keys.kinds)
+    return Object.entries(lines).map(([kind, line]) => decodeKindLine(kind, line))
+  }
+
+  async poolsEverHosted(): Promise<string[]> {
+    return decodePools(await this.#redis.hget(this.#keys.meta, 'pools'))
+  }
+
+  /** Dead letters behind this one up to `last`, oldest first. */
+  async lettersBehind(after: string | undefined, last: string, most: number): Promise<LetterRow[]> {
+    const first = after === undefined ? '-' : `(${after}`
+    return toEntries(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))
+  }
+
+  async letter(id: string): Promise<LetterRow | undefined> {
+    return toEntries(await this.#redis.xrange(this.#keys.dead, id, id))[0]
+  }
+
+  /** Dead letters before this one, newest first. */
+  async newestLetters(most: number, before?: string): Promise<LetterRow[]> {
+    const last = before === undefined ? '+' : `(${before}`
+    return toEntries(await this.#redis.xrevrange(this.#keys.dead, last, '-', 'COUNT', most))
+  }
+}

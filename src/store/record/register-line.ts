@@ -1,0 +1,55 @@
+/** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
+import { isPool } from '../../core/ids.ts'
+import { fromJson } from '../../core/json.ts'
+
+export interface NodeRow {
+  readonly id: string
+  readonly lastSeen: number
+  readonly slots: number
+  readonly pools: readonly string[]
+  readonly kinds: readonly string[]
+  readonly facts: Readonly<Record<string, unknown>>
+}
+
+export interface KindRow {
+  readonly kind: string
+  readonly pool: string
+  readonly description: string
+}
+
+/** `<last seen> <slots> <pool,pool> <kind,kind> <facts>` */
+export function decodeNodeLine(id: string, line: string): NodeRow {
+  const [lastSeen, slots, pools = '', kinds = '', ...facts] = line.split(' ')
+  return {
+    id,
+    lastSeen: Number(lastSeen),
+    slots: Number(slots),
+    pools: pools.split(',').filter(Boolean),
+    kinds: kinds.split(',').filter(Boolean),
+    facts: factsOf(facts.join(' ')),
+  }
+}
+
+/** `<pool> <facts>` */
+export function encodeKindLine({ pool, description }: Omit<KindRow, 'kind'>): string {
+  return `${pool} ${JSON.stringify({ description })}`
+}
+
+export function decodeKindLine(kind: string, line: string): KindRow {
+  const { description } = factsOf(line.slice(line.indexOf(' ') + 1))
+  return { kind, pool: poolOfKindLine(line), description: typeof description === 'string' ? description : '' }
+}
+
+export function poolOfKindLine(line: string): string {
+  return line.split(' ', 1)[0] as string
+}
+
+/** The pools that ever had a node; sweeps write the list. Every node looks for workers that are left in one of them. */
+export function decodePools(text: string | null): string[] {
+  return (text ?? '').split(' ').filter(isPool)
+}
+
+/** Empty if another program wrote over the line. */
+function factsOf(json: string): Readonly<Record<string, unknown>> {
+  return Object(fromJson(json)) as Readonly<Record<string, unknown>>
+}
