@@ -1,38 +1,38 @@
 /**
- * Duty: the audit: is every accepted message accounted for (I16), and do records, histories, mailboxes and sets agree?
+ * Duty: the audit. It checks that every accepted message is accounted for (I16), and that records, histories, mailboxes and sets agree.
  * AUDIT-1 It writes nothing, reads in pages, and asks no worker and no node.
- * AUDIT-2 Workers that are compared with each other are read by the same script.
- * AUDIT-3 A contradiction is looked at again until it is gone or has stayed the same. Work in progress is therefore no finding.
+ * AUDIT-2 Two workers are compared only if one script read them at the same moment (a picture).
+ * AUDIT-3 It looks at a fault again before it reports it: the fault must stay the same. So a running system gives no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import { type AuditStore, itemsOf } from '../store/audit-store.ts'
-import { Announced } from './announced.ts'
 import { type Counts, Tally } from './counts.ts'
 import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
+import { StreamFacts } from './stream-facts.ts'
 
 export interface AuditReport {
   readonly sessions: number
   readonly workers: number
-  /** Sessions and workers that were pruned. */
+  /** How many sessions and workers were pruned. */
   readonly removed: { readonly sessions: number; readonly workers: number }
   readonly counts: Counts
   readonly findings: readonly AuditFinding[]
 }
 
-/** Sessions and workers that were looked at up to now. */
+/** How many sessions and workers the audit has looked at up to now. */
 export interface AuditProgress {
   readonly sessions: number
   readonly workers: number
 }
 
-/** How long is waited before what looks broken is looked at again. */
+/** How long the audit waits before it looks at a fault again. */
 const againMs = [100, 400, 1_000] as const
-/** A session's first event has its creation's time, give or take a clock that was read twice. */
+/** The first event of a session has the time of its creation, up to this much: the clock was read twice. */
 const slackMs = 5_000
 
 export async function audit(
@@ -41,7 +41,7 @@ export async function audit(
   onProgress: (progress: AuditProgress) => void = () => {},
 ): Promise<AuditReport> {
   const tally = new Tally()
-  // Whole lists are joined by literals here, not by push(...list), whose arguments must fit on the stack.
+  // Lists are joined by literals here. The arguments of push(...list) would have to fit on the stack.
   let findings: AuditFinding[] = []
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
@@ -72,7 +72,7 @@ class PartitionAudit {
   readonly #onProgress: (progress: AuditProgress) => void
   readonly #known = new Set<string>()
   readonly #sessionsKnown = new Set<string>()
-  /** Workers that have a record and belong to no session that the audit has read. */
+  /** Workers that have a record, but belong to no session that the audit looked at. */
   #orphans: Promise<readonly string[]> | undefined
   #pools: readonly string[] = []
   #isWhole = true
@@ -92,12 +92,12 @@ class PartitionAudit {
     ])
     this.#isWhole = false
     this.#pools = await this.#store.pools()
-    const announced = new Announced(this.#store, (createdAt ?? 0) - slackMs)
-    const found = await this.#round(announced, [sessionId])
-    const lost = await lostSessions(this.#store, announced, [sessionId])
-    const findings = await this.#settle(announced, [...found, ...lost, ...(await this.#around(announced))])
+    const streams = new StreamFacts(this.#store, (createdAt ?? 0) - slackMs)
+    const found = await this.#round(streams, [sessionId])
+    const lost = await lostSessions(this.#store, streams, [sessionId])
+    const findings = await this.#settle(streams, [...found, ...lost, ...(await this.#around(streams))])
     if (createdAt === null && !exists && !findings.some((one) => one.sessionId === sessionId)) {
-      const why = announced.hasEnded(sessionId)
+      const why = streams.hasEnded(sessionId)
         ? 'it has ended and is gone'
         : 'check the id and the namespace; it may have been pruned'
       throw sessionNotFound(sessionId, why)
@@ -107,25 +107,25 @@ class PartitionAudit {
 
   async everything(): Promise<AuditFinding[]> {
     this.#pools = await this.#store.pools()
-    const announced = new Announced(this.#store, 0)
-    const found = await this.#round(announced, this.#sessionIds())
-    const lost = await lostSessions(this.#store, announced, this.#unseen(announced))
-    return this.#settle(announced, [...found, ...lost, ...(await this.#around(announced))])
+    const streams = new StreamFacts(this.#store, 0)
+    const found = await this.#round(streams, this.#sessionIds())
+    const lost = await lostSessions(this.#store, streams, this.#unseen(streams))
+    return this.#settle(streams, [...found, ...lost, ...(await this.#around(streams))])
   }
 
-  /** Sessions whose creation was announced and that the audit has not read. */
-  #unseen(announced: Announced): string[] {
-    return announced.created.filter((id) => !this.#sessionsKnown.has(id))
+  /** Sessions whose creation is in the event stream, and that the audit has not looked at. */
+  #unseen(streams: StreamFacts): string[] {
+    return streams.created.filter((id) => !this.#sessionsKnown.has(id))
   }
 
-  /** Findings that belong to no session that the audit has read. */
-  async #around(announced: Announced): Promise<Suspicion[]> {
+  /** Faults of the partition, and of workers that belong to no session that the audit looked at. */
+  async #around(streams: StreamFacts): Promise<Suspicion[]> {
     const keys = damaged(await this.#store.damagedKeys(this.#pools), null, null)
     if (!this.#isWhole) return keys
     return [
       ...keys,
       ...(await this.#lookAtOrphans()),
-      ...(await lostEndedSessions(this.#store, announced, this.#unseen(announced))),
+      ...(await lostEndedSessions(this.#store, streams, this.#unseen(streams))),
     ]
   }
 
@@ -138,12 +138,12 @@ class PartitionAudit {
   }
 
   /** The first look at these sessions. */
-  async #round(announced: Announced, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
-    await announced.catchUp()
+  async #round(streams: StreamFacts, sessionIds: AsyncIterable<string> | Iterable<string>): Promise<Suspicion[]> {
+    await streams.catchUp()
     const suspicions: Suspicion[] = []
     const ahead: Ahead[] = []
     for await (const sessionId of sessionIds) {
-      const found = await auditSession(this.#store, announced, this.#pools, sessionId)
+      const found = await auditSession(this.#store, streams, this.#pools, sessionId)
       if (found.seen.length + found.unread.length > 0) this.sessions++
       this.workers += found.unread.length
       for (const seen of found.seen) {
@@ -156,27 +156,27 @@ class PartitionAudit {
       ahead.push(...found.ahead)
       this.#onProgress({ sessions: this.sessions, workers: this.workers })
     }
-    return [...suspicions, ...(await doubled(announced, ahead))]
+    return [...suspicions, ...(await doubled(streams, ahead))]
   }
 
-  /** Looks at each suspicion again until it is gone, or has been the same each time. */
-  async #settle(announced: Announced, first: readonly Suspicion[]): Promise<AuditFinding[]> {
+  /** Looks at each suspicion again, and keeps those that stayed the same each time (AUDIT-3). */
+  async #settle(streams: StreamFacts, first: readonly Suspicion[]): Promise<AuditFinding[]> {
     let left = first
     for (const ms of againMs) {
       if (left.length === 0) break
       await pause(ms)
-      left = await this.#again(announced, left)
+      left = await this.#again(streams, left)
     }
     return left.map(toFinding)
   }
 
-  async #again(announced: Announced, before: readonly Suspicion[]): Promise<Suspicion[]> {
-    await announced.catchUp()
+  async #again(streams: StreamFacts, before: readonly Suspicion[]): Promise<Suspicion[]> {
+    await streams.catchUp()
     const seen = new Set<string>()
     const left: Suspicion[] = []
     for (const [sessionId, suspicions] of Map.groupBy(before, (one) => one.sessionId)) {
       const names = new Set(suspicions.map(nameOf))
-      const again = sessionId === null ? await this.#around(announced) : await this.#lookAgain(announced, sessionId)
+      const again = sessionId === null ? await this.#around(streams) : await this.#lookAgain(streams, sessionId)
       for (const one of again) {
         const name = nameOf(one)
         if (!names.has(name) || seen.has(name)) continue
@@ -187,13 +187,13 @@ class PartitionAudit {
     return left
   }
 
-  async #lookAgain(announced: Announced, sessionId: string): Promise<Suspicion[]> {
-    const { suspicions, ahead } = await auditSession(this.#store, announced, this.#pools, sessionId)
-    const lost = await lostSessions(this.#store, announced, [sessionId])
-    return [...suspicions, ...(await doubled(announced, ahead)), ...lost]
+  async #lookAgain(streams: StreamFacts, sessionId: string): Promise<Suspicion[]> {
+    const { suspicions, ahead } = await auditSession(this.#store, streams, this.#pools, sessionId)
+    const lost = await lostSessions(this.#store, streams, [sessionId])
+    return [...suspicions, ...(await doubled(streams, ahead)), ...lost]
   }
 
-  /** Orphans: members of a set, and records, that belong to no session that the audit has read. */
+  /** Workers that stand in a set or have a record, and belong to nothing that the audit looked at. */
   async #lookAtOrphans(): Promise<Suspicion[]> {
     const suspicions: Suspicion[] = []
     const say = (invariant: string, rule: string, workerId: string, what: string) =>
@@ -224,19 +224,19 @@ class PartitionAudit {
     return suspicions
   }
 
-  /** Is the member still in the set after its record was not found? Pruning removes a worker from all sets before its record. */
+  /** True if the member is in the set after the look that found no record. Pruning takes a worker out of every set before its record goes. */
   async #stands(place: Parameters<AuditStore['members']>[0], member: string): Promise<boolean> {
     for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
   }
 }
 
-// I2: more messages came from outside than were accepted, even by the events up to now.
-async function doubled(announced: Announced, ahead: readonly Ahead[]): Promise<Suspicion[]> {
+// I2: more messages came from outside than the event stream says that the worker accepted, also after the stream was read again.
+async function doubled(streams: StreamFacts, ahead: readonly Ahead[]): Promise<Suspicion[]> {
   if (ahead.length === 0) return []
-  await announced.catchUp()
+  await streams.catchUp()
   return ahead.flatMap(({ sessionId, workerId, came }) => {
-    const accepted = announced.accepted(sessionId, workerId) as number
+    const accepted = streams.accepted(sessionId, workerId) as number
     if (came <= accepted) return []
     const what = `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`
     return [{ invariant: 'I2', rule: 'accepted', sessionId, workerId, what, involved: [workerId] }]

@@ -1,6 +1,6 @@
 /**
- * Duty: what became of every message that was ever accepted (I16): accepted = completed + failed + cancelled + dead + waiting + active
- * + removed. A message ends as the run that received it; several that one run received count each.
+ * Duty: count what became of every accepted message (I16): accepted = completed + failed + cancelled + dead + waiting + active + removed.
+ * COUNT-1 A message ends as the run that received it ends. Each message of a run counts.
  */
 import type { Lane } from '../core/worker/message.ts'
 import { type Sort, sorts } from './history-fold.ts'
@@ -8,15 +8,15 @@ import { acceptedIn, type Seen } from './worker-rules.ts'
 
 export interface MessageCounts {
   readonly accepted: number
-  /** Received by a run that completed, failed, was cancelled. Cancelled too: what was dropped when its run ended. */
+  /** Received by a run that completed, failed or was cancelled. A message that was dropped at the end of its run counts as cancelled. */
   readonly completed: number
   readonly failed: number
   readonly cancelled: number
-  /** Put aside for taking nodes down. */
+  /** Put aside because it took nodes down. */
   readonly dead: number
-  /** In a mailbox, to be received. */
+  /** In a mailbox; a run will receive it. */
   readonly waiting: number
-  /** Received by a run that is going on. */
+  /** Received by a run that has not ended. */
   readonly active: number
   /** Of sessions that were pruned. */
   readonly removed: number
@@ -65,9 +65,9 @@ function countsOf({ picture, fold }: Seen, sort: Sort): MessageCounts {
   const accepted = acceptedIn(picture, lane)
   const dead = sort === 'input' ? fold.deadRuns : 0
   const active = fold.open.received[sort]
-  // Nothing receives what lies with a worker that was cancelled for good.
+  // A worker that was cancelled for good receives nothing more.
   const stays = picture.record.status === 'terminal' ? left : 0
-  // Results and timers of a run that ended before them are dropped with it.
+  // Results and timers that come for a run which has ended are dropped.
   const dropped = sort === 'input' ? 0 : Math.max(0, accepted - left - completed - failed - cancelled - active)
   const known = { completed, failed, cancelled: cancelled + dropped + stays }
   return { ...known, accepted, dead, waiting: left - stays, active, removed: 0 }

@@ -1,22 +1,22 @@
-/** Duty: what an audit found broken: which invariant of docs/protocol.md, of which worker or session, in words. */
+/** Duty: the form of a finding of the audit: the invariant of docs/protocol.md that is broken, the worker or session, and a sentence. */
 
 export interface AuditFinding {
-  /** `I1` to `I17`, or `key`: what is stored there is not of the sort it should be. */
+  /** `I1` to `I17`; or `key`, if another program wrote over a key or a field. */
   readonly invariant: string
-  /** The rule in one word, the same for each look at the same thing. */
+  /** A word for the rule. It is the same each time that the audit looks at the same fault. */
   readonly rule: string
   readonly sessionId: string | null
   readonly workerId: string | null
-  /** What is so, with ids. */
+  /** What is wrong, with ids. */
   readonly what: string
 }
 
-/** A finding, and the workers that must be looked at together to see it again. */
+/** A finding that is not sure yet, and the workers that must be read together to see it again. */
 export interface Suspicion extends AuditFinding {
   readonly involved: readonly string[]
 }
 
-/** The same suspicion has the same name, whatever its words say. */
+/** Two looks at the same fault give the same name, even if their sentences differ. */
 export function nameOf({ invariant, rule, sessionId, workerId, involved }: Suspicion): string {
   return [invariant, rule, sessionId, workerId, ...involved].join(' ')
 }
@@ -27,14 +27,14 @@ export function toFinding({ invariant, rule, sessionId, workerId, what }: Suspic
 
 export type Say = (invariant: string, rule: string, what: string, involved?: readonly string[]) => void
 
-/** Keys and fields that somebody wrote over, of a worker, a session, or a whole partition. */
+/** Keys and fields of a worker, a session or a whole partition that another program wrote over. */
 export function damaged(keys: readonly string[], sessionId: string | null, workerId: string | null): Suspicion[] {
   if (keys.length === 0) return []
   const involved = workerId === null ? [] : [workerId]
   return [{ invariant: 'key', rule: 'damaged', sessionId, workerId, what: keys.join('; '), involved }]
 }
 
-/** Collects suspicions of one worker. */
+/** Collects suspicions about one worker. */
 export function sayOf(found: Suspicion[], sessionId: string, workerId: string | null): Say {
   return (invariant, rule, what, involved = workerId === null ? [] : [workerId]) => {
     found.push({ invariant, rule, sessionId, workerId, what, involved })

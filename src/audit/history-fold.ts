@@ -1,7 +1,7 @@
 /**
- * Duty: a worker's history read entry by entry, kept as what the rules need: what came, from whom, how the runs ended, what is open.
- * FOLD-1 It keeps only counts of a run that is over, so that a long history costs no memory.
- * FOLD-2 It passes over entries of unknown types and entries that cannot be read, as the runtime does.
+ * Duty: read the history of a worker entry by entry, and keep what the rules need: who sent what, how the runs ended, and what is open.
+ * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
+ * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
 import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
@@ -20,10 +20,10 @@ export interface SpawnedChild extends SpawnNote {
 }
 
 export const sorts: readonly Sort[] = ['input', 'result', 'timer']
-/** Positions of missing inputs; of a larger hole only the count is kept. */
+/** The positions of so many missing inputs are kept. A larger hole is reported by its count. */
 const holesMax = 1_000
 
-/** What one run received and asked for so far. */
+/** What one run has received and asked for so far. */
 class RunFold {
   readonly received: Record<Sort, number> = { input: 0, result: 0, timer: 0 }
   readonly joined = new Map<string, number>()
@@ -34,7 +34,7 @@ class RunFold {
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
 
-  /** Children whose results it has not received. */
+  /** Children whose results the run has not received. */
   get missing(): string[] {
     return [...this.joined.keys()].filter((child) => !this.results.has(child))
   }
@@ -45,19 +45,19 @@ export class HistoryFold {
   readonly runs: EndedRun[] = []
   /** The run that has not ended. */
   open = new RunFold()
-  /** Number of the run in progress, or of the next one. */
+  /** The number of the run in progress, or of the next one. */
   run = 1
-  /** Runs that failed as poison without an input of their own: it is among the dead letters. */
+  /** Runs that failed as poison without an input in the history: their input is a dead letter. */
   deadRuns = 0
   /** Runs that ended by a commit while children had not reported. */
   readonly runsWithMissing: { readonly run: number; readonly children: readonly string[] }[] = []
   readonly children: SpawnedChild[] = []
-  /** Inputs by who sent them; null: from outside. */
+  /** Inputs by sender; null is a sender outside. */
   readonly arrived = new Map<string | null, number>()
   readonly sent = new Map<string, number>()
   /** Results of each child in any run. */
   readonly resultsOf = new Map<string, number>()
-  /** Places of inputs that were passed over. */
+  /** Positions of inputs that are missing. */
   readonly holes = new Set<number>()
   last: Entry | null = null
   lastEpoch = 0
@@ -90,7 +90,7 @@ export class HistoryFold {
     try {
       this.#add(position, entry)
     } catch {
-      // Whoever wrote it, it is reported, and the audit goes on with the rest.
+      // Another program may have written it. The audit reports it, and reads on.
       unreadable()
     }
   }
@@ -107,7 +107,7 @@ export class HistoryFold {
     this.last = entry
   }
 
-  // I4, I5: runs follow each other, epochs never decrease, what an agent recorded stands where it was put.
+  // I4, I5: runs follow each other, epochs never decrease, and each message of an agent stands at the position in its id.
   #order(position: number, entry: Entry): void {
     const { run = this.run, epoch } = entry
     if (run !== this.run) {
@@ -146,7 +146,7 @@ export class HistoryFold {
     add(this.resultsOf, message.from)
   }
 
-  // I2, I3: inputs are received in the order they came, each once.
+  // I2, I3: a worker receives inputs in the order in which they came, and each once.
   #checkPlace(id: string): void {
     const place = inputPositionOf(id) ?? this.#place + 1
     if (place <= this.#place) {

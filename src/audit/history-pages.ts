@@ -1,6 +1,7 @@
 /**
- * Duty: a history from its beginning, page by page. An entry has a hundred bytes or a million: a page holds as many as will have about
- * so many bytes by the size of those before, so that no read holds Redis, or fills this process, for long.
+ * Duty: read a history from its beginning, page by page.
+ * PAGES-1 An entry has a hundred bytes or a million. So the size of each page follows from the size of the entries before it: no read blocks Redis
+ *    for long, or fills the memory of this process.
  */
 import type { AuditStore } from '../store/audit-store.ts'
 
@@ -8,7 +9,7 @@ const firstPage = 50
 const mostEntries = 1_000
 const pageBytes = 4_194_304
 
-/** The entries up to this length. Ends early where the history is shorter. */
+/** Yields the first `length` entries. It ends early if the history is shorter. */
 export async function* historyPages(
   store: Pick<AuditStore, 'entries'>,
   workerId: string,

@@ -1,23 +1,23 @@
 /**
- * Duty: sessions that were created, by the event stream, and of which nothing is there.
- * Pruning leaves no trace of a session but a count. It takes only what has ended, and the end is told behind the creation: so one
- * that is gone and did not end is lost. Of those that ended it is known only when more are gone than were ever pruned.
+ * Duty: find sessions that were created, by the event stream, and that are gone.
+ * LOST-1 Pruning takes only sessions that have ended, and leaves only a count. So a session that is gone and has no end in the stream is lost.
+ * LOST-2 A session that ended and is gone may have been pruned. Some of these are lost if more are gone than were ever pruned.
  */
 import type { AuditStore } from '../store/audit-store.ts'
-import type { Announced } from './announced.ts'
 import type { Suspicion } from './finding.ts'
+import type { StreamFacts } from './stream-facts.ts'
 
 const pageSize = 1_000
-/** So many are named. */
+/** A finding names at most this many. */
 const namedMost = 5
 
-/** Those among these sessions that are gone without an end. What became of a session is read after it was announced. */
+/** The sessions that are gone without an end (LOST-1). The stream is read before the sessions are looked up. */
 export async function lostSessions(
   store: AuditStore,
-  announced: Announced,
+  streams: StreamFacts,
   sessionIds: readonly string[],
 ): Promise<Suspicion[]> {
-  const unended = sessionIds.filter((id) => announced.wasCreated(id) && !announced.hasEnded(id))
+  const unended = sessionIds.filter((id) => streams.wasCreated(id) && !streams.hasEnded(id))
   return (await goneOf(store, unended)).map((sessionId) => ({
     invariant: 'I16',
     rule: 'lost',
@@ -28,13 +28,13 @@ export async function lostSessions(
   }))
 }
 
-/** `sessionIds`: all that were created and were not seen. The count of what was pruned is read last. */
+/** LOST-2. `sessionIds`: all that were created and not seen. The count of pruned sessions is read last. */
 export async function lostEndedSessions(
   store: AuditStore,
-  announced: Announced,
+  streams: StreamFacts,
   sessionIds: readonly string[],
 ): Promise<Suspicion[]> {
-  const ended = sessionIds.filter((id) => announced.hasEnded(id))
+  const ended = sessionIds.filter((id) => streams.hasEnded(id))
   const gone = await goneOf(store, ended)
   if (gone.length === 0) return []
   const pruned = (await store.retired()).sessions

@@ -1,6 +1,6 @@
 /**
- * Duty: which workers have a record, whoever knows of them. Only a walk over all keys of the Redis tells, so there is one for all
- * partitions of an audit: what it finds of the others is kept until they are looked at.
+ * Duty: find all workers that have a record, also those that no session lists.
+ * WALK-1 Only a walk over all keys of Redis finds them. One walk serves all partitions of an audit: it keeps what it finds of the others.
  */
 import { type AuditStore, itemsOf } from '../store/audit-store.ts'
 
@@ -12,14 +12,14 @@ export class RecordWalk {
     this.#wanted = new Set(stores.map(({ partition }) => partition))
   }
 
-  /** Workers of the store's partition that have a record and are not known. */
+  /** Workers in the partition of the store that have a record and are not among those known. */
   async unknown(store: AuditStore, known: ReadonlySet<string>): Promise<string[]> {
     this.#found ??= this.#walk(store, known)
     const own = (await this.#found).get(store.partition) ?? []
     return [...own].filter((id) => !known.has(id))
   }
 
-  /** Those that are known need no place. */
+  /** Known workers are not kept, to save memory. */
   async #walk(store: AuditStore, known: ReadonlySet<string>): Promise<ReadonlyMap<number, ReadonlySet<string>>> {
     const found = new Map([...this.#wanted].map((partition) => [partition, new Set<string>()]))
     for await (const { partition, id } of itemsOf((cursor) => store.records(cursor)))

@@ -1,6 +1,6 @@
 /**
- * Duty: looks at one session, or at some of its workers: pictures, histories up to the moment of each picture, and the rules.
- * A session of up to `groupMost` workers is one picture; of a larger one each group is.
+ * Duty: audit one session: take pictures of its workers, read the history of each up to the moment of its picture, and apply the rules.
+ * GROUP-1 A session of up to `groupMost` workers is one picture. A larger one has a picture for each group of that size.
  */
 import { decodeEntry } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
@@ -13,16 +13,16 @@ import {
 } from '../store/audit-store.ts'
 import { damageText } from '../store/record/field.ts'
 import { encodeResultLine, isOfSession } from '../store/record/session-record.ts'
-import type { Announced } from './announced.ts'
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'
 import { HistoryFold } from './history-fold.ts'
 import { historyPages } from './history-pages.ts'
 import { arrivals, groupRules } from './session-rules.ts'
+import type { StreamFacts } from './stream-facts.ts'
 import { isAgent, type Seen, workerRules } from './worker-rules.ts'
 
-/** As many workers as a session has at most by default. */
+/** The number of workers that a session has at most by default. */
 const groupMost = 200
-/** Histories that are read at the same time. */
+/** How many histories are read at the same time. */
 const readersMost = 8
 
 export interface Ahead {
@@ -34,15 +34,15 @@ export interface Ahead {
 export interface SessionAudit {
   readonly suspicions: readonly Suspicion[]
   readonly seen: readonly Seen[]
-  /** Workers that are there and whose keys cannot be read: no rule is held to them. */
+  /** Workers that exist, but cannot be read. No rule is applied to them. */
   readonly unread: readonly string[]
-  /** More messages from outside than the streams announced: to be compared once the streams have been read again. */
+  /** Workers with more messages from outside than the stream had events for. They are compared again after the stream was read again. */
   readonly ahead: readonly Ahead[]
 }
 
 export async function auditSession(
   store: AuditStore,
-  announced: Announced,
+  streams: StreamFacts,
   pools: readonly string[],
   sessionId: string,
 ): Promise<SessionAudit> {
@@ -53,12 +53,12 @@ export async function auditSession(
   if (ids.length < members.length)
     sayOf(found.suspicions, sessionId, null)('I8', 'twice', `session ${sessionId} lists a worker twice`)
   const groups: (readonly Seen[])[] = []
-  const look = (some: readonly string[]) => auditGroup(store, announced, pools, sessionId, some, found)
+  const look = (some: readonly string[]) => auditGroup(store, streams, pools, sessionId, some, found)
   for (let from = 0; from < ids.length; from += groupMost) groups.push(await look(ids.slice(from, from + groupMost)))
   for (const [one, others] of relationsAcross(groups))
     for (let from = 0; from < others.length; from += groupMost - 1)
       await look([one, ...others.slice(from, from + groupMost - 1)])
-  // Of several of one name the first is announced: what follows may follow from it.
+  // Of several suspicions with one name the first is kept: the others may follow from it.
   const named = new Map(found.suspicions.toReversed().map((one) => [nameOf(one), one]))
   return {
     suspicions: [...named.values()].toReversed(),
@@ -76,7 +76,7 @@ interface Found {
 
 async function auditGroup(
   store: AuditStore,
-  announced: Announced,
+  streams: StreamFacts,
   pools: readonly string[],
   sessionId: string,
   ids: readonly string[],
@@ -84,7 +84,7 @@ async function auditGroup(
 ): Promise<readonly Seen[]> {
   const picture = await store.look(sessionId, ids, pools)
   const session = formed(picture.session as SessionPicture)
-  // Where the root's record is damaged, that is said of the root, in whose group it is.
+  // Damage of the root's record is reported once, in the group of the root.
   const root = rootIdOf(sessionId)
   if (ids.includes(root)) {
     const ofRoot = picture.damaged.find(({ id }) => id === root)?.keys ?? []
@@ -95,9 +95,9 @@ async function auditGroup(
   const group = await readGroup(store, workers, session, suspicions)
   for (const one of group.values()) {
     workerRules(one)
-    announcedRules(one, announced, ahead)
+    streamRules(one, streams, ahead)
   }
-  // Children that were born since the list was read are seen by the next audit.
+  // The next audit sees children that were spawned after the list was read.
   const isWhole =
     session.damage.length === 0 && group.size === session.listed + 1 && (session.record?.retired ?? 0) === 0
   groupRules({ session, seen: group, missing: picture.missing, isWhole }, suspicions)
@@ -105,7 +105,7 @@ async function auditGroup(
   return [...group.values()]
 }
 
-/** Parents with children, and senders with recipients, that were seen in different pictures. */
+/** Parents and children, and senders and recipients, that are in different pictures. */
 function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, string[]> {
   const groupOf = new Map(groups.flatMap((group, number) => group.map(({ picture }) => [picture.id, number] as const)))
   const found = new Map<string, string[]>()
@@ -118,13 +118,13 @@ function relationsAcross(groups: readonly (readonly Seen[])[]): Map<string, stri
 }
 
 function formed(session: SessionPicture): SessionPicture {
-  // What is wrong with the root as a worker is said of the root.
+  // Damage of the root as a worker is reported for the root.
   const malformed = session.fieldDamage.filter(isOfSession)
   const where = `the record of session ${session.id}`
   return { ...session, damage: [...session.damage, ...malformed.map((one) => damageText(one, where))] }
 }
 
-/** Says of which workers something is not what it should be, and gives the others. */
+/** Reports damaged workers, and returns the others. */
 function readable(picture: Picture, sessionId: string, found: Suspicion[], unread: Set<string>): WorkerPicture[] {
   const malformed = picture.workers.map(({ id, fieldDamage }) => ({
     id,
@@ -159,7 +159,7 @@ async function readGroup(
   return group
 }
 
-/** Null when it was pruned meanwhile. */
+/** Null if the worker was pruned meanwhile. */
 async function readWorker(
   store: AuditStore,
   picture: WorkerPicture,
@@ -175,16 +175,16 @@ async function readWorker(
   return { picture, fold, session, say }
 }
 
-// I1, I2: as many messages came from outside as were accepted, and those that were put aside are among the dead letters.
-function announcedRules(seen: Seen, announced: Announced, ahead: Ahead[]): void {
+// I1, I2: as many messages came from outside as the event stream says. Every message that was put aside is a dead letter.
+function streamRules(seen: Seen, streams: StreamFacts, ahead: Ahead[]): void {
   const { picture, fold, session, say } = seen
-  const accepted = announced.accepted(session.id, picture.id)
+  const accepted = streams.accepted(session.id, picture.id)
   const came = arrivals(seen, null)
   if (accepted !== null && came !== null && came < accepted)
     say('I1', 'accepted', `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`)
   if (accepted !== null && came !== null && came > accepted)
     ahead.push({ sessionId: session.id, workerId: picture.id, came })
-  const dead = announced.dead(picture.id)
+  const dead = streams.dead(picture.id)
   if (dead !== null && dead !== fold.deadRuns)
     say(
       dead < fold.deadRuns ? 'I1' : 'I2',
@@ -193,7 +193,7 @@ function announcedRules(seen: Seen, announced: Announced, ahead: Ahead[]): void 
     )
 }
 
-// I16: each run of the root has its result in the session.
+// I16: the session has the result of each run of its root.
 async function resultRules(store: AuditStore, sessionId: string, root: Seen | undefined, session: SessionPicture) {
   if (root === undefined || session.record === null || session.damage.length > 0) return
   const { fold, say } = root

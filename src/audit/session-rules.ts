@@ -1,6 +1,6 @@
 /**
- * Duty: the rules between the workers of a session, and of the session's own record. They are held only to workers that were seen in
- * one picture: of two that were seen apart, one may have gone on meanwhile.
+ * Duty: the rules between the workers of a session, and those for the record of the session.
+ * RULES-1 They are applied only to workers of one picture. If two workers were read apart, one may have changed in between.
  */
 import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
@@ -12,7 +12,7 @@ import { type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
 import { isCancelling, isOpen, type Seen } from './worker-rules.ts'
 
-/** Some workers of one session, in one picture; `isWhole` when they are all of them. */
+/** Workers of one session in one picture. `isWhole`: they are all of its workers. */
 export interface Group {
   readonly session: SessionPicture
   readonly seen: ReadonlyMap<string, Seen>
@@ -35,7 +35,7 @@ export function groupRules(group: Group, found: Suspicion[]): void {
   spentRule(group, say)
 }
 
-// I1, I8: whoever was created has a record until the session is pruned.
+// I1, I8: a worker that was created has a record until its session is pruned.
 function missingRules({ session, missing, seen }: Group, say: Say): void {
   if (session.record === null || session.damage.length > 0) return
   for (const { id, isListed } of missing) {
@@ -46,7 +46,7 @@ function missingRules({ session, missing, seen }: Group, say: Say): void {
   }
 }
 
-// I8: one child for each spawning call, one result for each child at its parent.
+// I8: each spawning call has one child, and the parent has one result of each child.
 function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing, isWhole }: Group): void {
   const { picture, fold, say } = parent
   const { id } = picture
@@ -86,7 +86,7 @@ function isStopped({ record, cancelled, damage }: SessionPicture): boolean {
   return damage.length > 0 || cancelled.length > 0 || (record !== null && record.cancelReasonJson !== null)
 }
 
-// I1, I2: as many messages as were sent, or given at birth, came.
+// I1, I2: a recipient has as many messages as were sent to it, the first one of a child included.
 function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
   for (const [to, sent] of fold.sent) {
     const recipient = seen.get(to)
@@ -98,7 +98,7 @@ function deliveryRules({ picture, fold, say }: Seen, seen: ReadonlyMap<string, S
   }
 }
 
-/** Inputs of this sender that ever came; null where that cannot be recorded: among the dead letters senders are not known. */
+/** How many inputs of this sender ever came. Null if that is not known: dead letters do not name their sender. */
 export function arrivals({ picture, fold }: Seen, from: string | null): number | null {
   const { inbox } = picture.lanes
   if (!inbox.isWhole || fold.deadRuns > 0) return null
@@ -106,7 +106,7 @@ export function arrivals({ picture, fold }: Seen, from: string | null): number |
   return (fold.arrived.get(from) ?? 0) + waiting
 }
 
-// I13: what a worker may not use itself it may not give.
+// I13: a worker cannot permit a child what it may not use itself.
 function permissionsRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>): void {
   const parent = seen.get(picture.record.parentId ?? '')?.picture
   const given = parent?.record.permissions ?? null
@@ -120,7 +120,7 @@ function permissionsRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>
     say('I13', 'permissions', `it may use more than its parent ${parent.id}`, [picture.id, parent.id])
 }
 
-// I12, I16: the session's state agrees with its workers, its counts and the sets.
+// I12, I16: the state of the session agrees with its workers, its counts and the sets.
 function stateRules({ session, seen }: Group, say: Say): void {
   const { id, record } = session
   const root = rootIdOf(id)
@@ -148,7 +148,7 @@ function stateRules({ session, seen }: Group, say: Say): void {
   }
 }
 
-// I8: each run that ended while children had not reported left a mark; a result that is gone from a history shows as one more.
+// I8: a run that ends before a child has reported counts as a cancel. If a result is gone from a history, there is one run too many.
 function reportedRule({ session, seen }: Group, say: Say): void {
   const runs = [...seen.values()].flatMap(({ picture, fold }) =>
     fold.runsWithMissing.map((run) => ({ ...run, worker: picture.id })),
@@ -164,20 +164,20 @@ function reportedRule({ session, seen }: Group, say: Say): void {
   )
 }
 
-// I16: what all have used together is the sum of what each has.
+// I16: the spending of the session is the sum over its workers.
 function spentRule({ session, seen }: Group, say: Say): void {
   const { id } = session
-  const recorded = session.record?.spent ?? null
-  if (recorded === null) return
+  const kept = session.record?.spent ?? null
+  if (kept === null) return
   let sum = { modelCalls: 0, tokens: 0 }
   for (const { picture } of seen.values()) {
     const tally = decodeTally(picture.record.data)
     if (tally !== null) sum = addSpending(sum, spendingOf(tally))
   }
-  if (sum.modelCalls === recorded.modelCalls && sum.tokens === recorded.tokens) return
+  if (sum.modelCalls === kept.modelCalls && sum.tokens === kept.tokens) return
   say(
     'I16',
     'spent',
-    `session ${id} has spent ${recorded.modelCalls} model calls and ${recorded.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
+    `session ${id} has spent ${kept.modelCalls} model calls and ${kept.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
   )
 }

@@ -1,4 +1,4 @@
-/** Duty: the rules that a worker's picture and history are held to by themselves: where it stands, what it holds, what it consumed. */
+/** Duty: the rules for one worker, by its picture and its history: its status, its mail, its timers, its runs. */
 
 import { isTally } from '../core/history/agent-tally.ts'
 import { policy } from '../core/policy.ts'
@@ -10,7 +10,7 @@ import { takenOf } from '../store/record/worker-record.ts'
 import type { Say } from './finding.ts'
 import type { HistoryFold } from './history-fold.ts'
 
-/** A worker at one moment. */
+/** A worker at one moment, with its history up to then. */
 export interface Seen {
   readonly picture: WorkerPicture
   readonly fold: HistoryFold
@@ -20,11 +20,11 @@ export interface Seen {
 
 export const isAgent = ({ record }: WorkerPicture) => isTally(record.data)
 export const isOpen = ({ record }: WorkerPicture) => record.isOpen
-/** Is the session being cancelled, and not finished yet? */
+/** True while the session is being cancelled. */
 export const isCancelling = ({ record }: SessionPicture) =>
   record !== null && record.cancelReasonJson !== null && record.end === null
 
-/** What a lane ever accepted: what it gave away, and what it holds. */
+/** How many messages a lane ever accepted: those that were taken, and those that it holds. */
 export function acceptedIn(picture: WorkerPicture, lane: Lane): number {
   return takenOf(picture.record, lane) + picture.lanes[lane].length
 }
@@ -40,7 +40,7 @@ export function workerRules(seen: Seen): void {
   startRules(seen)
 }
 
-// I7, I9: where a worker stands agrees with the sets.
+// I7, I9: the status of a worker agrees with the sets.
 function placeRules({ picture, say }: Seen): void {
   const { record, queuedIn, isLeased } = picture
   const { status, token, pool, wait } = record
@@ -61,7 +61,7 @@ function placeRules({ picture, say }: Seen): void {
   if (status === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }
 
-// I7: who rests waits for nothing that is there; who is queued has something to do.
+// I7: nothing in the mailbox of a resting worker ends its wait. A queued worker has something to do.
 function wakeRules(seen: Seen): void {
   const { picture, say } = seen
   const { record, lanes } = picture
@@ -74,12 +74,12 @@ function wakeRules(seen: Seen): void {
     say('I1', 'nothing', 'it is queued and nothing is in its mailbox: what woke it is gone')
 }
 
-/** Does something in its mailbox end the wait? */
+/** True if a message in its mailbox ends the wait. */
 function isThere(picture: WorkerPicture, wait: Wait): boolean {
   return lanes.some((lane) => {
     const { heads, length } = picture.lanes[lane]
     const count = acceptedIn(picture, lane)
-    // Heads that were not read are of no known child.
+    // The child of a result whose head was not read is not known.
     const children = heads.length < length ? [...heads.map(resultChildOf), undefined] : heads.map(resultChildOf)
     return children.some((child) => endsWait(wait, { lane, child, count }))
   })
@@ -93,25 +93,25 @@ function hasWork(picture: WorkerPicture): boolean {
   return lanes.results.heads.map(decodeHead).some((head) => head?.kind === 'result' && head.call === next)
 }
 
-/** Or may be. */
+/** True if it is cancelled, or may be. */
 function isCancelled({ session }: Seen): boolean {
   return session.damage.length > 0 || session.cancelled.length > 0 || isCancelling(session)
 }
 
-// I9: a timer that was set fires, and then is received.
+// I9: every timer fires, and then the worker receives it.
 function timerRules({ picture, say }: Seen): void {
   const { record, timers, lanes, hasRetryTimer } = picture
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = record.timersOpen
   const there = timers.length + lanes.signals.length
-  // Who runs may have received timers that are not committed yet; they stay in their lane until then.
+  // A running worker may have received timers whose commit is not here yet. They stay in the lane until then.
   if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
   const retries = record.status === 'parked' && record.wait.kind === 'retry'
   if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
 }
 
-// I4, I5: the record and the history tell of the same runs.
+// I4, I5: the record and the history agree on the runs.
 function historyRules({ picture, fold, say }: Seen): void {
   const { record, historyLength } = picture
   if (historyLength > 0 && record.lastCommit.version < 1) say('I4', 'version', 'it has a history and no commit')
@@ -120,7 +120,7 @@ function historyRules({ picture, fold, say }: Seen): void {
   if (fold.lastEpoch > epoch) say('I5', 'ahead', `epoch ${fold.lastEpoch} is in its history, ${epoch} in its record`)
 }
 
-// I1, I4: what the open run waits for, by its record and by its history.
+// I1, I4: the record and the history agree on what the open run waits for.
 function openRunRules({ picture, fold, say }: Seen): void {
   const { open } = fold
   const { record } = picture
@@ -141,7 +141,7 @@ function openRunRules({ picture, fold, say }: Seen): void {
   if (open.received.input === 0) say('I1', 'input', `run ${fold.run} is open and the input that began it is not there`)
 }
 
-// I1, I16: what was consumed is in the history or among the dead letters.
+// I1, I16: every consumed message is in the history or among the dead letters.
 function consumedRules({ picture, fold, say }: Seen): void {
   const { record, lanes } = picture
   const consumed = record.inputsTaken
@@ -161,7 +161,7 @@ function consumedRules({ picture, fold, say }: Seen): void {
     say('I2', 'timer-count', `${timers} timers are in its history, ${record.signalsTaken} were consumed`)
 }
 
-// I11: the last failure is set with the failing transition, and only then.
+// I11: the last failure is set when a run fails, and only then.
 function failureRules({ picture, fold, say }: Seen): void {
   const { record, failureJson } = picture
   if (record.hasFailed !== (failureJson !== ''))
@@ -190,7 +190,7 @@ function messageOf(failureJson: string): string | null {
   }
 }
 
-// I14: nothing was started more often than allowed without a commit.
+// I14: no worker was started more often without a commit than the limits allow.
 function startRules(seen: Seen): void {
   const { picture, say } = seen
   const { record } = picture

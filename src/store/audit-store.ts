@@ -1,8 +1,8 @@
 /**
- * Duty: what the audit reads of one partition, page by page, and nothing written. A picture is of one moment: records, lanes and the
- * sets they stand in are read by one script. Histories only grow, so that entries read later, up to the length that a picture tells,
- * are those of its moment. A key that somebody wrote over is named (by a picture, or by `damagedKeys`) and reads as if it held
- * nothing: it keeps nobody from looking at the others.
+ * Duty: the reads of the audit in one partition, page by page. It never writes.
+ * PICTURE-1 A picture shows one moment: one script reads records, lanes and the sets that they stand in.
+ * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, are those of its moment.
+ * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/worker/message.ts'
@@ -18,9 +18,9 @@ import { lookScript } from './script/scripts.ts'
 
 export interface LanePicture {
   readonly length: number
-  /** The beginnings of the mails; one that was consumed in the middle is empty. */
+  /** The beginnings of the mails. A mail that was consumed before an earlier one is empty. */
   readonly heads: readonly string[]
-  /** False when the lane holds more than one look reads. */
+  /** False if the lane holds more mails than one look reads. */
   readonly isWhole: boolean
 }
 
@@ -32,17 +32,17 @@ export interface WorkerPicture {
   readonly historyLength: number
   readonly failureJson: string
   readonly lanes: Readonly<Record<Lane, LanePicture>>
-  /** Timers that have a value, each with whether it has a time. Here and below null: the key that says so cannot be read. */
+  /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
   readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
   readonly isLeased: boolean | null
-  /** Pools in whose run queue it stands. */
+  /** The pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
-  /** Pools whose run queue cannot be read. */
+  /** The pools whose run queue cannot be read. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
 }
 
-/** A worker, or a session, with keys that are not what they should be; `keys` says of each what it is. */
+/** A worker or a session with damaged keys. `keys` has a sentence for each. */
 export interface Damaged {
   readonly id: string
   readonly keys: readonly string[]
@@ -50,7 +50,7 @@ export interface Damaged {
 
 export interface SessionPicture {
   readonly id: string
-  /** What its root says of it; null without a record. */
+  /** The record of its root; null without one. */
   readonly record: SessionRecord | null
   /** Fields of its root's record that another program wrote over. */
   readonly fieldDamage: readonly FieldDamage[]
@@ -58,27 +58,27 @@ export interface SessionPicture {
   readonly cancelled: readonly string[]
   readonly isIndexed: boolean | null
   readonly isCancelling: boolean | null
-  /** What is wrong with its keys: nothing, or all above but `isIndexed` is unknown. */
+  /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
   readonly damage: readonly string[]
 }
 
 export interface Picture {
   readonly session: SessionPicture | null
   readonly workers: readonly WorkerPicture[]
-  /** Ids without a record, each with whether its session lists it. */
+  /** Ids without a record. `isListed`: the session lists it. */
   readonly missing: readonly { readonly id: string; readonly isListed: boolean }[]
   readonly damaged: readonly Damaged[]
 }
 
 export interface Page<Item> {
   readonly items: readonly Item[]
-  /** Where the next page begins; null at the end. */
+  /** The cursor of the next page; null at the end. */
   readonly next: string | null
-  /** False when the key is of another sort. */
+  /** False if another program made the key another sort. */
   readonly isRead?: boolean
 }
 
-/** All of them, page by page. */
+/** Yields the items of all pages. */
 export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
   for (let next: string | null = '0'; next !== null; ) {
     const page = await read(next)
@@ -88,7 +88,7 @@ export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item
 }
 
 const pageSize = 1_000
-/** Heads of mails end behind ids, call and status. */
+/** The head of a mail, with ids, call and status, is never longer. */
 const headBytes = 80
 const budgetBytes = 16_777_216
 
@@ -109,12 +109,12 @@ export class AuditStore {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Every pool that can have a run queue; where nothing says which there are, those that have one. */
+  /** Every pool that may have a run queue. If a register cannot be read, all run queues are looked up by their keys. */
   async pools(): Promise<string[]> {
     const [kinds, nodes, former] = await Promise.all([
       orElse(this.#read.kinds(), null),
       orElse(this.#read.nodes(), null),
-      // A kind may have gone to another pool since: workers of it still stand here until a sweep brings them over.
+      // A kind may have been moved to another pool. Its workers stand in the old one until a sweep moves them.
       orElse(this.#read.poolsEverHosted(), []),
     ])
     const registered = [...(kinds ?? []).map(({ pool }) => pool), ...(nodes ?? []).flatMap(({ pools }) => pools)]
@@ -122,13 +122,13 @@ export class AuditStore {
     return [...new Set([defaultPool, unhostedPool, ...[...registered, ...former, ...found].filter(isPool)])]
   }
 
-  /** Was nothing ever started here? Then no key tells of a node or a session. */
+  /** True if nothing was ever started here: then there is no key of a node or of a session. */
   async isUnused(): Promise<boolean> {
     const { sessions, events, dead, kinds, nodes, retired } = this.#keys
     return (await this.#redis.exists(sessions, events, dead, kinds, nodes, retired)) === 0
   }
 
-  /** What is wrong with the keys of the whole partition. */
+  /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
     const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
@@ -167,7 +167,7 @@ export class AuditStore {
     }
   }
 
-  /** By the index; where that cannot be read, those that have a record. */
+  /** Sessions in the index. If the index cannot be read, sessions whose root has a record. */
   async sessionIds(cursor: string): Promise<Page<string>> {
     const page = await this.#members(this.#keys.sessions, cursor)
     if (page.isRead) return page
@@ -178,7 +178,7 @@ export class AuditStore {
     return { items: items.map(sessionIdOfRoot), next: null }
   }
 
-  /** Those that are roots, by records that can be read. */
+  /** The ids among these whose record is that of a root. */
   async #rootsOf(ids: readonly string[]): Promise<string[]> {
     const read = ids.map((id) => this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'path1'))
     const found = await Promise.all(read.map((reading) => orElse(reading, [])))
@@ -189,7 +189,7 @@ export class AuditStore {
     return orElse(this.#read.createdAt(sessionId), null)
   }
 
-  /** Those of up to a page of sessions that are in no index and whose roots have no record. */
+  /** The sessions among these that are not in the index and whose root has no record. */
   async gone(sessionIds: readonly string[]): Promise<string[]> {
     const nobody = sessionIds.map(() => null)
     const roots = sessionIds.map((id) => rootKey(this.#keys.tag, id))
@@ -204,24 +204,24 @@ export class AuditStore {
     return (await this.#redis.exists(rootKey(this.#keys.tag, sessionId))) === 1
   }
 
-  /** Would its root be the child of another? Then it is the id of no session. */
+  /** True if the root would be the child of another worker: then this is the id of no session. */
   async isOfChild(sessionId: string): Promise<boolean> {
     return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'path1'), null)) !== null
   }
 
-  /** Workers of a session but its root, in the order they were spawned. */
+  /** Workers of a session except its root, in the order in which they were spawned. */
   async memberIds(sessionId: string, cursor: string): Promise<Page<string>> {
     const from = Number(cursor)
     const items = await orElse(this.#read.childIds(sessionId, from, pageSize), [])
     return { items, next: items.length < pageSize ? null : String(from + pageSize) }
   }
 
-  /** Entries as they are stored, from this position on, `most` at most. */
+  /** Stored entries of a history, at most `most` from this position on. */
   async entries(workerId: string, from: number, most: number): Promise<string[]> {
     return orElse(this.#read.entries(workerId, from, Math.min(most, pageSize)), [])
   }
 
-  /** What the session says of how these runs ended: "<status> <position>", or null. */
+  /** How these runs ended, as the session stores it: "<status> <position>", or null. */
   async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
     return orElse(
       this.#read.resultLines(sessionId, runs),
@@ -229,7 +229,7 @@ export class AuditStore {
     )
   }
 
-  /** Entries of the event stream after this stream id. */
+  /** Entries of the event stream behind this id. */
   async events(after: string): Promise<Page<EventEntry>> {
     const found = await orElse(this.#redis.xrange(this.#keys.events, `(${after}`, '+', 'COUNT', pageSize), [])
     return { items: toEventEntries(found), next: found.length < pageSize ? null : (found.at(-1)?.[0] ?? null) }
@@ -241,7 +241,7 @@ export class AuditStore {
     return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
   }
 
-  /** Members of a set of this partition: workers that run, or that are queued in a pool; `<worker>:<timer>`. */
+  /** Members of a set: workers that run or are queued in a pool, or timers as `<worker>:<timer>`. */
   async members(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
     return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
   }
@@ -253,7 +253,7 @@ export class AuditStore {
     return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next, isRead: true }
   }
 
-  /** The ends of all keys that begin so: for when what lists them cannot be read. */
+  /** The ends of all keys with this prefix. It is used only if the list of them cannot be read. */
   async #walk(prefix: string): Promise<string[]> {
     const ends: string[] = []
     let cursor = '0'
@@ -265,20 +265,20 @@ export class AuditStore {
     return [...new Set(ends)]
   }
 
-  /** Workers of all partitions that have a record, whoever knows of them: a walk over all keys of this Redis. Some come twice. */
+  /** All workers of all partitions that have a record, by a walk over all keys of Redis. Some come twice. */
   async records(cursor: string): Promise<Page<{ readonly partition: number; readonly id: string }>> {
     const pattern = workersPattern(this.#keys.tag)
     const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)
     return { items: keys.flatMap((key) => recordOf(key) ?? []), next: next === '0' ? null : next }
   }
 
-  /** The session that a worker's record names; null of a root, and where it cannot be read. */
+  /** The session that the record of a worker names. Null for a root, and if the record cannot be read. */
   async sessionOf(workerId: string): Promise<string | null> {
     const path1 = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'path1'), null)
     return path1 === null ? null : sessionOfPath(path1)
   }
 
-  /** What pruning counted: sessions, workers, and what the lanes of those had accepted. */
+  /** How many sessions and workers were pruned, and how many messages their lanes had accepted. */
   async retired(): Promise<Readonly<Record<'sessions' | 'workers' | Lane, number>>> {
     const fields: RecordFields = await orElse(this.#redis.hgetall(this.#keys.retired), {})
     const count = (name: string) => Number(fields[name] ?? 0)
@@ -292,7 +292,7 @@ export class AuditStore {
   }
 }
 
-/** What a script says of standing somewhere. */
+/** Reads the answer of a script whether a worker stands in a set. */
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 function sessionPicture(id: string, reply: Reply): SessionPicture {

@@ -1,6 +1,7 @@
 /**
- * Duty: reads for people and programs: sessions, workers, histories, mailboxes, nodes. Never writes, never asks a
- * worker. A report is put together from several reads; each line is true at the moment it was read.
+ * Duty: the reads of one partition that clients show: sessions, workers, histories, mailboxes, nodes, lengths of queues.
+ * INSPECT-1 It never writes, and asks no worker.
+ * INSPECT-2 A report needs several reads. Each row of it is true at the moment when it was read.
  */
 
 import type { RuntimeError } from '../core/errors.ts'
@@ -28,42 +29,42 @@ export interface WorkerRow {
   readonly id: string
   readonly record: WorkerRecord
   readonly failureJson: string | null
-  /** The live node that holds it; null when none does. */
+  /** The live node that runs it; null if none does. */
   readonly node: string | null
-  /** Of one that is queued: whether a live node hosts its kind. */
+  /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
   readonly historyLength: number
-  /** When its newest history entry was written; null without one that can be read. */
+  /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
   readonly pending: Readonly<Record<Lane, number>>
-  /** Fields of its record that another program wrote over: they are told as if they were absent. */
+  /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
-  /** Names a key of it that another program wrote over: what it held is told as if there were nothing. */
+  /** An error that names a key that another program wrote over. What the key held is shown as empty. */
   readonly keyDamage: RuntimeError | null
 }
 
-/** Where a session stands among all, by their age. */
+/** The place of a session among all, by age. */
 export interface SessionPlace {
   readonly id: string
   readonly createdAt: number
 }
 
-/** What the root says of a session, and the line of the result of one run, where that was asked for. */
+/** The record of a session, and the stored line of the result of one run if that was asked for. */
 export interface SessionRow extends ReadSession {
   readonly resultLine: string | null
 }
 
-/** A node that was not seen for this long is not counted as live. */
+/** A node that was not seen for this long does not count as live. */
 const liveMs = 15_000
 
-/** As large, and more than can be held at once of all workers of a report, where only their time is asked for. */
+/** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
 
 export interface LaneRow {
   readonly lane: Lane
-  /** How many mails of this lane were consumed: the number of the first that waits. */
+  /** How many mails of this lane were consumed. That is the position of the first one here. */
   readonly first: number
-  /** A mail that was consumed before one ahead of it is empty. */
+  /** A mail that was consumed before an earlier one is empty. */
   readonly mails: readonly string[]
 }
 
@@ -85,12 +86,12 @@ export class InspectStore {
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
   }
 
-  /** The key of a worker's record, to be named. */
+  /** The key of a worker's record, to be named in errors. */
   recordKey(workerId: string): string {
     return workerKeys(this.#keys.tag, workerId).record
   }
 
-  /** What the root says, with the result of one run if asked: a long conversation has thousands, which are never read at once. */
+  /** The record of a session, and the result of one run if asked. A long conversation has thousands of results, so they are never read at once. */
   async session(id: string, run?: number): Promise<SessionRow | null> {
     const [values, lines] = await Promise.all([
       this.#redis.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames),
@@ -105,8 +106,8 @@ export class InspectStore {
   }
 
   /**
-   * Newest first, and of one millisecond the highest id first; those behind `from`, if given, which need not be there (any more), nor
-   * of this partition.
+   * The newest sessions first; of those of one millisecond, the highest id first. With `from`, only sessions behind that place. The session of
+   * that place may be gone, or be of another partition.
    */
   async sessionIds(limit: number, from?: SessionPlace): Promise<SessionPlace[]> {
     if (from === undefined) return places(await this.#redis.zrevrange(this.#keys.sessions, 0, limit - 1, 'WITHSCORES'))
@@ -119,7 +120,7 @@ export class InspectStore {
       .slice(0, limit)
   }
 
-  /** What the roots of these sessions say, in their order; null of one that is gone. Nothing is read that may be long. */
+  /** The records of these sessions, in their order; null for one that is gone. Reads nothing that may be long. */
   async sessions(ids: readonly string[]): Promise<(ReadSession | 'unreadable' | null)[]> {
     const pipeline = this.#redis.pipeline()
     for (const id of ids) pipeline.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames)
@@ -127,14 +128,14 @@ export class InspectStore {
     return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
-  /** The root first; at most `limit`. */
+  /** The workers of a session, the root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const most = limit === undefined ? undefined : limit - 1
     const children = most === 0 ? [] : await this.#read.childIds(sessionId, 0, most)
     return [rootIdOf(sessionId), ...children]
   }
 
-  /** Rows of the workers that exist, in the order of `ids`: as many as one answer may hold. */
+  /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */
   async workers(ids: readonly string[]): Promise<WorkerRow[]> {
     const pipeline = this.#redis.pipeline()
     for (const id of ids) {
@@ -181,7 +182,7 @@ export class InspectStore {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
   }
 
-  /** The nonce of what a live node's slots hold, to the node: no other claim has it. */
+  /** From the nonce of a claim to the node whose slot holds it. No two claims have the same nonce. */
   async #holders(): Promise<ReadonlyMap<string, string>> {
     const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
     const held = new Map<string, string>()
@@ -194,19 +195,19 @@ export class InspectStore {
     return held
   }
 
-  /** What waits in each lane, in the order in which it is received; at most `limit` of each. */
+  /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
   async mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
     const keys = workerKeys(this.#keys.tag, workerId)
     let replies: (string | null)[][]
     do {
-      // Not as a transaction: a Redis that is full refuses whatever is queued for one.
+      // This is no transaction, because a full Redis refuses every command of one.
       const reading = this.#redis.pipeline().hmget(keys.record, ...takenFields)
       for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
       replies = ((await reading.hmget(keys.record, ...takenFields).exec()) ?? []).map(([error, reply]) => {
         if (error) throw error
         return reply as (string | null)[]
       })
-      // What is consumed in between would shift all places.
+      // If a mail was consumed in between, all positions would be wrong. Then this reads again.
     } while (String(replies[0]) !== String(replies.at(-1)))
     return lanes.map((lane, index) => ({
       lane,
@@ -228,7 +229,7 @@ export class InspectStore {
     return this.#read.kinds()
   }
 
-  /** Lengths that doctor looks at. */
+  /** Lengths of queues and sets, for doctor. */
   async queueFacts(pools: readonly string[]): Promise<{
     pools: {
       pool: string
@@ -265,7 +266,7 @@ export class InspectStore {
       this.#redis.scard(this.#keys.cancelling),
       this.#redis.xlen(this.#keys.dead),
       this.#settledLetters(),
-      // Nothing is made of these: read, they fail by their name where somebody wrote over them.
+      // The answers to these are not used. If another program wrote over one of these keys, the read fails and names it.
       this.#redis.zcard(this.#keys.sessions),
       this.#redis.xlen(this.#keys.events),
       this.#redis.zcard(this.#keys.redriven),
@@ -275,7 +276,7 @@ export class InspectStore {
     return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
   }
 
-  /** Marks of letters that were trimmed may be left: they go when another letter is dealt with. */
+  /** Dispositions of trimmed letters may be left. They go when the next letter is dealt with, so they are not counted. */
   async #settledLetters(): Promise<number> {
     const [oldest] = await this.#read.lettersBehind(undefined, '+', 1)
     if (oldest === undefined) return 0
@@ -286,14 +287,14 @@ export class InspectStore {
     const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
     const found: { id: string; kind: string; since: number }[] = []
     for (const [id, since] of scored(flat)) {
-      // A record that cannot be read keeps nobody from looking at the others; the audit names it.
+      // If one record cannot be read, the others are still shown. The audit names it.
       const kind = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind'), null)
       if (kind !== null) found.push({ id, kind, since })
     }
     return found
   }
 
-  /** Whether Redis takes what is written now: a write that would change nothing is tried. */
+  /** Why Redis refuses writes now; null if it accepts them. It tries a write that changes nothing. */
   async refusal(): Promise<ReturnType<typeof refusalOf>> {
     const trying = this.#redis.set(this.#keys.rights, '', 'XX')
     return trying.then(() => null, refusalOf)
@@ -310,13 +311,13 @@ export class InspectStore {
   }
 }
 
-/** By the record, the failure, the lengths of the lanes and of the history; null without a record. */
+/** Reads the answers of the commands in `workers` for one worker. Null if it has no record. */
 function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,
   ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
-  // A score may be written for a root that is gone: that alone is no record.
+  // A script may write a score for a root that is gone. That alone is no record.
   if (fields !== undefined && fields.status === undefined) return null
   const { record, damage } =
     fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)
@@ -333,7 +334,7 @@ function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | '
   }
 }
 
-/** Of the index of sessions. */
+/** Reads a part of the index of sessions. */
 function places(flat: readonly string[]): SessionPlace[] {
   return scored(flat).map(([id, createdAt]) => ({ id, createdAt }))
 }

@@ -1,10 +1,10 @@
-/** Duty: reads the dead letters of one partition, with what was done with each of them since (`T:redriven`). Never writes. */
+/** Duty: read the dead letters of one partition, each with its disposition (`T:redriven`): put back, dismissed, or neither. It never writes. */
 import type { PartitionKeys } from './keys.ts'
 import { type LetterRow, ReadStore } from './read-store.ts'
 import type { Redis } from './redis/redis.ts'
 
 export interface DeadRow extends LetterRow {
-  /** The position in the mailbox where its message was put back; null where it was not. */
+  /** The position in the mailbox to which its message was put back; null if it was not. */
   readonly redriven: number | null
   readonly isDismissed: boolean
 }
@@ -20,12 +20,12 @@ export class LetterStore {
     this.#read = new ReadStore(redis, keys)
   }
 
-  /** `most` before this one, newest first. */
+  /** At most `most` letters before this one, newest first. */
   async newestLetters(most: number, before?: string): Promise<DeadRow[]> {
     return this.#withDispositions(await this.#read.newestLetters(most, before))
   }
 
-  /** `most` behind this one, oldest first, and none behind `last`. */
+  /** At most `most` letters behind this one up to `last`, oldest first. */
   async lettersBehind(after: string | undefined, last: string, most: number): Promise<DeadRow[]> {
     return this.#withDispositions(await this.#read.lettersBehind(after, last, most))
   }

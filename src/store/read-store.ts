@@ -1,7 +1,7 @@
 /**
- * Duty: the reads of one partition that inspections, audits and dead letters have in common.
- * READ-1 It never writes. A key that another program made another sort throws; who can do without it says so where it reads (`orElse`).
- * READ-2 No read is longer than its caller asks for.
+ * Duty: the reads of one partition that inspections, audits and dead letters share.
+ * READ-1 It never writes.
+ * READ-2 If another program made a key another sort, the read throws. A caller that can do without the key catches that (`orElse`).
  */
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import { decodeKindLine, decodeNodeLine, decodePools, type KindRow, type NodeRow } from './record/register-line.ts'
@@ -23,24 +23,24 @@ export class ReadStore {
     this.#keys = keys
   }
 
-  /** When a session was created, by the index. */
+  /** When a session was created, according to the index. */
   async createdAt(sessionId: string): Promise<number | null> {
     const score = await this.#redis.zscore(this.#keys.sessions, sessionId)
     return score === null ? null : Number(score)
   }
 
-  /** Workers of a session except its root, in the order in which they were spawned: `most` from this position on, or all. */
+  /** Workers of a session except its root, in the order in which they were spawned: at most `most` from this position on, or all. */
   childIds(sessionId: string, from: number, most?: number): Promise<string[]> {
     const { workers } = sessionKeys(this.#keys.tag, sessionId)
     return this.#redis.lrange(workers, from, most === undefined ? -1 : from + most - 1)
   }
 
-  /** Entries of a history as they are stored: `most` from this position on. */
+  /** Stored entries of a history, at most `most` from this position on. */
   entries(workerId: string, from: number, most: number): Promise<string[]> {
     return this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, from, from + most - 1)
   }
 
-  /** How these runs of the root ended, as the session keeps it; null of a run that has no line. */
+  /** The stored lines that say how these runs of the root ended; null for a run without a line. */
   resultLines(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
     return this.#redis.hmget(sessionKeys(this.#keys.tag, sessionId).runResults, ...runs.map(String))
   }
@@ -59,7 +59,7 @@ export class ReadStore {
     return decodePools(await this.#redis.hget(this.#keys.meta, 'pools'))
   }
 
-  /** Dead letters behind this one, oldest first, up to `last`. */
+  /** Dead letters behind this one up to `last`, oldest first. */
   async lettersBehind(after: string | undefined, last: string, most: number): Promise<LetterRow[]> {
     const first = after === undefined ? '-' : `(${after}`
     return toEntries(await this.#redis.xrange(this.#keys.dead, first, last, 'COUNT', most))

@@ -23,8 +23,8 @@ const point = (name: string, line: string, when: string, nthMax = 1, host: Crash
 })
 
 export const crashPoints: readonly CrashPoint[] = [
-  point('spawn.asked', 'K1', 'the request for a session is on its way', 4, 'client'),
-  point('spawn.answered', 'K2', 'a session is stored, its wake-up not rung', 4, 'client'),
+  point('create-sessions.asked', 'K1', 'the request for a session is on its way', 4, 'client'),
+  point('create-sessions.answered', 'K2', 'a session is stored, its wake-up not rung', 4, 'client'),
   point('post.asked', 'K1', 'a message is on its way', 4, 'client'),
   point('post.answered', 'K2', 'a message is stored, its wake-up not rung', 4, 'client'),
   point('claim.before', 'K5', 'a wake-up was taken, nothing is claimed', 2),

@@ -145,18 +145,18 @@ export function resultChildOf(text: string): string | undefined {
 
 /** Never throws: one unreadable mail must not stop its worker, or a slot. */
 export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
-  const position = positionOf(lane, sequence)
+  const place = placeOf(lane, sequence)
   try {
-    return { lane, sequence, message: decodeMessage(text, position) }
+    return { lane, sequence, message: decodeMessage(text, place) }
   } catch (error) {
     const malformed = error instanceof Error ? error.message : String(error)
-    return { lane, sequence, message: unreadable(text, position, malformed), malformed }
+    return { lane, sequence, message: unreadable(text, place, malformed), malformed }
   }
 }
 
 /** The message that stands for an unreadable text. A result keeps its head, so that the parent that waits for it gets an answer. */
-function unreadable(text: string, position: string, why: string): Message {
-  if (text[0] !== 'r') return { kind: 'input', id: position, from: null, value: text.slice(0, 1_000) }
+function unreadable(text: string, place: string, why: string): Message {
+  if (text[0] !== 'r') return { kind: 'input', id: place, from: null, value: text.slice(0, 1_000) }
   const [, from = '', call = ''] = splitHead(text, 4)
   const message = `the result of worker ${from} cannot be read: ${why}`
   const failure: Failure = { code: 'input_invalid', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
@@ -174,14 +174,14 @@ function unreadable(text: string, position: string, why: string): Message {
   }
 }
 
-/** `position` becomes the id of an input: unique in its mailbox, and the same at every attempt. */
-export function decodeMessage(text: string, position: string): Message {
+/** `mailId` becomes the id of an input: unique in its mailbox, and the same at every attempt. */
+export function decodeMessage(text: string, mailId: string): Message {
   switch (text[0]) {
     case 'i': {
       const [, from, value] = splitHead(text, 2)
       return {
         kind: 'input',
-        id: position,
+        id: mailId,
         from: from === '-' ? null : (from as string),
         value: JSON.parse(value as string),
       }
@@ -189,7 +189,7 @@ export function decodeMessage(text: string, position: string): Message {
     case 'g': {
       const [, from, body] = splitHead(text, 2)
       const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
-      return { kind: 'input', id: position, from: from as string, value, facts }
+      return { kind: 'input', id: mailId, from: from as string, value, facts }
     }
     case 'r': {
       const [, from, call, status, value] = splitHead(text, 4)
@@ -231,7 +231,7 @@ function signalKindOf(letter: string | undefined): SignalMessage['kind'] | undef
 
 /** The id of the input at this position. */
 export function inputIdOf(position: number): string {
-  return positionOf('inbox', position)
+  return placeOf('inbox', position)
 }
 
 /** The position of the input with this id; null if no input can have the id. */
@@ -240,7 +240,7 @@ export function inputPositionOf(id: string): number | null {
   return position === undefined ? null : Number(position)
 }
 
-function positionOf(lane: Lane, sequence: number): string {
+function placeOf(lane: Lane, sequence: number): string {
   return `${lane}-${sequence}`
 }
 

@@ -42,7 +42,7 @@ interface Parts {
 function follow({ result = never, events = never, cancel = Promise.resolve() }: Parts) {
   const cancelled = vi.fn<() => Promise<void>>(() => cancel)
   const session = {
-    standing: () => Promise.resolve({ createdAt: 1 }),
+    summary: () => Promise.resolve({ createdAt: 1 }),
     events: () => eventsThat(events),
     cancel: cancelled,
     result: ({ signal }: { signal: AbortSignal }) =>
@@ -114,7 +114,7 @@ test('events of one commit are reported together, and those of two commits apart
   const ids = ['1-0.1', '1-0.2', '2-0.1', '3-0.1', '3-0.2']
   const events = ids.map((id) => ({ id, type: 'run.started', workerId: 'w', at: 1, details: {} }))
   const session = {
-    standing: () => Promise.resolve({ createdAt: 1 }),
+    summary: () => Promise.resolve({ createdAt: 1 }),
     async *events() {
       yield* events
     },

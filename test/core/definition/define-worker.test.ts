@@ -52,7 +52,7 @@ describe('defineWorker', () => {
       { receive, recieve: receive },
       /does not know the field "recieve" of a handler; it takes description, /,
     ],
-    ['a way to gather that there is not', { receive, await: 'some' }, /gather must be 'each' or 'all', not "some"/],
+    ['an unknown way to await results', { receive, await: 'some' }, /await must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
       { receive, retrys: 1 },
@@ -244,13 +244,13 @@ test('the compiler reports a wrong field of an agent or a handler at that field'
       tools: [{ name: 'pay' }],
     })
   expect(unmade).toThrow(/make it with defineTool/)
-  const gathers = () =>
+  const awaits = () =>
     defineWorker({
       receive,
       // @ts-expect-error -- each or all
       await: 'some',
     })
-  expect(gathers).toThrow(/gather must be 'each' or 'all'/)
+  expect(awaits).toThrow(/await must be 'each' or 'all'/)
   // @ts-expect-error -- an agent has no receive
   expect(() => defineWorker({ instructions: 'You pay.', receive })).toThrow(/not both/)
 })

@@ -43,7 +43,9 @@ export const ringRow: Row = {
   atOnce: 4,
   trials: ({ isLong }) =>
     crashPoints
-      .filter(({ name }) => ['spawn.answered', 'post.answered', 'commit.end', 'ring', 'fire.answered'].includes(name))
+      .filter(({ name }) =>
+        ['create-sessions.answered', 'post.answered', 'commit.end', 'ring', 'fire.answered'].includes(name),
+      )
       .flatMap((point) => Array.from({ length: isLong ? 5 : 1 }, () => crashTrial(point))),
 }
 

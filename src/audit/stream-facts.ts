@@ -1,14 +1,14 @@
 /**
- * Duty: what the event streams announced: which sessions were created and which ended, and how many messages each worker accepted from
- * outside. Also how many of those messages became dead letters.
- * ANNOUNCED-1 Streams are trimmed from their beginning. If the creation of a session is still in its stream, all later events are too.
+ * Duty: read from the streams which sessions were created and ended, how many messages each worker accepted from outside, and how many of them
+ * became dead letters.
+ * STREAMS-1 A stream is trimmed at its beginning. So if the creation of a session is in the stream, all its events are.
  */
 import { rootIdOf } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 import type { AuditStore } from '../store/audit-store.ts'
 import { eventsOf } from '../store/script/replies.ts'
 
-export class Announced {
+export class StreamFacts {
   readonly #store: AuditStore
   readonly #accepted = new Map<string, number>()
   readonly #created = new Set<string>()
@@ -17,7 +17,7 @@ export class Announced {
   #isDeadWhole = true
   #after: string
 
-  /** `since`: no event before it is of interest, in ms. */
+  /** `since`: events before this time, in ms, are not read. */
   constructor(store: AuditStore, since: number) {
     this.#store = store
     this.#after = `${Math.max(0, since)}-0`
@@ -55,7 +55,7 @@ export class Announced {
       length += page.items.length
       isRead = page.isRead !== false
       for (const { fields } of page.items) {
-        // A letter without a message is evidence alone.
+        // A letter without a message only holds evidence.
         if (fields.mail === undefined) continue
         const worker = fields.worker ?? ''
         dead.set(worker, (dead.get(worker) ?? 0) + 1)
@@ -63,16 +63,16 @@ export class Announced {
       next = page.next
     }
     this.#dead = dead
-    // While the stream is shorter than its limit, nothing of it was trimmed.
+    // Below its limit the stream was never trimmed.
     this.#isDeadWhole = isRead && length < policy.deadLettersKept
   }
 
-  /** How many messages this worker accepted from outside, with the first of its session; null when the stream was trimmed too far. */
+  /** How many messages from outside this worker accepted, including the first of a session. Null if the stream no longer has all of them. */
   accepted(sessionId: string, workerId: string): number | null {
     return this.#created.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
   }
 
-  /** Sessions whose creation is still in the stream. */
+  /** Sessions whose creation is in the stream. */
   get created(): readonly string[] {
     return [...this.#created]
   }
@@ -85,7 +85,7 @@ export class Announced {
     return this.#ended.has(sessionId)
   }
 
-  /** Its dead letters; null when some were trimmed. */
+  /** How many dead letters it has. Null if some were trimmed. */
   dead(workerId: string): number | null {
     return this.#isDeadWhole ? (this.#dead.get(workerId) ?? 0) : null
   }
