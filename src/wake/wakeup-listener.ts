@@ -17,7 +17,7 @@
  *     node is full: slots that pub/sub or a sweep woke have no job.)
  * WAKE-4 A job that comes to a node which can run nothing of what is queued is sent back, at most 8 times: nodes of one pool may host different
  *     kinds, and there may be no node now that can run this.
- * WAKE-5 Wake-ups that are sent back together are one job (bull-waker.ts). When it has brought a slot, the others go on as two jobs: all are answered
+ * WAKE-5 Wake-ups that are sent back together are one job (WAKE-9). When it has brought a slot, the others go on as two jobs: all are answered
  *     soon if slots are free, and they are one job again if not. Each must be answered, for as long as its id is in T:wakeups scripts put no other.
  * WAKE-6 BullMQ's job states, locks and retries decide nothing here.
  */
@@ -110,7 +110,7 @@ export class WakeupListener {
     // One held job is enough.
     if (this.#isHolding) return
     this.#isHolding = true
-    // Until then it takes the other jobs of the queue, and they are sent back as one with this (WAKE-5).
+    // Until then it takes the other jobs of the queue, and they are sent back as one with this (WAKE-9).
     void sent.then(() => {
       if (this.#isHolding) this.#worker.concurrency = 1
     })

@@ -27,7 +27,7 @@ export interface Delivery {
   readonly id: string
   /** How many nodes could run nothing of what was queued when the job came to them. */
   readonly unfit: number
-  /** Ids of more wake-ups of the same queue. They have no job while this one stands for them (WAKE-5). */
+  /** Ids of more wake-ups of the same queue. They have no job while this one stands for them (WAKE-9). */
   readonly others: readonly string[]
 }
 

@@ -16,10 +16,13 @@ export async function expectInvariants(redis: Redis, namespace: string, restMsMa
   const atRest = await waitUntil(
     'nothing is queued, running or being cancelled',
     async () => {
+      const before = await lastEvent(redis, namespace)
       if (!(await isAtRest(redis, namespace))) return false
       const snapshot = await takeSnapshot(redis, namespace)
-      // Keys are read one after the other: only what did not move meanwhile is a picture of one moment.
-      return (await isAtRest(redis, namespace)) && snapshot
+      // Keys are read one after the other. The snapshot shows one moment only if nothing moved while it was read: a timer may fire in
+      // between, and its worker may be at rest again before the second look.
+      const isStill = (await isAtRest(redis, namespace)) && before === (await lastEvent(redis, namespace))
+      return isStill && snapshot
     },
     restMsMax,
   )
@@ -44,6 +47,12 @@ export async function auditLines(redis: Redis, namespace: string): Promise<strin
 export async function auditOf(redis: Redis, namespace: string): Promise<AuditReport> {
   const store = new AuditStore(redis, new ScriptCaller(redis), partitionKeys(tagOf(namespace, 0)), 0, 10_000)
   return audit([store], null)
+}
+
+/** Every commit that changes how a run stands is followed by an event. */
+async function lastEvent(redis: Redis, namespace: string): Promise<string | undefined> {
+  const [last] = await redis.xrevrange(partitionKeys(tagOf(namespace, 0)).events, '+', '-', 'COUNT', 1)
+  return last?.[0]
 }
 
 async function isAtRest(redis: Redis, namespace: string): Promise<boolean> {

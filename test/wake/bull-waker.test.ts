@@ -52,7 +52,7 @@ test('sends later what a node has heard, or sent back, and then all the same', a
   ])
 })
 
-test('adds one job for all wake-ups of a queue that are sent back at the same time, and one for each queue (WAKE-5)', async () => {
+test('adds one job for all wake-ups of a queue that are sent back at the same time, and one for each queue (WAKE-9)', async () => {
   const sendBack = (partition: number, pool: string, ids: string[]) =>
     ids.map((id) => stage.waker.sendBack(partition, pool, { id, unfit: 0, others: [] }))
   const sent = [

@@ -59,7 +59,7 @@ function summaryOf(files: readonly Given[], folder: number): Summary {
 
 const files = fc.array(given, { maxLength: 15 })
 
-test('summaries are merged in any order and grouping (SUMMARY-1)', () => {
+test('summaries are merged in any order and grouping (SURVEY-SUMMARY-1)', () => {
   fc.assert(
     fc.property(files, files, files, (a, b, c) => {
       const [x, y, z] = [{ ...summaryOf(a, 1), hasOwnFolder: a.length > 5 }, summaryOf(b, 2), summaryOf(c, 3)]
@@ -73,7 +73,7 @@ test('summaries are merged in any order and grouping (SUMMARY-1)', () => {
   )
 })
 
-test('entries whose long paths are cut to the same text have one order, in any order of merging (SUMMARY-1)', () => {
+test('entries whose long paths are cut to the same text have one order, in any order of merging (SURVEY-SUMMARY-1)', () => {
   const long = (end: string) => fromText(`${'x'.repeat(400)}${end}${'y'.repeat(400)}`)
   const [one, other] = ['1', '2'].map((end) => {
     const tally = new Tally()
@@ -97,7 +97,7 @@ test('notes in own files come before notes in installed packages', () => {
   expect(merged.counts.todo).toBe(62)
 })
 
-test('neither a summary nor a result exceeds the limit of a message, whatever the folder holds (SUMMARY-2)', () => {
+test('neither a summary nor a result exceeds the limit of a message, whatever the folder holds (SURVEY-SUMMARY-2)', () => {
   const tally = new Tally()
   const longName = (index: number) =>
     Buffer.concat([Buffer.alloc(3_000, 0xff), Buffer.from(String(index).padStart(6, '0'))])

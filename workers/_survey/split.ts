@@ -1,7 +1,7 @@
 /**
  * Duty: split a part by weight. Pure.
  * The largest sub-folders become parts of their own. The rest of the folder becomes one more part, or several shares if it holds very many entries.
- * PART-1 (see part.ts) holds.
+ * It keeps PART-1 of part.ts.
  */
 import type { Level, WeighedFolder } from './estimate.ts'
 import type { Part } from './part.ts'

@@ -1,8 +1,8 @@
 /**
  * Duty: hold what is known about a part of the folder: figures, and lists cut to their first items. Each reader returns a summary, and its parent
  * merges the summaries.
- * SUMMARY-1 Merging is associative and does not depend on order. The empty summary changes nothing.
- * SUMMARY-2 A summary stays well below 1 MiB of JSON, whatever the folder holds, because every list and every text in it is limited.
+ * SURVEY-SUMMARY-1 Merging is associative and does not depend on order. The empty summary changes nothing.
+ * SURVEY-SUMMARY-2 A summary stays well below 1 MiB of JSON, whatever the folder holds, because every list and every text in it is limited.
  */
 import { z } from 'zod'
 import { mergeContents, noContents } from './contents.ts'

@@ -1,7 +1,7 @@
 /**
  * Duty: stream every entry of a part once, without following links, and with only folder names in memory.
- * WALK-1 A folder that cannot be listed gives an entry `unreadable`. It is never an error of the walk.
- * WALK-2 The folder of the part is not among the entries. Every folder below it is, before the entries in it.
+ * SURVEY-WALK-1 A folder that cannot be listed gives an entry `unreadable`. It is never an error of the walk.
+ * SURVEY-WALK-2 The folder of the part is not among the entries. Every folder below it is, before the entries in it.
  */
 import { FolderChain } from './chain.ts'
 import type { OpenFolder, Sort } from './folder.ts'

@@ -1,6 +1,6 @@
 /**
  * Duty: read the record of a root as that of its session: the table of the fields that say something of the whole session.
- * RECORD-1 to RECORD-3 of worker-record.ts hold here too.
+ * It keeps RECORD-1 to RECORD-3 of worker-record.ts.
  */
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { decodeSpending, defaultSpending, encodeSpending } from '../../core/policy.ts'

@@ -1,7 +1,7 @@
 /**
  * Duty: the tool with which a surveyor writes the report: it adds up what the readers measured, finds identical files, and sets the report in
  * Markdown with the totals as a fact.
- * REPORT-1 A part whose reader failed is missing from the figures, and the report says so. The other parts are not lost.
+ * SURVEY-REPORT-1 A part whose reader failed is missing from the figures, and the report says so. The other parts are not lost.
  */
 import { defineTool, type ToolContext } from 'troupe'
 import { z } from 'zod'
