@@ -1,7 +1,6 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- An assignment's restrictions by the first word of their lines: a folder's path, and of a list its names. Of a word that comes twice the last
--- one counts.
+-- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
 local function permissionsOf(text)
   local permissions = {}
   for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
@@ -21,7 +20,7 @@ local function isWithin(path, outer)
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
 end
 
--- Every restriction of the worker stands in the child's assignment as well, and is no wider there.
+-- Do the child's permissions have every restriction of the worker, none of them wider?
 local function mayGive(permissions, spawn)
   local asked = permissionsOf(spawn.permissions or '')
   for what, own in pairs(permissions) do
@@ -38,7 +37,7 @@ local function mayGive(permissions, spawn)
 end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
--- and its last score. What limits or the assignment do not allow is added to `refused`.
+-- and its last score. What limits or permissions do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused)
   local record, known, born = own.record, 0, {}
   others.born, others.byId, others.common = born, {}, {}
