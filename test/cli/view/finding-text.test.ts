@@ -2,38 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findingText, formatBytes } from '../../../src/cli/view/finding-text.ts'
 import { judge as judgeHealth } from '../../../src/client/health/findings.ts'
 import type { Health } from '../../../src/client/health/health.ts'
-
-const node = { id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }
-const well: Health = {
-  redis: {
-    version: '8.2.2',
-    evictionPolicy: 'noeviction',
-    usedBytes: 1_048_576,
-    maxBytes: 0,
-    appendOnly: true,
-    clockSkewMs: 3,
-    role: 'master',
-    refusal: null,
-    info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
-  },
-  nodes: [node],
-  kinds: [],
-  pools: [],
-  unhosted: [],
-  aside: [],
-  stranded: [],
-  submitted: 0,
-  submitIsPaused: false,
-  submitPrefix: '{troupe.0}:q',
-  misplaced: [],
-  pausedWakeups: [],
-  running: 0,
-  expiredLeases: 0,
-  timers: 0,
-  cancelling: 0,
-  deadLetters: 0,
-  settled: 0,
-}
+import { liveNode as node, healthySystem as well } from '../../support/healthy-system.ts'
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
 const pool = { pool: 'default', queued: 3, oldestMs: 1_000, wakeups: 0, busy: 0 }
