@@ -73,12 +73,14 @@ async function readSetUp(
       `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
     )
   }
-  const schema = Number(stored[1] ?? schemaVersion)
+  const version = stored[1] ?? String(schemaVersion)
+  if (!/^\d+$/.test(version)) throw new StoredDamage(`field schema of ${meta} should be a whole number`)
+  const schema = Number(version)
   if (schema > schemaVersion)
     throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
   if (schema < schemaVersion) {
     throw new ConfigError(
-      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code), or, of a Redis that troupe started, remove its folder .troupe/redis.`,
+      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code). If troupe started this Redis itself, you may instead remove its folder .troupe/redis.`,
     )
   }
   return found
