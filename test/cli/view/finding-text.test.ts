@@ -134,7 +134,12 @@ describe('judge', () => {
       /3 workers wait for a slot, the oldest for 2m/,
     ],
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
-    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside as dead letters/],
+    [
+      'dead letters',
+      { ...well, deadLetters: 1 },
+      'warning',
+      /^1 message was put aside as a dead letter, because it took its node down$/,
+    ],
     [
       'workers that no node can run',
       { ...well, aside: [{ id: 'w1', kind: 'x', waitingMs: 20_000 }] },
@@ -145,7 +150,7 @@ describe('judge', () => {
       'dead letters beside a settled one',
       { ...well, deadLetters: 3, settled: 1 },
       'warning',
-      /^2 messages put aside as dead letters/,
+      /^2 messages were put aside as dead letters, because each took its node down$/,
     ],
   ])('says what to do about %s', (_, health, level, what) => {
     expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])
