@@ -38,7 +38,7 @@ local function mayGive(permissions, spawn)
 end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
--- and its last score. What limits or the assignment do not allow is added to `refused`.
+-- and its last score. What limits or permissions do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused)
   local record, known, born = own.record, 0, {}
   others.born, others.byId, others.common = born, {}, {}
