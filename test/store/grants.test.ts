@@ -1,4 +1,4 @@
-/** Permissions: what a session gives its root is in the record, and no child's permissions is wider than its parent's (I13). */
+/** Permissions: what a session gives its root is in the record, and no child's permissions are wider than its parent's (I13). */
 import { describe, expect, test } from 'vitest'
 import { isWithinFolder } from '../../src/core/worker/permissions.ts'
 import { Place } from './support/place.ts'
@@ -112,7 +112,7 @@ describe('the permissions of a child', () => {
     expect(changed).toEqual({})
   })
 
-  test('each child whose permissions is too wide is named, and none is born', async () => {
+  test('each child whose permissions are too wide is named, and no child is created', async () => {
     await using scene = await started('tools a')
     const { place, turn } = scene
     const permissions = ['tools b', 'tools a', 'tools c']

@@ -1,7 +1,6 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- An assignment's restrictions by the first word of their lines: a folder's path, and of a list its names. Of a word that comes twice the last
--- one counts.
+-- Restrictions by the first word of their lines: the path of a folder, or the names of a list. If a word comes twice, its last line counts.
 local function permissionsOf(text)
   local permissions = {}
   for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
@@ -21,7 +20,7 @@ local function isWithin(path, outer)
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
 end
 
--- Every restriction of the worker stands in the child's assignment as well, and is no wider there.
+-- Every restriction of the worker is also in the child's permissions, and is no wider there.
 local function mayGive(permissions, spawn)
   local asked = permissionsOf(spawn.permissions or '')
   for what, own in pairs(permissions) do
