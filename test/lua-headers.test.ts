@@ -121,7 +121,7 @@ const withHeader: LuaScript = {
   header: ['node', 'steps'],
   fields: { steps: ['how'] },
   args: [],
-  shared: '',
+  shared: 'local function goBack(step)\n  step.length = 1\n  return step.haste, step.length\nend\n',
   text: `--[[ walk – walks.
 Why a script   because.
 KEYS[1] record   hash
@@ -215,6 +215,24 @@ describe('a disagreement is noticed:', () => {
     ],
     ['a field that is never read', 'step.how', 'step', /the field how is explained and never read/],
     ['a field that is read unsaid', 'header.node', 'header.nodes', /the field nodes is read and not explained/],
+    [
+      'a field of an item that is read unsaid',
+      'step.how',
+      'step.how .. step.speed',
+      /the field speed of the header's steps is read and not explained/,
+    ],
+    [
+      'a field of an item that a helper reads unsaid',
+      'step.how',
+      'step.how, goBack(step)',
+      /^the field haste of the header's steps is read and not explained$/,
+    ],
+    [
+      'a field of an item of a list under another name',
+      'for _, step in ipairs(header.steps)',
+      "local moves = listOf(header, 'steps')\nredis.call(moves[1], move.speed)\nfor _, step in ipairs(header.steps)",
+      /the field speed of the header's steps is read and not explained/,
+    ],
   ])('in the JSON header: %s', (_, from, to, told) => {
     expect(disagreements(withHeader)).toEqual([])
     expect(withHeader.text).toContain(from)

@@ -128,10 +128,8 @@ export class CreateSessions {
       caps: caps === startCaps ? undefined : caps,
     }
     if (keyDigest !== null) {
-      // Without caps as versions before this one have it, which knew of no others: their keys are asked for again after an upgrade.
-      const rest = caps === startCaps ? [] : [caps]
       fields.key = keyDigest
-      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, ...rest]))
+      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, caps]))
       fields.keyMs = this.#policy.givenKeyMs
     }
     const bytes = fieldsBytes + (permissions?.length ?? 0) + mail.length + event.length

@@ -173,6 +173,20 @@ function fieldRules({ header, body }: Parts, { header: top, fields = {}, shared 
     if (!new RegExp(`\\.${name}\\b|'${name}'`).test(code)) found.push(`the field ${name} is explained and never read`)
   for (const name of new Set(matches(body, /\bheader\.(\w+)/g)))
     if (!written.get('')?.includes(name)) found.push(`the field ${name} is read and not explained`)
+  for (const parent of Object.keys(fields)) found.push(...itemRules(parent, written.get(parent) ?? [], code))
+  return found
+}
+
+/** What is read of an item is explained, or set by the script itself. An item of `steps`, or of a variable that holds that list, has the name in the singular. */
+function itemRules(list: string, explained: readonly string[], code: string): string[] {
+  const holders = matches(code, new RegExp(`\\b(\\w+)(?:, \\w+)* = listOf\\(\\w+, '${list}'`, 'g'))
+  const found: string[] = []
+  for (const item of new Set([list, ...holders].map((name) => name.replace(/s$/, ''))))
+    for (const name of new Set(matches(code, new RegExp(`\\b${item}\\.(\\w+)`, 'g')))) {
+      const isSet = new RegExp(`\\.${name}\\b[^=\\n]*[^=~<>]=[^=]|[{,] ${name} = `).test(code)
+      if (!explained.includes(name) && !isSet)
+        found.push(`the field ${name} of the header's ${list} is read and not explained`)
+    }
   return found
 }
 

@@ -98,11 +98,11 @@ function sweep(store: Store, call: SweepCall, rules: Rules): Answer {
   store.leases = store.leases.filter(({ over }) => !over)
   if (rules.without !== 'stale wake-ups') store.wakeups = store.wakeups.filter(({ over }) => !over)
   store.busy = store.busy.filter(({ over }) => !over)
-  // It never rings: wake-ups for its node's free slots alone, which that node answers itself.
-  const queuedWakeup = out(store.wakeups, rules)
-  const fit = Math.min(store.run.length, call.free + queuedWakeup)
+  // It sends nothing: it puts wake-ups for its node's free slots alone, which that node answers itself.
+  const alreadyOut = out(store.wakeups, rules)
+  const fit = Math.min(store.run.length, call.free + alreadyOut)
   const wakeups = Array.from(
-    { length: Math.max(0, Math.min(fit - queuedWakeup, call.free)) },
+    { length: Math.max(0, Math.min(fit - alreadyOut, call.free)) },
     (_, index) => `b${call.seed + index}`,
   )
   if (call.free === 0) wakeups.length = 0

@@ -72,6 +72,22 @@ describe('many sessions', () => {
     expect(await place.redis.zcard(place.keys.wakeups('default'))).toBe(2)
   })
 
+  test('sent again, of several pools and under a key, have the same answers, and nothing is written', async () => {
+    await using place = await Place.open()
+    const made = await place.createMany(wishes)
+    const before = await place.dump()
+    const again = (await place.wire.again()) as string[][]
+    expect(again.map(([word, id]) => [word, id])).toEqual(made.map(({ id }) => ['again', id]))
+    expect(again.map(([, , wakeups]) => wakeups?.split('-')[1])).toEqual([
+      'default',
+      undefined,
+      'gpu',
+      ...Array.from({ length: 5 }, () => undefined),
+    ])
+    expect(again.flatMap(([, , wakeups]) => wakeups || [])).toEqual(made.flatMap(({ wakeups }) => wakeups))
+    expect(await place.dump()).toEqual(before)
+  })
+
   test('are sixteen to a script, or as many as have 64 KB', async () => {
     await using place = await Place.open()
     await place.create({ label: 'zero' })

@@ -1,7 +1,7 @@
 /** A session is created with its root worker and the first message, in one script. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { defaultSpending } from '../../src/core/policy.ts'
+import { defaultSessionLimits, defaultSpending } from '../../src/core/policy.ts'
 import { aSession } from './support/create-checks.ts'
 import { Place } from './support/place.ts'
 
@@ -97,6 +97,24 @@ describe('a session under a key that the caller gave', () => {
     const first = await place.create({ key: 'order-8' })
     expect(first.wakeups).toEqual([])
     expect(await place.create({ key: 'order-8', label: 'two' })).toEqual(first)
+  })
+
+  test.each([
+    { kind: 'paint' },
+    { name: 'another' },
+    { mode: 'conversation' },
+    { mail: 'i\t-\t2' },
+    { permissions: 'tools a' },
+    { limits: { ...defaultSessionLimits, workers: 7 } },
+    { limits: { ...defaultSessionLimits, tokens: 7 } },
+  ] as const)('is not the one that is asked for with %j', async (more) => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const [first = '', second = ''] = ['e', 'f'].map((digit) => id.replace(/^./, digit))
+    const order = { ...aSession, keyDigest: 'key' }
+    await place.sessions.create({ ...order, sessionId: first })
+    const other = await place.sessions.create({ ...order, ...more, sessionId: second })
+    expect(other).toMatchObject({ kind: 'other', sessionId: first })
   })
 
   test('another key is another session', async () => {

@@ -49,7 +49,7 @@ describe('a child that was offered a slot', () => {
     ])
   })
 
-  test('is assigned as a claim would assignment it', async () => {
+  test('is assigned as a claim would assign it', async () => {
     await using place = await Place.open()
     await using other = await Place.open()
     const { node, turn, request, spawns, nonce } = await parked(place, { offered: 3 })
@@ -73,10 +73,10 @@ describe('a child that was offered a slot', () => {
   })
 
   test.each([
-    { what: 'an assignment', more: { permissions: 'tools a b\nkinds echo' }, limits: {} },
+    { what: 'permissions', more: { permissions: 'tools a b\nkinds echo' }, limits: {} },
     { what: 'a name of its own, detached', more: { name: 'reader', detached: true }, limits: {} },
     { what: 'limits of its session', more: {}, limits: { depth: 3, mailbox: 7 } },
-  ])('is assigned as a claim would assignment it, with $what', async ({ more, limits }) => {
+  ])('is assigned as a claim would assign it, with $what', async ({ more, limits }) => {
     const assignments: Assignment[] = []
     for (const isEager of [true, false]) {
       await using place = await Place.open()

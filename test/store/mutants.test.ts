@@ -239,7 +239,7 @@ const mutants: readonly Mutant[] = [
     guard: 'permissions of a child (permission_check_off)',
     script: commitScript,
     takenOut: 'line',
-    check: agentChecks.aAssignmentThatIsTooWideIsRefused,
+    check: agentChecks.permissionsThatAreTooWideAreRefused,
   },
   {
     guard: 'folder of a child',
@@ -251,7 +251,7 @@ const mutants: readonly Mutant[] = [
     guard: 'kinds that permissions let spawn',
     script: commitScript,
     takenOut: { value: 'true' },
-    check: agentChecks.aKindThatTheAssignmentLacksIsRefused,
+    check: agentChecks.aKindThatThePermissionsLackIsRefused,
   },
   {
     guard: 'open calls of an agent that nobody runs',

@@ -17,58 +17,58 @@ interface Scene {
   readonly stale?: number
   /** Workers a slot takes in a row where turns are short. */
   readonly workersPerWake?: number
-  readonly queuedWakeup: number
+  readonly added: number
 }
 
 const scenes: readonly Scene[] = [
   // Nobody knows how many slots there are: one wake-up at a time.
-  { queued: 1, slots: 0, busy: 0, out: 0, queuedWakeup: 1 },
-  { queued: 5, slots: 0, busy: 0, out: 0, queuedWakeup: 1 },
-  { queued: 5, slots: 0, busy: 0, out: 1, queuedWakeup: 0 },
+  { queued: 1, slots: 0, busy: 0, out: 0, added: 1 },
+  { queued: 5, slots: 0, busy: 0, out: 0, added: 1 },
+  { queued: 5, slots: 0, busy: 0, out: 1, added: 0 },
   // One slot.
-  { queued: 1, slots: 1, busy: 0, out: 0, queuedWakeup: 1 },
-  { queued: 9, slots: 1, busy: 0, out: 0, queuedWakeup: 1 },
-  { queued: 9, slots: 1, busy: 1, out: 0, queuedWakeup: 1 },
-  { queued: 9, slots: 1, busy: 0, out: 1, queuedWakeup: 0 },
+  { queued: 1, slots: 1, busy: 0, out: 0, added: 1 },
+  { queued: 9, slots: 1, busy: 0, out: 0, added: 1 },
+  { queued: 9, slots: 1, busy: 1, out: 0, added: 1 },
+  { queued: 9, slots: 1, busy: 0, out: 1, added: 0 },
   // Several slots: as many as are queued, no more than are free.
-  { queued: 1, slots: 8, busy: 0, out: 0, queuedWakeup: 1 },
-  { queued: 3, slots: 8, busy: 0, out: 0, queuedWakeup: 3 },
-  { queued: 3, slots: 8, busy: 0, out: 2, queuedWakeup: 1 },
-  { queued: 3, slots: 8, busy: 0, out: 3, queuedWakeup: 0 },
-  { queued: 3, slots: 8, busy: 0, out: 5, queuedWakeup: 0 },
-  { queued: 20, slots: 8, busy: 0, out: 0, queuedWakeup: 8 },
-  { queued: 20, slots: 8, busy: 3, out: 0, queuedWakeup: 5 },
-  { queued: 20, slots: 8, busy: 3, out: 4, queuedWakeup: 1 },
-  { queued: 20, slots: 8, busy: 3, out: 5, queuedWakeup: 0 },
+  { queued: 1, slots: 8, busy: 0, out: 0, added: 1 },
+  { queued: 3, slots: 8, busy: 0, out: 0, added: 3 },
+  { queued: 3, slots: 8, busy: 0, out: 2, added: 1 },
+  { queued: 3, slots: 8, busy: 0, out: 3, added: 0 },
+  { queued: 3, slots: 8, busy: 0, out: 5, added: 0 },
+  { queued: 20, slots: 8, busy: 0, out: 0, added: 8 },
+  { queued: 20, slots: 8, busy: 3, out: 0, added: 5 },
+  { queued: 20, slots: 8, busy: 3, out: 4, added: 1 },
+  { queued: 20, slots: 8, busy: 3, out: 5, added: 0 },
   // All slots are busy, or more than all while one node goes: still one, for the slot that ends first.
-  { queued: 20, slots: 8, busy: 8, out: 0, queuedWakeup: 1 },
-  { queued: 20, slots: 8, busy: 12, out: 0, queuedWakeup: 1 },
-  { queued: 20, slots: 8, busy: 8, out: 1, queuedWakeup: 0 },
+  { queued: 20, slots: 8, busy: 8, out: 0, added: 1 },
+  { queued: 20, slots: 8, busy: 12, out: 0, added: 1 },
+  { queued: 20, slots: 8, busy: 8, out: 1, added: 0 },
   // Stale wake-ups are not out (K2, K5, K14).
-  { queued: 1, slots: 8, busy: 0, out: 0, stale: 5, queuedWakeup: 1 },
-  { queued: 4, slots: 8, busy: 0, out: 1, stale: 3, queuedWakeup: 3 },
-  { queued: 1, slots: 0, busy: 0, out: 0, stale: 1, queuedWakeup: 1 },
+  { queued: 1, slots: 8, busy: 0, out: 0, stale: 5, added: 1 },
+  { queued: 4, slots: 8, busy: 0, out: 1, stale: 3, added: 3 },
+  { queued: 1, slots: 0, busy: 0, out: 0, stale: 1, added: 1 },
   // A script rings fifty at most; the next one goes on.
-  { queued: 120, slots: 200, busy: 0, out: 0, queuedWakeup: 50 },
-  { queued: 120, slots: 200, busy: 0, out: 50, queuedWakeup: 50 },
-  { queued: 120, slots: 200, busy: 0, out: 100, queuedWakeup: 20 },
+  { queued: 120, slots: 200, busy: 0, out: 0, added: 50 },
+  { queued: 120, slots: 200, busy: 0, out: 50, added: 50 },
+  { queued: 120, slots: 200, busy: 0, out: 100, added: 20 },
   // Where turns are short, a slot that is awake takes several in a row.
-  { queued: 20, slots: 50, busy: 0, out: 0, workersPerWake: 2, queuedWakeup: 10 },
-  { queued: 3, slots: 50, busy: 0, out: 0, workersPerWake: 2, queuedWakeup: 2 },
-  { queued: 3, slots: 50, busy: 0, out: 1, workersPerWake: 5, queuedWakeup: 0 },
-  { queued: 200, slots: 8, busy: 0, out: 0, workersPerWake: 5, queuedWakeup: 8 },
+  { queued: 20, slots: 50, busy: 0, out: 0, workersPerWake: 2, added: 10 },
+  { queued: 3, slots: 50, busy: 0, out: 0, workersPerWake: 2, added: 2 },
+  { queued: 3, slots: 50, busy: 0, out: 1, workersPerWake: 5, added: 0 },
+  { queued: 200, slots: 8, busy: 0, out: 0, workersPerWake: 5, added: 8 },
   // No more than three of them, as long as few slots are awake.
-  { queued: 3, slots: 50, busy: 0, out: 0, workersPerWake: 16, queuedWakeup: 1 },
-  { queued: 4, slots: 50, busy: 0, out: 0, workersPerWake: 16, queuedWakeup: 2 },
-  { queued: 48, slots: 50, busy: 0, out: 0, workersPerWake: 16, queuedWakeup: 16 },
-  { queued: 48, slots: 50, busy: 0, out: 15, workersPerWake: 16, queuedWakeup: 1 },
-  { queued: 250, slots: 50, busy: 0, out: 0, workersPerWake: 16, queuedWakeup: 16 },
-  { queued: 272, slots: 50, busy: 0, out: 0, workersPerWake: 16, queuedWakeup: 17 },
+  { queued: 3, slots: 50, busy: 0, out: 0, workersPerWake: 16, added: 1 },
+  { queued: 4, slots: 50, busy: 0, out: 0, workersPerWake: 16, added: 2 },
+  { queued: 48, slots: 50, busy: 0, out: 0, workersPerWake: 16, added: 16 },
+  { queued: 48, slots: 50, busy: 0, out: 15, workersPerWake: 16, added: 1 },
+  { queued: 250, slots: 50, busy: 0, out: 0, workersPerWake: 16, added: 16 },
+  { queued: 272, slots: 50, busy: 0, out: 0, workersPerWake: 16, added: 17 },
 ]
 
 describe('the wake-up rule', () => {
   test.each(scenes)(
-    '$queued queued, $slots slots, $busy busy, $out out, $stale stale, $share in a row: $rung rung',
+    '$queued queued, $slots slots, $busy busy, $out out, $stale stale, $workersPerWake in a row: $added added',
     async (scene) => {
       await using place = await Place.open()
       const { root } = await place.create({ mode: 'conversation' })
@@ -77,10 +77,10 @@ describe('the wake-up rule', () => {
       const answer = await place.post(root, 'hello')
       expect(answer).toMatchObject({ kind: 'ok' })
       const wakeups = answer.kind === 'ok' ? answer.wakeups : []
-      expect(wakeups).toHaveLength(scene.queuedWakeup)
-      expect(new Set(wakeups.map(({ id }) => id)).size).toBe(scene.queuedWakeup)
+      expect(wakeups).toHaveLength(scene.added)
+      expect(new Set(wakeups.map(({ id }) => id)).size).toBe(scene.added)
       const now = await place.now()
-      expect(await place.redis.zcount(place.keys.wakeups('default'), now, '+inf')).toBe(scene.out + scene.queuedWakeup)
+      expect(await place.redis.zcount(place.keys.wakeups('default'), now, '+inf')).toBe(scene.out + scene.added)
     },
   )
 

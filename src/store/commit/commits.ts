@@ -20,7 +20,7 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About: of the fields of a commit in the header, and of each child. */
+/** About: of the fields of a commit in the header, and of each child, without its permissions. */
 const fieldsBytes = 300
 
 export class Commits {
@@ -40,7 +40,8 @@ export class Commits {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#context)
-    const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
+    const permissions = request.spawns.map((spawn) => spawn.permissions ?? '')
+    const bytes = bytesOf(texts) + bytesOf(permissions) + fieldsBytes * (1 + permissions.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#batcher.add({ fields, texts, bytes, answer })
     return answer.promise

@@ -3,7 +3,7 @@ Why a script   choosing, fencing, counting the start and answering the wake-up m
 KEYS[1] run       zset     run queue of the pool
 KEYS[2] leases    zset     declared
 KEYS[3] claims    hash     declared; of this node
-KEYS[4] wakeups     zset     declared
+KEYS[4] wakeups   zset     declared
 KEYS[5] busy      zset     declared
 ARGV[1] header    json:
   pool             whose line it is

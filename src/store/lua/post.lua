@@ -25,9 +25,7 @@ checkNumbers(header, 'idemMs', 'wakeupMs')
 checkLast(event)
 local asked = header.asked or ''
 local known, knownWakeups, knownPool, knownAsked = readAnswer(idemKey, '^(%d+) ?(%S*) ?(%S*) ?(.*)$')
--- Versions before this one kept no digest: of what they were sent nobody can tell whether it was this.
-local isOther = knownAsked ~= '' and knownAsked ~= asked -- guard: a key of post without a digest sent nothing else
-if known then return { isOther and 'other' or 'again', known, knownWakeups, knownPool } end -- guard: a key of post is told to have sent something else | idempotency key of post
+if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool } end -- guard: a key of post is told to have sent something else | idempotency key of post
 local plan, refusal = planInput(tag, header.worker, mail)
 if not plan then return refusal end
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end

@@ -1,6 +1,7 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
 import { describe, expect, test, vi } from 'vitest'
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
+import type { CommitAnswer } from '../../../src/core/ports/ports.ts'
 import { readEvents } from '../../../src/store/event-tail.ts'
 import { toEventEntries } from '../../../src/store/script/replies.ts'
 import { commitScript } from '../../../src/store/script/scripts.ts'
@@ -27,6 +28,11 @@ async function events(place: Place) {
 
 const told = async (place: Place) =>
   (await events(place)).map(({ type, workerId, details }) => [place.words(workerId), type, details])
+
+/** What an answer says apart from ids and wake-ups. */
+function factsOf(answer: CommitAnswer): unknown {
+  return answer.kind === 'ok' && [answer.version, answer.spending, answer.claimed.kind]
+}
 
 type Requests = (scene: Awaited<ReturnType<typeof siblings>>, place: Place) => Wishes | Promise<Wishes>
 type Wishes = readonly (readonly [HandTurn, CommitWish])[]
@@ -114,6 +120,7 @@ describe('commits that go together', () => {
     for (const request of second.requests) others.push(await second.scene.node.turns.commit(request))
     expect(answers.map(({ kind }) => kind)).toEqual(others.map(({ kind }) => kind))
     expect(answers.every(({ kind }) => kind === 'ok')).toBe(true)
+    expect(answers.map(factsOf)).toEqual(others.map(factsOf))
     expect(await stored(one)).toEqual(await stored(other))
     expect(await told(one)).toEqual(await told(other))
   })
@@ -293,6 +300,18 @@ describe('commits that go together', () => {
       scene.children.map((child) => child.request({ entries: large })),
     )
     expect(other.wire.sent - sent).toBe(3)
+    // Permissions of children count too.
+    const permissions = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    await together(
+      scene.node,
+      scene.children.map((child) => {
+        const spawns = [1, 2, 3].map((call) =>
+          other.child(child.worker, call, `${child.worker} ${call}`, { permissions }),
+        )
+        return child.request({ sequence: 2, version: 1, spawns, pendingCalls: [1, 2, 3] })
+      }),
+    )
+    expect(other.wire.sent - sent).toBe(6)
   })
 
   test('leave before a renewal or a claim that is asked for behind them', async () => {

@@ -64,11 +64,11 @@ describe('an assignment says', () => {
     ['over which somebody wrote', 'nonsense'],
     ['of which a part is gone', 'kinds\nfolder relative'],
     ['with a restriction of a newer troupe', 'tools a\nhosts example.org'],
-  ])('of an assignment %s that nothing may be used', (_, assignment) => {
-    expect(assignmentOf({ permissions: assignment }).permissions).toEqual({ tools: [], kinds: [] })
+  ])('of permissions %s that nothing may be used', (_, permissions) => {
+    expect(assignmentOf({ permissions }).permissions).toEqual({ tools: [], kinds: [] })
   })
 
-  test('of a whole assignment what may be used, and without one that all may', () => {
+  test('of whole permissions what may be used, and without any that all may', () => {
     expect(assignmentOf({ permissions: 'tools a b' }).permissions).toEqual({ tools: ['a', 'b'] })
     expect(assignmentOf({}).permissions).toEqual({})
   })

@@ -214,7 +214,7 @@ async function cut(proxy: TcpProxy, redis: Redis): Promise<void> {
   await waitUntil('it waits for its next try', () => redis.status === 'reconnecting')
 }
 
-test('the limits that scripts take for assigned are the defaults', () => {
+test('the limits that scripts take for granted are the defaults', () => {
   expect(postScript.source).toContain(`local startLimits = '${encodeLimits(defaultSessionLimits)}'`)
 })
 

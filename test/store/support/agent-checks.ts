@@ -1,10 +1,10 @@
-/** Like checks.ts, of what only agents need: assignments, and open calls of the cancelled. */
+/** Like checks.ts, of what only agents need: permissions, and open calls of the cancelled. */
 import { expect } from 'vitest'
 import { answered, asked, outcomes, rest, said } from './agent-turn.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 
-/** A worker with the one assignment asks to spawn a child with the other. */
+/** A worker with the first permissions asks to spawn a child with the second. */
 const isRefused =
   (own: string, given: string, kind = 'echo'): Check =>
   async (place) => {
@@ -16,9 +16,9 @@ const isRefused =
     expect(await place.redis.exists(place.workerKeys(child.id).record)).toBe(0)
   }
 
-export const aAssignmentThatIsTooWideIsRefused = isRefused('tools a', 'tools a b')
+export const permissionsThatAreTooWideAreRefused = isRefused('tools a', 'tools a b')
 export const aStepUpOutOfTheFolderIsRefused = isRefused('folder /d', 'folder /d/../etc')
-export const aKindThatTheAssignmentLacksIsRefused = isRefused('kinds other', 'kinds other')
+export const aKindThatThePermissionsLackIsRefused = isRefused('kinds other', 'kinds other')
 
 /** An agent that waits for two of three calls, in a session that is then cancelled. */
 export async function cancelledAgent(place: Place) {

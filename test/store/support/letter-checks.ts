@@ -36,16 +36,6 @@ export const aKeyOfAnotherMessageIsTold: Check = async (place) => {
   expect(answers.map(({ kind }) => kind)).toEqual(['ok', 'again', 'other'])
 }
 
-export const aKeyOfAVersionBeforeIsKnown: Check = async (place) => {
-  const { root } = await place.create()
-  await place.post(root, 'more', 'key')
-  const [key] = await place.redis.keys(`${place.keys.idem('')}*`)
-  for (const kept of ['1 ', '1 b1-default-1', '1  default']) {
-    await place.redis.set(key as string, kept)
-    expect(await place.post(root, 'more', 'key')).toMatchObject({ kind: 'again', position: 1 })
-  }
-}
-
 export const aGarbledAnswerIsNoAnswer: Check = async (place) => {
   const { root } = await place.create()
   await place.post(root, 'more')

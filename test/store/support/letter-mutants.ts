@@ -33,12 +33,6 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.aKeyOfAnotherMessageIsTold,
   },
   {
-    guard: 'a key of post without a digest sent nothing else',
-    script: postScript,
-    takenOut: { operandBefore: 1 },
-    check: checks.aKeyOfAVersionBeforeIsKnown,
-  },
-  {
     guard: 'an answer of a key that somebody wrote over is none',
     script: postScript,
     takenOut: 'line',

@@ -1,6 +1,6 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- Restrictions by the first word of their lines: the path of a folder, or the names of a list. If a word comes twice, its last line counts.
+-- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
 local function permissionsOf(text)
   local permissions = {}
   for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
@@ -20,7 +20,7 @@ local function isWithin(path, outer)
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
 end
 
--- Every restriction of the worker is also in the child's permissions, and is no wider there.
+-- Do the child's permissions have every restriction of the worker, none of them wider?
 local function mayGive(permissions, spawn)
   local asked = permissionsOf(spawn.permissions or '')
   for what, own in pairs(permissions) do

@@ -1,4 +1,5 @@
---[[ letters – dead letters, and the marks of those that were dealt with: `<letter> <place in the mailbox> <wake-ups>`, or `<letter> dismissed`. ]]
+--[[ letters – dead letters, and the dispositions of those that were dealt with: `<letter> <position in the mailbox> <wake-ups>`, or
+`<letter> dismissed`. ]]
 
 -- What was done with a letter; nil where nothing was.
 local function dispositionOf(redrivenKey, letter, at)
@@ -17,7 +18,7 @@ local function readLetter(deadKey, letter)
   return fields
 end
 
--- A mark goes when its letter was trimmed, and every other of that millisecond.
+-- A disposition goes when its letter was trimmed, and every other of that millisecond.
 local function writeDisposition(redrivenKey, deadKey, letter, at, disposition)
   redis.call('ZADD', redrivenKey, at, letter .. ' ' .. disposition)
   local oldest = redis.call('XRANGE', deadKey, '-', '+', 'COUNT', 1)[1]

@@ -136,7 +136,7 @@ local function limitsOf(record)
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
--- What a worker is told of its session: its marks, what its agents have spent, and what they may spend, each false where it has none.
+-- What the root's record says of the session: its cancel count, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
   if not record.parent then -- guard: what is cancelled in a session is asked of its root
@@ -147,7 +147,7 @@ local function readShared(tag, id, record)
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
--- that have ended are marked) or 'whole' (for good); and what it is told of its session.
+-- that have ended are cancelled by themselves) or 'whole' (for good); and what the root's record says of the session.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.

@@ -5,7 +5,7 @@ import { Place } from './support/place.ts'
 const wakeup = 'b-mine-default-1'
 
 describe('an ending commit', () => {
-  test('grants the next in line, also of a pool of its own', async () => {
+  test('claims the next in the run queue, also of a pool of its own', async () => {
     await using place = await Place.open()
     for (const label of ['a', 'b']) await place.create({ label, kind: 'heavy', pool: 'slow' })
     const node = place.node({ kinds: { default: ['echo'], slow: ['heavy'] } })
@@ -14,7 +14,7 @@ describe('an ending commit', () => {
     expect(claimed).toMatchObject({ kind: 'assigned', assignment: { name: 'b', kind: 'heavy', pool: 'slow' } })
   })
 
-  test('grants a worker that was started too often for its quarantine alone', async () => {
+  test('claims a worker that was started too often for its quarantine alone', async () => {
     await using place = await Place.open()
     await place.create({ label: 'good' })
     const [node, other] = [place.node(), place.node({ id: 'node-b' })]

@@ -12,14 +12,14 @@ async function started(permissions: string) {
 }
 
 describe('the permissions of a session', () => {
-  test('is in the record of its root, and comes with each claim', async () => {
+  test('are in the record of its root, and come with each claim', async () => {
     await using scene = await started('tools a b\nkinds c\nfolder /d')
     const { place, root, turn } = scene
     expect(await place.record(root)).toMatchObject({ permissions: 'tools a b\nkinds c\nfolder /d' })
     expect(turn.assignment.permissions).toEqual({ tools: ['a', 'b'], kinds: ['c'], folder: '/d' })
   })
 
-  test('that restricts nothing takes no place in the record', async () => {
+  test('that restrict nothing take no place in the record', async () => {
     await using scene = await started('')
     expect(await scene.place.record(scene.root)).not.toHaveProperty('permissions')
     expect(scene.turn.assignment.permissions).toEqual({})
@@ -27,7 +27,7 @@ describe('the permissions of a session', () => {
 })
 
 describe('the permissions of a child', () => {
-  test('is in its record, and that of a grandchild is held against it', async () => {
+  test('are in its record, and those of a grandchild are held against them', async () => {
     await using scene = await started('tools a b c')
     const { place, node, turn } = scene
     const child = place.child(turn.worker, 1, 'child', { permissions: 'tools a b' })
@@ -43,7 +43,7 @@ describe('the permissions of a child', () => {
     expect(await below.commit(grandchild('tools b'))).toMatchObject({ kind: 'ok' })
   })
 
-  test('is held against a long one in the time of reading both', async () => {
+  test('are held against long ones in the time of reading both', async () => {
     const names = Array.from({ length: 40_000 }, (_, index) => `tool-${index}`)
     await using scene = await started(`tools ${names.join(' ')}`)
     const { place, turn } = scene
