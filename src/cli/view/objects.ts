@@ -4,7 +4,7 @@ import { rootIdOf } from '../../core/ids.ts'
 import type { Branch } from './tree.ts'
 
 /** A session, with its id and the id of its first worker. */
-export function withSessionIds<Session extends { readonly id: string }>(session: Session): object {
+export function withSessionIds(session: { readonly id: string }): object {
   return { sessionId: session.id, workerId: rootIdOf(session.id), ...session }
 }
 

@@ -86,7 +86,7 @@ export interface WaitFacts {
   /** How many attempts have failed. */
   readonly attempts: number
   /** The number of the call that spawned this child; null if it is not of this run. */
-  callOf(child: string): number | null
+  readonly callOf: (child: string) => number | null
 }
 
 /** Words for people, to be read behind "waits for". */
