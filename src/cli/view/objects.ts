@@ -1,4 +1,4 @@
-/** Duty: the objects of --json for reports and lists: each names a session `sessionId` and a worker `workerId`. */
+/** Duty: the objects of --json for reports and lists: the id of a session is in `sessionId`, and that of a worker in `workerId`. */
 import type { Report, WorkerReport } from '../../client/report.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Branch } from './tree.ts'
