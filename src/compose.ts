@@ -69,11 +69,11 @@ export interface StartNodeOptions {
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number | undefined
   /**
-   * How long finished sessions are kept, from a minute on. It is the namespace's: nodes that are started without take what was said last.
-   * Default 7 days.
+   * How long finished sessions are kept, at least a minute. It holds for the whole namespace: a node that is started without it takes the value that
+   * was set last. Default 7 days.
    */
   readonly retentionMs?: number | undefined
-  /** How long `stop` waits for turns before it gives them back. Default 30 s. */
+  /** How long `stop` waits for turns before it releases them. Default 30 s. */
   readonly drainMs?: number | undefined
 }
 

@@ -197,8 +197,8 @@ function startRules(seen: Seen): void {
   const { isolatedStarts: isolated, starts } = record
   const { poisonAfterIsolatedStarts: isolatedStartsMax, suspectAfterStarts: freeMax } = policy
   if (isolated > isolatedStartsMax)
-    say('I14', 'isolated', `it was started alone ${isolated} times, ${isolatedStartsMax} are allowed`)
+    say('I14', 'isolated', `it had ${isolated} isolated starts, ${isolatedStartsMax} are allowed`)
   const isLast = isolated >= isolatedStartsMax || record.status === 'terminal' || isCancelled(seen)
   if (!isLast && starts > freeMax + isolated)
-    say('I14', 'starts', `it was started ${starts} times without a commit, ${isolated} of them alone`)
+    say('I14', 'starts', `it was started ${starts} times without a commit, ${isolated} of them isolated`)
 }

@@ -161,8 +161,8 @@ export class Troupe implements AsyncDisposable {
       return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
     },
     /**
-     * Creates many sessions with few calls of Redis. Each order has a result of its own, in the order of the orders: the session that `create` would
-     * have resolved with, or the error that it would have thrown. One that is refused stops no other.
+     * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
+     * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
      */
     createMany: async (requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]> => {
       if (!Array.isArray(requests))

@@ -14,7 +14,7 @@ export function checkSpending(given: Partial<Spending>): Partial<Spending> {
   const names = Object.keys(defaultSpending)
   if (typeof given !== 'object' || given === null)
     throw new InputError(`limit takes an object like { modelCalls: 1000 }, not ${preview(given)}.`)
-  const limits = checked(given, names, (all) => `of a session that is there only ${all} can be set`)
+  const limits = checked(given, names, (all) => `only ${all} of an existing session can be changed`)
   if (Object.keys(limits).length === 0)
     throw new InputError(`limit takes one of ${names.join(', ')}, such as { modelCalls: 1000 }.`)
   return limits

@@ -36,7 +36,7 @@ export interface CreateSession {
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly permissions?: Permissions | undefined
-  /** The same key within 24 h gives the same session again, and begins none also where that was pruned meanwhile. */
+  /** The same key within 24 h returns the same session, and creates none even if that session was pruned in the meantime. */
   readonly idempotencyKey?: string | undefined
 }
 

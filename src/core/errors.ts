@@ -69,7 +69,7 @@ abstract class SingleCodeError extends RuntimeError {
   static readonly code: ErrorCode
 
   constructor(message: string, options?: RuntimeErrorOptions) {
-    super((new.target as typeof SingleCodeError).code, message, options)
+    super(new.target.code, message, options)
   }
 }
 

@@ -40,6 +40,9 @@ export function encodeLimits({ workers, children, depth, mailbox }: WorkerLimits
   return `${workers} ${children} ${depth} ${mailbox}`
 }
 
+/** The form of that text. */
+export const limitsForm = /^\d+ \d+ \d+ \d+$/
+
 /** A record without limits has the defaults. */
 export function decodeLimits(text: string | undefined): WorkerLimits {
   if (text === undefined) return defaultWorkerLimits

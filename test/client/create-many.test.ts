@@ -28,10 +28,10 @@ test('an order that is refused has its error, and stops no other', async () => {
     { kind: 'later', input: 1, limits: { workers: -1 } },
     { kind: 'later', input: 2 },
   ])
-  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled'])
-  for (const result of results)
-    if (result.status === 'rejected') expect(result.reason).toBeInstanceOf(InputError)
-    else expect(result.value.warning).toContain('no node has ever hosted kind "later"')
+  const warning = expect.stringContaining('no node has ever hosted kind "later"')
+  const created = { status: 'fulfilled', value: expect.objectContaining({ warning }) }
+  const refused = { status: 'rejected', reason: expect.any(InputError) }
+  expect(results).toEqual([created, refused, refused, refused, created])
   expect(await troupe.client.sessions.list()).toHaveLength(2)
 })
 

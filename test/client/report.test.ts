@@ -78,8 +78,8 @@ describe('the report of a worker', () => {
     [{ wait: 'signals' }, 'a timer'],
     [{ wait: 'any' }, 'input'],
     [{}, 'input'],
-    [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed try'],
-    [{ wait: 'retry', attempt: '3 model:2' }, 'a retry after 3 failed tries'],
+    [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed attempt'],
+    [{ wait: 'retry', attempt: '3 model:2' }, 'a retry after 3 failed attempts'],
     [
       { wait: `result:${third}`, run: '2', calls: '3', pendingCalls: '3' },
       `the result of its child number 3 (${third})`,

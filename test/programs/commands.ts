@@ -32,6 +32,7 @@ async function run({ id, args }: CommandOrder): Promise<void> {
 }
 
 function capture(stream: NodeJS.WriteStream): { end(): string } {
+  // oxlint-disable-next-line typescript/unbound-method -- it is only put back
   const { write } = stream
   let text = ''
   stream.write = (part: string | Uint8Array) => {

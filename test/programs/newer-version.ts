@@ -16,7 +16,7 @@ const { add, entry } = Journal.prototype
 
 /** What agents record: each entry is marked, and a step that does not end the run is followed by one of an unknown type. */
 Journal.prototype.add = function (this: Journal, entries, parts, options) {
-  const more = parts?.outcome === undefined ? [this.entry(observed.type as Entry['type'], observed as never)] : []
+  const more = parts?.outcome === undefined ? [this.entry(observed.type as Entry['type'], observed)] : []
   add.call(this, [...entries, ...more], parts, options)
 }
 Journal.prototype.entry = function (this: Journal, type, parts, run) {

@@ -109,7 +109,7 @@ describe('a receive that throws', () => {
       node: null,
       lastFailure: { message: 'wait for it', attempt: 1, retryable: true },
     })
-    expect(root.waitsFor).toContain('retry after 1 failed try')
+    expect(root.waitsFor).toContain('retry after 1 failed attempt')
     expect(await troupe.run('other', 'meanwhile')).toMatchObject({ status: 'completed' })
     expect(done).toEqual(['meanwhile'])
   })

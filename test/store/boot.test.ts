@@ -75,6 +75,17 @@ describe('a Redis that may not be used', () => {
     expect(await place.redis.hgetall(place.keys.meta)).toEqual({ schema: String(schema) })
   })
 
+  test.each(['abc', '', '1.5', '-1'])('because its schema was made %j', async (schema) => {
+    await using place = await Place.open()
+    const { namespace, redisUrl } = place
+    await connectTo(redisUrl, { namespace })
+    await place.redis.hset(place.keys.meta, { schema })
+    for (const purpose of ['create', 'look'] as const)
+      await expect(connectTo(redisUrl, { namespace, purpose })).rejects.toThrow(
+        /field schema of \{.*\.0\}:meta should be a whole number.* put it back, or remove it/,
+      )
+  })
+
   test('because it wants a password, which no error shows, nor any of its causes', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)

@@ -112,7 +112,7 @@ describe('the permissions of a child', () => {
     expect(changed).toEqual({})
   })
 
-  test('each child whose permissions are too wide is named, and none is born', async () => {
+  test('each child whose permissions are too wide is named, and no child is created', async () => {
     await using scene = await started('tools a')
     const { place, turn } = scene
     const permissions = ['tools b', 'tools a', 'tools c']

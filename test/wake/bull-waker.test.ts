@@ -46,10 +46,7 @@ test('sends later what a node has heard, or sent back, and then all the same', a
   const queue = stage.queue()
   await waitUntil('all are there', async () => (await queue.getWaitingCount()) === 4)
   const ids = (await dataOf(queue)).map((data) => data.wakeup)
-  expect([ids.slice(0, 2), ids.slice(2).toSorted()]).toEqual([
-    ['a', 'b'],
-    ['p-heard', 'sent back'],
-  ])
+  expect([ids.slice(0, 2), new Set(ids.slice(2))]).toEqual([['a', 'b'], new Set(['p-heard', 'sent back'])])
 })
 
 test('adds one job for all wake-ups of a queue that are sent back at the same time, and one for each queue (WAKE-9)', async () => {

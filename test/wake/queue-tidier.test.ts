@@ -70,5 +70,6 @@ test.each([
   await queue.add('wake', { wakeup: 'old' }, { timestamp: Date.now() - 61_000 })
   await troupe.startNode({ [kind]: kindIn(pool === 'cpu' ? 'cpu' : 'default') })
   await waitUntil('it is gone', async () => (await queue.getWaitingCount()) === 0)
+  expect(await queue.getJobs()).toEqual([])
   await queue.close()
 })

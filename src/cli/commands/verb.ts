@@ -3,7 +3,7 @@
  * printed for people or as JSON.
  * VERB-1 A command that takes the id of a session also takes the id of any worker in it. A command that takes the id of a worker also takes
  *        the id of a session, and means its first worker.
- * VERB-2 Every object of --json names a session `sessionId` and a worker `workerId`, also where it has an `id` of its own.
+ * VERB-2 An object of --json that is about a session or a worker has its id in `sessionId` or `workerId`, even if it also has an `id`.
  */
 import type { Command } from 'commander'
 import type { Purpose, Troupe } from '../../client/client.ts'

@@ -161,8 +161,9 @@ const workTexts = {
   dead_letters: ({ kept, open }, { command }) => {
     if (kept === 0) return { what: 'there are no dead letters' }
     if (open === 0) return { what: 'all dead letters were put back or dismissed' }
+    const letters = open === 1 ? 'a dead letter, because it' : 'dead letters, because each'
     return {
-      what: `${count(open, 'message')} put aside as dead letters, because each took its node down`,
+      what: `${count(open, 'message')} ${open === 1 ? 'was' : 'were'} put aside as ${letters} took its node down`,
       todo: `list them with ${command}, then run troupe mailbox redrive or dismiss`,
     }
   },

@@ -1,10 +1,10 @@
-/** Duty: the objects of --json for reports and lists: each names a session `sessionId` and a worker `workerId`. */
+/** Duty: the objects of --json for reports and lists: the id of a session is in `sessionId`, and that of a worker in `workerId`. */
 import type { Report, WorkerReport } from '../../client/report.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Branch } from './tree.ts'
 
 /** A session, with its id and the id of its first worker. */
-export function withSessionIds<Session extends { readonly id: string }>(session: Session): object {
+export function withSessionIds(session: { readonly id: string }): object {
   return { sessionId: session.id, workerId: rootIdOf(session.id), ...session }
 }
 

@@ -36,9 +36,9 @@ export function safeTelemetry(port: Telemetry | undefined): Telemetry {
   return {
     startSpan(name, attributes) {
       const span = quietly(() => port.startSpan(name, attributes)) ?? noSpan
-      return { end: (more) => void quietly(() => span.end(more)) }
+      return { end: (more) => quietly(() => span.end(more)) }
     },
-    count: (name, by, attributes) => void quietly(() => port.count(name, by, attributes)),
+    count: (name, by, attributes) => quietly(() => port.count(name, by, attributes)),
   }
 }
 

@@ -86,7 +86,7 @@ export interface WaitFacts {
   /** How many attempts have failed. */
   readonly attempts: number
   /** The number of the call that spawned this child; null if it is not of this run. */
-  callOf(child: string): number | null
+  readonly callOf: (child: string) => number | null
 }
 
 /** Words for people, to be read behind "waits for". */
@@ -97,7 +97,7 @@ export function waitText(wait: Wait, { openChildren, attempts, callOf }: WaitFac
     case 'signal':
       return 'a timer'
     case 'retry':
-      return `a retry after ${attempts} failed ${attempts === 1 ? 'try' : 'tries'}`
+      return `a retry after ${attempts} failed ${attempts === 1 ? 'attempt' : 'attempts'}`
     case 'results':
       if (openChildren === 0) return 'results of its children'
       return `results of its children; ${openChildren} ${openChildren === 1 ? 'is' : 'are'} open`

@@ -12,7 +12,7 @@ import type { Failure } from '../../core/worker/failure.ts'
 export function quarantined(assignment: Assignment, step: string): TerminalError {
   return new TerminalError(
     // The claim that brings the quarantine counts as a start too, and runs nothing.
-    `worker ${assignment.name} (${assignment.workerId}) was started ${assignment.starts - 1} times and never committed; the next step was ${step}. It was quarantined. Where no node died, their logs say what blocked them.`,
+    `worker ${assignment.name} (${assignment.workerId}) was started ${assignment.starts - 1} times and never committed; the next step was ${step}. It was quarantined. If no node died, the logs of the nodes say what blocked them.`,
     { code: 'poison' },
   )
 }

@@ -8,7 +8,7 @@
  */
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
-import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits } from '../../core/policy.ts'
+import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits, limitsForm } from '../../core/policy.ts'
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
@@ -59,7 +59,7 @@ export const workerFields = {
   depth: counter('depth'),
   /** The number of the call that spawned it. */
   call: optional('call', wholeNumber, Number),
-  limits: withDefault('limits', encodeLimits(defaultWorkerLimits), /^\d+ \d+ \d+ \d+$/, decodeLimits),
+  limits: withDefault('limits', encodeLimits(defaultWorkerLimits), limitsForm, decodeLimits),
   /** What it may use; null if nothing restricts that. */
   permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
   /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended, empty after a turn. */

@@ -61,12 +61,14 @@ async function readSetUp(
   const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
     throw String(cause).includes('WRONGTYPE') ? new StoredDamage(`key ${meta} should be a hash`, { cause }) : cause
   })
-  const schema = Number(stored[1] ?? schemaVersion)
+  const version = stored[1] ?? String(schemaVersion)
+  if (!/^\d+$/.test(version)) throw new StoredDamage(`field schema of ${meta} should be a whole number`)
+  const schema = Number(version)
   if (schema > schemaVersion)
     throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
   if (schema < schemaVersion) {
     throw new ConfigError(
-      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code), or, of a Redis that troupe started, remove its folder .troupe/redis.`,
+      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code). If troupe started this Redis itself, you may instead remove its folder .troupe/redis.`,
     )
   }
   if (stored[0] == null) {

@@ -2,38 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { findingText, formatBytes } from '../../../src/cli/view/finding-text.ts'
 import { judge as judgeHealth } from '../../../src/client/health/findings.ts'
 import type { Health } from '../../../src/client/health/health.ts'
-
-const node = { id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }
-const well: Health = {
-  redis: {
-    version: '8.2.2',
-    evictionPolicy: 'noeviction',
-    usedBytes: 1_048_576,
-    maxBytes: 0,
-    appendOnly: true,
-    clockSkewMs: 3,
-    role: 'master',
-    refusal: null,
-    info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
-  },
-  nodes: [node],
-  kinds: [],
-  pools: [],
-  unhosted: [],
-  aside: [],
-  stranded: [],
-  submitted: 0,
-  submitIsPaused: false,
-  submitPrefix: '{troupe.0}:q',
-  misplaced: [],
-  pausedWakeups: [],
-  running: 0,
-  expiredLeases: 0,
-  timers: 0,
-  cancelling: 0,
-  deadLetters: 0,
-  settled: 0,
-}
+import { liveNode as node, healthySystem as well } from '../../support/healthy-system.ts'
 
 const withRedis = (redis: Partial<Health['redis']>): Health => ({ ...well, redis: { ...well.redis, ...redis } })
 const pool = { pool: 'default', queued: 3, oldestMs: 1_000, wakeups: 0, busy: 0 }
@@ -165,7 +134,12 @@ describe('judge', () => {
       /3 workers wait for a slot, the oldest for 2m/,
     ],
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
-    ['dead letters', { ...well, deadLetters: 1 }, 'warning', /^1 message put aside as dead letters/],
+    [
+      'dead letters',
+      { ...well, deadLetters: 1 },
+      'warning',
+      /^1 message was put aside as a dead letter, because it took its node down$/,
+    ],
     [
       'workers that no node can run',
       { ...well, aside: [{ id: 'w1', kind: 'x', waitingMs: 20_000 }] },
@@ -176,7 +150,7 @@ describe('judge', () => {
       'dead letters beside a settled one',
       { ...well, deadLetters: 3, settled: 1 },
       'warning',
-      /^2 messages put aside as dead letters/,
+      /^2 messages were put aside as dead letters, because each took its node down$/,
     ],
   ])('says what to do about %s', (_, health, level, what) => {
     expect(wrong(health)).toMatchObject([{ level, what: expect.stringMatching(what), todo: expect.any(String) }])

@@ -1,38 +1,7 @@
 /** Findings as data: a code, the facts that it rests on, whom it names, and a command that helps. */
 import { expect, test } from 'vitest'
 import { judge } from '../../../src/client/health/findings.ts'
-import type { Health } from '../../../src/client/health/health.ts'
-
-const well: Health = {
-  redis: {
-    version: '8.2.2',
-    evictionPolicy: 'noeviction',
-    usedBytes: 1_048_576,
-    maxBytes: 0,
-    appendOnly: true,
-    clockSkewMs: 3,
-    role: 'master',
-    refusal: null,
-    info: {},
-  },
-  nodes: [{ id: 'n', lastSeenMs: 100, slots: 50, pools: ['default'], kinds: ['echo'], pid: 7, host: 'here' }],
-  kinds: [],
-  pools: [],
-  unhosted: [],
-  aside: [],
-  stranded: [],
-  submitted: 0,
-  submitIsPaused: false,
-  submitPrefix: '{troupe.0}:q',
-  misplaced: [],
-  pausedWakeups: [],
-  running: 0,
-  expiredLeases: 0,
-  timers: 0,
-  cancelling: 0,
-  deadLetters: 0,
-  settled: 0,
-}
+import { healthySystem as well } from '../../support/healthy-system.ts'
 
 test('a system that is well has a finding for each thing that was looked at, and all are ok', () => {
   expect(judge(well).map(({ code, level }) => `${code} ${level}`)).toEqual([

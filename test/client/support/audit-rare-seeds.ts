@@ -199,7 +199,7 @@ export const rareSeeds: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'isolated', 4),
     invariant: 'I14',
     names: 'root',
-    words: /started alone 4 times, 3 are allowed/,
+    words: /had 4 isolated starts, 3 are allowed/,
   },
   {
     what: 'a session with its place in the index',

@@ -49,7 +49,7 @@ describe('a wait', () => {
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',
       'a timer',
-      'a retry after 1 failed try',
+      'a retry after 1 failed attempt',
       `the result of its child number 7 (${child}); 2 children are open`,
       'results of its children; 2 are open',
     ])

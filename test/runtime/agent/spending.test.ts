@@ -143,7 +143,7 @@ describe('a tree of agents', () => {
 describe('limit', () => {
   test.each([
     [{}, /limit takes one of modelCalls, tokens/],
-    [{ workers: 5 }, /"workers" is not a limit: of a session that is there only modelCalls, tokens can be set/],
+    [{ workers: 5 }, /"workers" is not a limit: only modelCalls, tokens of an existing session can be changed/],
     [{ tokens: 0 }, /"tokens" must be a whole number from 1 to/],
     [null, /limit takes an object like \{ modelCalls: 1000 \}, not null/],
   ])('refuses %j', async (limits, why) => {

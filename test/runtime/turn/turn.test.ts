@@ -28,7 +28,8 @@ const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self
 type Writable<Type> = {
   [Name in keyof Type]-?: Type[Name] extends (...args: never[]) => unknown
     ? never
-    : (<Any>() => Any extends { [_ in Name]: Type[Name] } ? 1 : 2) extends <Any>() => Any extends {
+    : // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- nothing else tells a readonly property from another
+      (<Any>() => Any extends { [_ in Name]: Type[Name] } ? 1 : 2) extends <Any>() => Any extends {
           -readonly [_ in Name]: Type[Name]
         }
           ? 1

@@ -116,7 +116,16 @@ describe('a field over which somebody wrote', () => {
     'limits',
     'permissions',
     'runState',
-    ...['run', 'depth', 'signals', 'results', 'inbox', 'isolated', 'crashes', 'timersOpen', 'calls', 'call'],
+    'run',
+    'depth',
+    'signals',
+    'results',
+    'inbox',
+    'isolated',
+    'crashes',
+    'timersOpen',
+    'calls',
+    'call',
   ])('(%s) is named, and read as if it were absent', (field) => {
     const { record, damage } = read({ [field]: ' nonsense' })
     expect(damage).toEqual([{ field, text: ' nonsense' }])

@@ -32,7 +32,8 @@ export function addHistoryCommand(group: Command): void {
     purpose: 'look',
     answer: async (troupe, { id, flags: { after, limit, raw } }) => {
       const entries = await troupe.workers.get(id).history({ limit, after })
-      const more = `${limit} entries are shown; more with --after ${entries.at(-1)?.position}.`
+      const last = entries.at(-1)?.position
+      const more = `Entries up to position ${last} are shown; more with --after ${last}.`
       return {
         objects: entries,
         lines: ({ columns }) =>

@@ -49,7 +49,7 @@ function reportLines(worker: WorkerReport, page: Page): string[] {
       ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
       ['usage', usageText(worker.usage)],
       ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
-      ['history', `${worker.historyLength} entries`],
+      ['history', worker.historyLength === 1 ? '1 entry' : `${worker.historyLength} entries`],
       ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],

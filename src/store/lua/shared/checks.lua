@@ -134,6 +134,9 @@ local function textsOf(fields, name)
   return list
 end
 
+-- A record's limits: "<workers> <children> <depth> <mailbox>"; core/policy.ts has the same form.
+local limitsForm = '^(%d+) (%d+) (%d+) (%d+)$'
+
 -- Fields of a record that scripts count with; absent ones are at their start. All are looked at together: one by one they cost twice as much.
 local function checkRecord(recordKey, record)
   local depth = record.depth or atStart.depth
@@ -152,7 +155,7 @@ local function checkRecord(recordKey, record)
     if not record['path' .. level] then throwDamage('record ' .. recordKey .. ' should have a field path' .. level) end
   end
   if not record.kind or not record.status then throwDamage('record ' .. recordKey .. ' should have a kind and a status') end
-  if record.limits and not string.find(record.limits, '^%d+ %d+ %d+ %d+$') then throwDamage('field limits of ' .. recordKey .. ' should be four numbers') end
+  if record.limits and not string.find(record.limits, limitsForm) then throwDamage('field limits of ' .. recordKey .. ' should be one number for each limit') end
 end
 
 -- A field that is counted up; absent: 0. As Redis writes it: it counts nothing up that begins with a zero or is too large.

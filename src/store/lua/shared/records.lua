@@ -128,12 +128,11 @@ local function sessionState(tag, session)
   return field[1] and stateOf(field[2], field[3]) or nil
 end
 
--- A record's limits: "<workers> <children> <depth> <mailbox>".
--- Absent: those a session starts with by default.
+-- A record without limits has those that a session starts with by default.
 local startLimits = '200 20 5 1000'
 local function limitsOf(record)
-  local workers, children, depth, mailbox = string.match(record.limits or startLimits, '^(%d+) (%d+) (%d+) (%d+)$')
-  if not workers then throwDamage('limits "' .. record.limits .. '" should be four numbers') end
+  local workers, children, depth, mailbox = string.match(record.limits or startLimits, limitsForm)
+  if not workers then throwDamage('limits "' .. record.limits .. '" should be one number for each limit') end
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 

@@ -1,0 +1,43 @@
+/** Facts about a system in which all is well. A test of findings changes the one fact that it is about. */
+import type { Health } from '../../src/client/health/health.ts'
+
+export const liveNode = {
+  id: 'n',
+  lastSeenMs: 100,
+  slots: 50,
+  pools: ['default'],
+  kinds: ['echo'],
+  pid: 7,
+  host: 'here',
+}
+
+export const healthySystem: Health = {
+  redis: {
+    version: '8.2.2',
+    evictionPolicy: 'noeviction',
+    usedBytes: 1_048_576,
+    maxBytes: 0,
+    appendOnly: true,
+    clockSkewMs: 3,
+    role: 'master',
+    refusal: null,
+    info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
+  },
+  nodes: [liveNode],
+  kinds: [],
+  pools: [],
+  unhosted: [],
+  aside: [],
+  stranded: [],
+  submitted: 0,
+  submitIsPaused: false,
+  submitPrefix: '{troupe.0}:q',
+  misplaced: [],
+  pausedWakeups: [],
+  running: 0,
+  expiredLeases: 0,
+  timers: 0,
+  cancelling: 0,
+  deadLetters: 0,
+  settled: 0,
+}
