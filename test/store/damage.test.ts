@@ -333,6 +333,7 @@ describe('a recipient that somebody wrote over', () => {
     const changed = await place.changed(async () => {
       const answer = await sender.commit({ sends })
       expect(answer).toMatchObject({ kind: 'refused', refusals: [{ reason: 'damaged', id: root }] })
+      expect(answer).toHaveProperty('refusals.0.damage', expect.stringContaining(place.workerKeys(root).record))
       expect(answer).toHaveProperty('refusals.0.damage', expect.stringMatching(/ should be /))
     })
     expect(changed).toEqual({})

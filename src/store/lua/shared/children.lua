@@ -66,7 +66,7 @@ local function planChildren(tag, own, spawns, others, refused)
     -- What the worker may not use itself it may not give (I13).
     if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
   end
-  local limits = limitsOf(record)
+  local limits = limitsOf(own.recordKey, record.limits)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
   checkCount(own.rootKey, 'workers', others.counted[1])
   if own.depth + 1 > limits.depth then -- guard: limit of depth

@@ -48,7 +48,7 @@ end
 local function planSend(tag, id, text, ahead)
   local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, why end
-  local most = limitsOf(plan).mailbox
+  local most = limitsOf(plan.record, plan.limits).mailbox
   ahead[id] = (ahead[id] or plan.length) + 1
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
@@ -71,7 +71,7 @@ local function planMails(tag, own, sends, byId, refused)
     local newborn = byId[send.worker]
     if newborn then
       table.insert(newborn.mails, send.mail)
-      local most = limitsOf(own.record).mailbox
+      local most = limitsOf(own.recordKey, own.record.limits).mailbox
       if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
     else
       local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
@@ -126,7 +126,7 @@ local function planInput(tag, id, text)
   if not plan then return nil, { why } end
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, { 'session_finished', state or 'pruned' } end -- guard: a finished session takes no input
-  local most = limitsOf(plan).mailbox
+  local most = limitsOf(plan.record, plan.limits).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: limit of the mailbox, for a post
   return plan

@@ -130,9 +130,9 @@ end
 
 -- A record without limits has those that a session starts with by default.
 local startLimits = '200 20 5 1000'
-local function limitsOf(record)
-  local workers, children, depth, mailbox = string.match(record.limits or startLimits, limitsForm)
-  if not workers then throwDamage('limits "' .. record.limits .. '" should be one number for each limit') end
+local function limitsOf(recordKey, limits)
+  local workers, children, depth, mailbox = string.match(limits or startLimits, limitsForm)
+  if not workers then throwDamage('field limits of ' .. recordKey .. ' should be one number for each limit') end
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
