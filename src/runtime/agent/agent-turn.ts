@@ -41,21 +41,20 @@ export interface Pause {
 export class AgentTurn {
   readonly kind: AgentKind
   readonly parts: AgentParts
-  /** The tools of the kind as they are during this turn. */
-  readonly tools: AgentTools
   readonly journal: Journal
   readonly inbox: AgentInbox
   readonly end: AgentEnd
   readonly retries: Retries
+  /** The tools of the kind as they are during this turn. Undefined until the turn needs them. */
+  tools: AgentTools | undefined
   /** What the newest reply means; null when an earlier turn recorded that reply. */
   iteration: Iteration | null = null
   /** Found once in each run, because the next run may have another input. */
   #folder: { readonly run: number; readonly found: Promise<string | null> } | undefined
 
-  constructor(kind: AgentKind, parts: AgentParts, tools: AgentTools, journal: Journal) {
+  constructor(kind: AgentKind, parts: AgentParts, journal: Journal) {
     this.kind = kind
     this.parts = parts
-    this.tools = tools
     this.journal = journal
     this.inbox = new AgentInbox(journal)
     this.end = new AgentEnd(journal)

@@ -10,18 +10,19 @@
 
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import { InputError, InvariantError } from '../../core/errors.ts'
+import { InputError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
-import { act, breakCircuit, failAsRecorded } from './call/act.ts'
-import { Toolbox } from './call/agent-tools.ts'
+import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
+import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
-import { think } from './think.ts'
+import { advanceToReply, advanceToRequest } from './run-states.ts'
+import { modelFailed, think } from './think.ts'
 import { userMessage } from './user-message.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
@@ -29,8 +30,7 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
   const kind: AgentKind = { definition, model: parts.models.open(definition.model), toolbox: new Toolbox(definition) }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
-    const tools = await kind.toolbox.open()
-    await advance(new AgentTurn(kind, parts, tools, new Journal(turn, known)))
+    await advance(new AgentTurn(kind, parts, new Journal(turn, known)))
   }
 }
 
@@ -78,12 +78,43 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause
 
 /** Does one thing more. Returns null when the turn goes on, or what the worker waits for when the turn ends. */
 function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
-  const { container, position } = agentTurn.journal
-  if (!position.open) return receive(agentTurn, steps)
+  if (!agentTurn.journal.position.open) return receive(agentTurn, steps)
   if (failAsRecorded(agentTurn)) return null
   if (sliceIsOver(agentTurn, steps)) return { for: goOn }
-  if (container.history.openCount > 0) return act(agentTurn)
-  return breakCircuit(agentTurn) ? null : think(agentTurn)
+  const { tools } = agentTurn
+  return tools === undefined ? openTools(agentTurn) : iterateWith(agentTurn, tools)
+}
+
+function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
+  if (agentTurn.journal.container.history.openCount > 0) return act(agentTurn, tools)
+  return breakCircuit(agentTurn) ? null : think(agentTurn, tools)
+}
+
+/**
+ * The source of the tools may be slow, or fail. It is asked within the run: a cancel or a quarantine needs no tools, and a failure is one of
+ * this attempt.
+ */
+async function openTools(agentTurn: AgentTurn): Promise<Pause | null> {
+  let tools: AgentTools
+  try {
+    tools = await agentTurn.kind.toolbox.open()
+  } catch (thrown) {
+    return agentTurn.isOver ? null : withoutTools(agentTurn, thrown)
+  }
+  agentTurn.tools = tools
+  return agentTurn.isOver ? null : iterateWith(agentTurn, tools)
+}
+
+/** The attempt that fails is that of the calls that are open, or else of the next model call. */
+function withoutTools(agentTurn: AgentTurn, thrown: unknown): Pause | null {
+  const { journal, who } = agentTurn
+  const cause = toRuntimeError(thrown)
+  const what = `the tools of ${who} could not be loaded: ${cause.message}`
+  const error = cause.retryable ? new TransientError(what, { cause }) : new TerminalError(what, { cause })
+  if (journal.container.history.openCount > 0) return toolsFailed(agentTurn, error)
+  advanceToRequest(journal.machine)
+  advanceToReply(journal.machine)
+  return modelFailed(agentTurn, error)
 }
 
 /** A model call and the tools it asked for count as two steps. */

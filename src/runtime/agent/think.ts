@@ -17,14 +17,15 @@ import { mayCall } from '../turn/permit.ts'
 import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
+import type { AgentTools } from './call/agent-tools.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
-  const { journal, kind, parts, tools, turn } = agentTurn
+export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
+  const { journal, kind, parts, turn } = agentTurn
   const { container, machine, position } = journal
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
@@ -61,12 +62,13 @@ export async function think(agentTurn: AgentTurn): Promise<Pause | null> {
   }
   if (agentTurn.isOver) return null
   machine.apply('replyReceived')
-  return replied(agentTurn, reply)
+  return replied(agentTurn, tools, reply)
 }
 
 /** Runs the stages of an iteration that only compute. They give the same result for a reply that an earlier turn recorded. */
 export function iterate(
-  { journal, kind, tools, turn, who }: AgentTurn,
+  { journal, kind, turn, who }: AgentTurn,
+  tools: AgentTools,
   reply: Pick<ModelReply, 'content'> & Partial<ModelReply>,
   number: number,
 ): Iteration {
@@ -88,10 +90,10 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, reply: ModelReply): Pause | null {
+function replied(agentTurn: AgentTurn, tools: AgentTools, reply: ModelReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
-  const iteration = iterate(agentTurn, reply, container.run.iterations + 1)
+  const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
   agentTurn.iteration = iteration
   journal.countUsage(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
@@ -215,7 +217,8 @@ function cannotAsk({ journal, end }: AgentTurn, thrown: unknown): null {
   return null
 }
 
-function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
+/** The model call failed: it is made again later, or the run fails. */
+export function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
   const error = toRuntimeError(thrown)
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait

@@ -3,22 +3,24 @@
  * of its results: a result that holds a failure, or the same errors again and again.
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
-import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
+import type { AgentTools } from './agent-tools.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function act(agentTurn: AgentTurn): Promise<Pause | null> {
-  const { journal, tools, inbox, retries } = agentTurn
+export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
+  const { journal, inbox, retries } = agentTurn
   const { container, machine } = journal
-  if (machine.state === 'TransientFailure') machine.apply('toolRetried')
+  toTools(machine)
   const { pending } = container
   // A call that started children waits for them, even if the kind may not spawn any more (DELEGATED-1 of delegated-calls.ts).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
   // The number of a recorded reply was checked when it was recorded. 0 is within any limit.
-  const { checked } = agentTurn.iteration ?? iterate(agentTurn, container.lastReply ?? { content: [] }, 0)
+  const { checked } = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, 0)
   agentTurn.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
   const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
@@ -61,6 +63,20 @@ async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalC
     agentTurn.end.fail(toRuntimeError(thrown), 'runtime', 1)
     return null
   }
+}
+
+/** The open calls cannot be run now: they are tried again later, or the run fails. */
+export function toolsFailed({ journal, end, retries }: AgentTurn, error: RuntimeError): Pause | null {
+  toTools(journal.machine)
+  const wait = retries.tryAgain(error, 'tool')
+  if (wait) return wait
+  journal.machine.apply('toolRefused')
+  end.fail(error, 'tool', retries.failed('tool') + 1)
+  return null
+}
+
+function toTools(machine: RunMachine): void {
+  if (machine.state === 'TransientFailure') machine.apply('toolRetried')
 }
 
 /** Fails the run if the result of a call says that the run must fail. Returns true if it did. */

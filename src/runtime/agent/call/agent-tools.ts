@@ -2,7 +2,7 @@
  * Duty: know what one kind of agent can call, and write its instructions: its own tools and, if it may spawn, the two tools of delegation.
  * Does not own: running the calls (local-calls.ts, delegated-calls.ts).
  * AGENT-TOOLS-1 A tool that the worker's permissions do not name is not offered to the model, and is unknown when it is called.
- * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
+ * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked at most once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
  */
 
 import type { Fit } from '../../../core/check/schema-problems.ts'
