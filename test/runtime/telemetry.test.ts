@@ -6,6 +6,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { safeTelemetry, type Telemetry } from '../../src/core/ports/telemetry.ts'
 import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 class Recording implements Telemetry {
   readonly spans: [name: string, attributes: object, end: object | null][] = []
@@ -51,6 +52,46 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
     ['tokens.input', 20],
     ['tokens.output', 3],
   ])
+})
+
+test('the span of a cancelled turn ends when the turn is over, and says how it ended', async () => {
+  const telemetry = new Recording()
+  const begun = Promise.withResolvers<void>()
+  const gate = Promise.withResolvers<void>()
+  const kind = defineWorker({
+    receive: async () => {
+      begun.resolve()
+      await gate.promise
+    },
+  })
+  await using troupe = await TestTroupe.connect()
+  const { redisUrl, namespace } = troupe
+  await using _node = await startNode({ redisUrl, namespace, workers: { kind }, telemetry })
+  const session = await troupe.create('kind')
+  await begun.promise
+  await session.cancel()
+  await waitUntil('the span has ended', () => telemetry.spans[0]?.[2] !== null)
+  gate.resolve()
+  expect(telemetry.spans).toMatchObject([['turn', { kind: 'kind' }, { outcome: 'ended' }]])
+})
+
+test('a telemetry port that rejects disturbs nothing (TELEMETRY-1)', async () => {
+  const rejected: unknown[] = []
+  const note = (reason: unknown) => rejected.push(reason)
+  process.on('unhandledRejection', note)
+  const rejects = async () => {
+    throw new Error('no collector')
+  }
+  const port = safeTelemetry({ startSpan: () => ({ end: rejects }), count: rejects })
+  port.startSpan('turn', {}).end({})
+  port.count('tokens.input', 1, {})
+  safeTelemetry({ startSpan: rejects as never, count: rejects })
+    .startSpan('turn', {})
+    .end({})
+  // Node reports a rejection before the event loop has gone round twice.
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+  process.off('unhandledRejection', note)
+  expect(rejected).toEqual([])
 })
 
 test('a telemetry port that throws disturbs nothing (TELEMETRY-1)', () => {

@@ -1,7 +1,7 @@
 /**
  * Duty: the port through which a node reports its work: spans, which have a duration, and counters.
  * Owns: the names of spans and counters. Does not own: where the reports go. By default they go nowhere.
- * TELEMETRY-1 Reports change nothing: a port that throws is ignored, and nothing waits for it.
+ * TELEMETRY-1 Reports change nothing: a port that throws or rejects is ignored, and nothing waits for it.
  */
 
 export type SpanName =
@@ -44,7 +44,10 @@ export function safeTelemetry(port: Telemetry | undefined): Telemetry {
 
 function quietly<Result>(report: () => Result): Result | undefined {
   try {
-    return report()
+    const result = report()
+    // An async function fits the port too. Nobody would handle its rejection, and the process would end.
+    if (result instanceof Promise) result.catch(() => {})
+    return result
   } catch {
     return undefined
   }

@@ -64,14 +64,12 @@ export function handlerKind(name: string, definition: HandlerDefinition, telemet
 
 function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   if (telemetry === noTelemetry) return behaviour
-  return async (turn) => {
+  return (turn) => {
     const { sessionId, workerId, kind, run } = turn.assignment
     const span = telemetry.startSpan('turn', { sessionId, workerId, kind, run })
-    try {
-      await behaviour(turn)
-    } finally {
-      span.end({ outcome: turn.over ?? 'broken' })
-    }
+    // The behaviour of a cancelled turn may return earlier than the turn is over, or much later.
+    void turn.finished.then((outcome) => span.end({ outcome }))
+    return behaviour(turn)
   }
 }
 
