@@ -322,7 +322,7 @@ function listenersOf(
     waker,
     log,
   })
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker: waker, policy })
+  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
   return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
 }
 

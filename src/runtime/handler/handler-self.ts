@@ -137,7 +137,7 @@ export class HandlerSelf implements Self<unknown> {
     if (assignment.permissions.kinds && !assignment.permissions.kinds.includes(kind)) {
       throw new LimitError(
         'permission_exceeded',
-        `worker ${this.name} (${this.id}) may not spawn "${kind}": its permissions allows ${assignment.permissions.kinds.join(', ') || 'nothing'}.`,
+        `worker ${this.name} (${this.id}) may not spawn "${kind}": its permissions allow ${assignment.permissions.kinds.join(', ') || 'nothing'}.`,
       )
     }
     const detached = options.detached ?? false

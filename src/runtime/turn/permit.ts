@@ -3,7 +3,7 @@
  * can say no. Whatever else shall hold work back (a pause, a budget) says so here.
  * PERMIT-1 No model call and no tool call begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
- * PERMIT-3 A turn that ends, drains, or has had its slice receives nothing more; its worker goes to the end of the line.
+ * PERMIT-3 A turn that ends, drains, or has had its slice receives nothing more; its worker goes to the end of its run queue.
  */
 import { performance } from 'node:perf_hooks'
 import type { Turn } from './turn.ts'

@@ -166,7 +166,7 @@ export class Sweeper {
     await this.#store
       .sweep(
         0,
-        this.#host.poolLoads().map((workersPerWake) => ({ ...workersPerWake, free: 0 })),
+        this.#host.poolLoads().map((load) => ({ ...load, free: 0 })),
         true,
       )
       .catch(() => {})
