@@ -61,10 +61,18 @@ describe('a Redis that may not be used', () => {
   test.each([
     [99, /newer troupe \(schema 99\): update this one/],
     [1, /older troupe \(schema 1\), .* set TROUPE_NAMESPACE to another/],
+    [5, /older troupe \(schema 5\), .* set TROUPE_NAMESPACE to another/],
   ])('because a troupe of another schema (%s) wrote the namespace', async (schema, told) => {
     await using place = await Place.open()
     await place.redis.hset(place.keys.meta, 'partitions', 1, 'schema', schema)
     await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
+    // Nothing else that is said of it would help.
+    await expect(checkRedis(place.redis, place.namespace, 2)).rejects.toThrow(told)
+    await place.redis.hset(place.keys.meta, 'partitions', 'x')
+    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
+    await place.redis.hdel(place.keys.meta, 'partitions')
+    await expect(checkRedis(place.redis, place.namespace, undefined)).rejects.toThrow(told)
+    expect(await place.redis.hgetall(place.keys.meta)).toEqual({ schema: String(schema) })
   })
 
   test.each(['abc', '', '1.5', '-1'])('because its schema was made %j', async (schema) => {

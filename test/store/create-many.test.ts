@@ -1,5 +1,6 @@
 /** Sessions that one call creates are what they would be if they had been created one after the other. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { TransientError } from '../../src/core/errors.ts'
 import { rootIdOf } from '../../src/core/ids.ts'
 import { createSessionsScript } from '../../src/store/script/scripts.ts'
 import { aSession } from './support/create-checks.ts'
@@ -116,6 +117,17 @@ describe('many sessions', () => {
       { value: { kind: 'ok', sessionId: fresh[2] } },
     ])
     expect(await place.redis.zcard(place.keys.sessions)).toBe(3)
+  })
+
+  test('are not sent again one by one when Redis gave no answer in time', async () => {
+    await using place = await Place.open()
+    const { id } = await place.create()
+    const late = new TransientError('no answer within 60000 ms', { code: 'store_unavailable' })
+    using call = vi.spyOn(place.caller, 'call').mockRejectedValue(late)
+    const orders = ['d', 'e', 'f'].map((digit) => ({ ...aSession, sessionId: id.replace(/^./, digit) }))
+    const results = await place.sessions.createMany(orders)
+    expect(results).toEqual(orders.map(() => ({ status: 'rejected', reason: late })))
+    expect(call).toHaveBeenCalledTimes(1)
   })
 
   test('those that are there already are left as they are, and the others are created', async () => {

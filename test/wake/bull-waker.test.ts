@@ -76,6 +76,16 @@ test('sends what is on its way before it stops: the connection may be closed the
   expect(stage.warned).toEqual([])
 })
 
+test('sends what it delays when it stops, and does not wait for the delay', async () => {
+  const own = openRedis(inject('redisUrl'))
+  const other = new BullWaker(own, stage.places, stage.log)
+  await own.ping()
+  other.wake(0, [wakeup('p')])
+  await other.stop()
+  own.disconnect()
+  expect(await stage.queue().getWaitingCount()).toBe(1)
+})
+
 test('does not wait for a Redis that hangs when it stops', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const own = openRedis(proxy.url)

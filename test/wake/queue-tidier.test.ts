@@ -38,6 +38,14 @@ test('the jobs of a paused queue are removed, and each pause is logged once, wit
   expect(stage.warned).toEqual([warning, warning])
 })
 
+test('the jobs of a paused queue of another pool are removed too, and its own nodes log that (WAKE-7)', async () => {
+  const [tidies, queue] = [tidier(), stage.queue('gpu')]
+  await queue.pause()
+  await queue.add('wake', { wakeup: 'a' })
+  await tidies.runOnce()
+  expect([await queue.getWaitingCount(), stage.warned]).toEqual([0, []])
+})
+
 test('jobs that nobody took for a minute are removed, however many, and newer ones stay (WAKE-8)', async () => {
   const tidies = tidier()
   for (const queue of [stage.queue(), stage.queue('default', 1), stage.queue('gpu')]) {

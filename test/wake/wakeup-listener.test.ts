@@ -93,6 +93,18 @@ describe('a published wake-up', () => {
   })
 })
 
+test('a job whose wake-up was answered when it was published sends the others on (WAKE-5)', async () => {
+  const asked: string[] = []
+  const listener = await stage.listen((id) => {
+    asked.push(id)
+    return done(id)
+  })
+  listener.onPublished('a')
+  await stage.queue().add('wake', { wakeup: 'a', others: ['b', 'c'] })
+  await waitUntil('the others are answered', () => asked.length === 3)
+  expect(asked.toSorted()).toEqual(['a', 'b', 'c'])
+})
+
 describe('a job that comes to a full node', () => {
   test('is sent back and held, and the node takes no other until a slot comes to the queue (WAKE-3)', async () => {
     const slotComes = Promise.withResolvers<FirstClaim | null>()
@@ -110,6 +122,19 @@ describe('a job that comes to a full node', () => {
     stage.waker.wake(0, wakeups('c'))
     await waitUntil('it takes jobs again', () => here.length === 2)
     expect(here).toEqual(['a', 'c'])
+  })
+
+  test('is the only one that the node holds, and soon the last that it takes, however many slots it has (WAKE-3)', async () => {
+    await stage.listen(() => full(new Promise(() => {})), { slots: 3 })
+    stage.waker.wake(0, wakeups('a'))
+    const queue = stage.queue()
+    let added = 0
+    const addsOne = async () => {
+      await queue.add('wake', { wakeup: `id ${added++}` })
+      return (await queue.getWaitingCount()) >= 5
+    }
+    expect(await waitUntil('jobs wait', addsOne)).toBe(true)
+    expect(await waitUntil('it holds one', async () => (await queue.getActiveCount()) === 1)).toBe(true)
   })
 
   test('has been answered by the slot that came, when its copy comes back to this node (WAKE-3)', async () => {

@@ -61,6 +61,16 @@ async function readSetUp(
   const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
     throw String(cause).includes('WRONGTYPE') ? new StoredDamage(`key ${meta} should be a hash`, { cause }) : cause
   })
+  const version = stored[1] ?? String(schemaVersion)
+  if (!/^\d+$/.test(version)) throw new StoredDamage(`field schema of ${meta} should be a whole number`)
+  const schema = Number(version)
+  if (schema > schemaVersion)
+    throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
+  if (schema < schemaVersion) {
+    throw new ConfigError(
+      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code). If troupe started this Redis itself, you may instead remove its folder .troupe/redis.`,
+    )
+  }
   if (stored[0] == null) {
     const wanted = (await partitionsInUse(redis, namespace)) ?? partitions ?? 1
     if (!isPartitions(wanted)) throw new ConfigError(`partitions must be ${partitionsWords}, not ${wanted}.`)
@@ -71,16 +81,6 @@ async function readSetUp(
   if (partitions !== undefined && partitions !== found) {
     throw new ConfigError(
       `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
-    )
-  }
-  const version = stored[1] ?? String(schemaVersion)
-  if (!/^\d+$/.test(version)) throw new StoredDamage(`field schema of ${meta} should be a whole number`)
-  const schema = Number(version)
-  if (schema > schemaVersion)
-    throw new ConfigError(`namespace "${namespace}" was written by a newer troupe (schema ${schema}): update this one.`)
-  if (schema < schemaVersion) {
-    throw new ConfigError(
-      `namespace "${namespace}" was written by an older troupe (schema ${schema}), which this one cannot read: set TROUPE_NAMESPACE to another (namespace in code). If troupe started this Redis itself, you may instead remove its folder .troupe/redis.`,
     )
   }
   return found

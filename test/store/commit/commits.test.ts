@@ -1,5 +1,6 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
 import { describe, expect, test, vi } from 'vitest'
+import { TransientError } from '../../../src/core/errors.ts'
 import { decodeEvents } from '../../../src/core/event/event-notes.ts'
 import type { CommitAnswer } from '../../../src/core/ports/ports.ts'
 import { readEvents } from '../../../src/store/event-tail.ts'
@@ -207,6 +208,28 @@ describe('commits that go together', () => {
     await place.redis.set(place.workerKeys(a.worker).log, 'x')
     const answers = await Promise.allSettled([a, b, c].map((child) => node.turns.commit(endOf(child))))
     expect(answers.map(({ status }) => status)).toEqual(['rejected', 'fulfilled', 'fulfilled'])
+  })
+
+  test('are not sent again one by one when Redis gave no answer in time', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    const late = new TransientError('no answer within 60000 ms', { code: 'store_unavailable' })
+    using call = vi.spyOn(place.caller, 'call').mockRejectedValue(late)
+    const answers = await Promise.allSettled(children.map((child) => node.turns.commit(endOf(child))))
+    expect(answers).toEqual(children.map(() => ({ status: 'rejected', reason: late })))
+    expect(call).toHaveBeenCalledTimes(1)
+  })
+
+  test('stand where a slot cannot claim: it finds nothing', async () => {
+    await using place = await Place.open()
+    const { node, children } = await siblings(place)
+    await place.redis.set(place.keys.run('default'), 'x')
+    const next = (slot: number) => node.next({ slot: String(slot) })
+    const answers = await together(
+      node,
+      children.map((child, index) => endOf(child, { end: { wait: 'any', next: next(index + 1) } })),
+    )
+    expect(answers).toMatchObject(children.map(() => ({ kind: 'ok', claimed: { kind: 'empty' } })))
   })
 
   test('trust a lease from when they were sent first, also those that are sent again alone (BATCH-2)', async () => {
