@@ -100,7 +100,7 @@ export function workerReport(
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
-    status: status,
+    status,
     limits: record.limits,
     permissions: record.permissions,
     lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message),

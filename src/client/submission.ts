@@ -163,7 +163,7 @@ export class Submission {
     const store = this.#stores[partition] as SessionStore
     const mail = encodeInput(null, toJson(request.input, 'the input'))
     const mode = request.keepOpen ? 'conversation' : 'job'
-    // Ids stand in the order of the orders, whichever pool is known first.
+    // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
     const pool = await store.poolOf(kind)
     const keyDigest = key === undefined ? null : digestKey(key, 'session')
@@ -270,7 +270,7 @@ function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
   )
 }
 
-/** `begun`: the kind of what the key began. Without one it was pruned; and is not begun again, since that would repeat what it did. */
+/** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
 function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
   const used = usedBefore(isOther)
   if (begun === null)

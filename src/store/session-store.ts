@@ -24,8 +24,8 @@ interface MessageKey {
 }
 
 /**
- * A message in its lane. again: its key is known, or its letter was put back before, and this is the place it was given then. other: so,
- * and what was sent under its key was another message.
+ * A message in its lane. again: its key is known, or its letter was put back before, and this is the position that it got then. other: its key
+ * is known, and another message was sent under it.
  */
 interface Placed {
   readonly kind: 'ok' | 'again' | 'other'
@@ -58,7 +58,7 @@ export function refusalOfPost(answer: PostRefused, id: string): Refusal {
 export type RedriveAnswer = Placed | RedriveRefused
 export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | PostRefused
 
-/** redriven: it was put back, at this place. */
+/** redriven: it was put back, at this position. */
 export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
@@ -224,8 +224,8 @@ export class SessionStore {
   async sessionOf(workerId: string): Promise<string | null> {
     const { record } = workerKeys(this.#keys.tag, workerId)
     const read = () => this.#redis.hmget(record, 'status', 'path1')
-    const [place, path1] = await guarded('reading a session', read, this.#deadlineMs)
-    return place == null ? null : sessionOfPath(path1 ?? workerId)
+    const [status, path1] = await guarded('reading a session', read, this.#deadlineMs)
+    return status == null ? null : sessionOfPath(path1 ?? workerId)
   }
 
   async kindOf(workerId: string): Promise<string | null> {

@@ -1,7 +1,7 @@
 /**
  * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
  * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
- *     Who only asks about a namespace does not set it up.
+ *     A caller that only looks at a namespace does not set it up.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
@@ -34,7 +34,7 @@ export async function checkRedis(redis: Redis, namespace: string, partitions: nu
   })
 }
 
-/** The same for who does not set up. A namespace that nobody set up is taken to have the wanted number. */
+/** The same checks for a caller that does not set up. A namespace that nobody set up is taken to have the wanted number. */
 export async function lookAtRedis(
   redis: Redis,
   namespace: string,
@@ -48,7 +48,7 @@ export async function lookAtRedis(
   return { partitions, isSetUp }
 }
 
-/** `setUp` is told what to write where nothing is written yet, and answers what is written then. */
+/** `setUp` gets the number to write if none is stored yet, and returns the number that is stored then. */
 async function readSetUp(
   redis: Redis,
   namespace: string,
@@ -93,8 +93,8 @@ function isPartitions(number: number): boolean {
 }
 
 /**
- * How many there are where their number was removed: a sweep of a node leaves its mark in each. Undefined where no more than one is
- * seen: a new namespace costs one question.
+ * How many partitions there are, if their number was removed. The sweeps of nodes write into `meta` of each partition. Undefined if no more than one
+ * is seen, so that a new namespace costs one question.
  */
 async function partitionsInUse(redis: Redis, namespace: string): Promise<number | undefined> {
   const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta

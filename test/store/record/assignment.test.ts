@@ -1,4 +1,4 @@
-/** An assignment as the scripts give it: places in the lane of results are counted from the first that the worker ever had. */
+/** An assignment as the scripts give it: positions in the lane of results are counted from the first that the worker ever had. */
 import { describe, expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import type { Assignment } from '../../../src/core/ports/ports.ts'

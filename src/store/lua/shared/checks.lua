@@ -166,13 +166,13 @@ local function checkCount(hashKey, name, text)
   end
 end
 
--- Results that are taken, by their places in the lane for ever, stand in it or are the first of it.
+-- Results that are consumed, by their positions in the lane for ever, are in it.
 local function checkResults(recordKey, record, consumed)
   local resultsKey = recordKey .. ':mail:results'
   local taken, length = tonumber(record.results or atStart.results), lengthOf(resultsKey)
   for index = 1, #consumed do
-    local place = consumed[index] - taken
-    if place < 0 or place >= length then error('position ' .. consumed[index] .. ' should be one of the results lane of ' .. recordKey, 0) end
+    local at = consumed[index] - taken
+    if at < 0 or at >= length then error('position ' .. consumed[index] .. ' should be one of the results lane of ' .. recordKey, 0) end
   end
 end
 

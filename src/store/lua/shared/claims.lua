@@ -21,7 +21,7 @@ local function readLane(laneKey, most, count)
   end
 end
 
--- The result that the worker waits for, when the lane's head holds more bytes than one assignment hands out: its place and its text.
+-- The result that the worker waits for, when the lane's head holds more bytes than one assignment hands out: its position and its text.
 local function readAwaited(laneKey, wait, from)
   local child = childAwaited(wait or '')
   while child do

@@ -26,7 +26,7 @@ local function endsWait(wait, lane, text, count)
   return most ~= nil and count >= most
 end
 
--- Does this mail wake a worker in this place?
+-- Does this mail wake a worker of this status?
 local function wakes(status, wait, lane, text, count)
   return status == 'idle' or (status == 'parked' and endsWait(wait, lane, text, count))
 end

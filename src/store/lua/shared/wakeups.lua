@@ -15,7 +15,7 @@ local function publishWakeup(tag, pool, id)
 end
 
 -- The rule: while fewer wake-ups are out than min(workers queued, max(1, slots - busy)), one more. If turns are short, one awake slot is
--- expected to take `share` workers in a row, so fewer are woken; but at most 3 in a row as long as fewer than `awakeLeast` slots are awake:
+-- expected to take `workersPerWake` workers in a row, so fewer are woken; but at most 3 in a row as long as fewer than `awakeLeast` slots are awake:
 -- with a few slots only, they wait while Redis works, and Redis is idle while they work.
 -- Returns the new ids, in short form, so that a record that keeps them stays small: one id, or "<count>*<id without its number>".
 local wakeupsMost, awakeLeast = 50, 16
