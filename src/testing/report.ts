@@ -18,7 +18,7 @@ export interface CrashReport {
   readonly leftOut: number
 }
 
-const preview = 20
+const linesMost = 20
 
 export class CrashMatrixError extends Error {
   override readonly name = 'CrashMatrixError'
@@ -37,9 +37,9 @@ export class CrashMatrixError extends Error {
 
 function messageOf({ points, violations }: CrashReport): string {
   const lines = violations
-    .slice(0, preview)
+    .slice(0, linesMost)
     .map(({ point, what }) => `  ${point}: ${what.trim().replaceAll(/\n+/g, '\n    ')}`)
-  const more = violations.length > preview ? [`  … and ${violations.length - preview} more`] : []
+  const more = violations.length > linesMost ? [`  … and ${violations.length - linesMost} more`] : []
   const places = new Set(violations.map(({ point }) => point)).size
   const head =
     points.length === 0
