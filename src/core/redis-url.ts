@@ -194,12 +194,12 @@ function canDecode(authority: string): boolean {
 
 /** The address without its passwords. */
 export function safeUrl(url: string): string {
-  const preview = url.replace(/([?&]\w*password=)[^&#]*/gi, '$1***')
-  if (url.startsWith('/')) return preview
+  const safe = url.replace(/([?&]\w*password=)[^&#]*/gi, '$1***')
+  if (url.startsWith('/')) return safe
   // Node cannot parse a URL with several hosts.
-  if (sentinelScheme.test(url)) return preview.replace(/^([^:]*:\/\/[^:@/]*):.*@/s, '$1:***@')
+  if (sentinelScheme.test(url)) return safe.replace(/^([^:]*:\/\/[^:@/]*):.*@/s, '$1:***@')
   try {
-    const parsed = new URL(preview)
+    const parsed = new URL(safe)
     if (parsed.password) parsed.password = '***'
     return parsed.toString()
   } catch {
