@@ -31,17 +31,22 @@ describe('the scripts', () => {
     expect(code).not.toMatch(/^redis\.call/m)
   })
 
-  test.each(descriptors)('$file has what it uses of lua/shared/, before it is used, and nothing else', ({ source }) => {
-    const code = source.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
-    const faults = [...shared.matchAll(/^local (function )?(\w+)/gm)].flatMap(([, isFunction, name]) => {
-      const [first, ...more] = [...code.matchAll(new RegExp(`\\b${name}\\b`, 'g'))]
-      if (first === undefined) return []
-      const before = code.slice(code.lastIndexOf('\n', first.index) + 1, first.index)
-      if (!/^ *local /.test(before)) return [`${name} is used and not declared before`]
-      return isFunction && before === 'local function ' && more.length === 0 ? [`${name} is there and never used`] : []
-    })
-    expect(faults).toEqual([])
-  })
+  test.each(descriptors)(
+    '$file gets the shared functions that it uses, before their use, and no others',
+    ({ source }) => {
+      const code = source.replace(/--\[\[[\s\S]*?\]\]/g, '').replace(/--[^\n]*/g, '')
+      const faults = [...shared.matchAll(/^local (function )?(\w+)/gm)].flatMap(([, isFunction, name]) => {
+        const [first, ...more] = [...code.matchAll(new RegExp(`\\b${name}\\b`, 'g'))]
+        if (first === undefined) return []
+        const before = code.slice(code.lastIndexOf('\n', first.index) + 1, first.index)
+        if (!/^ *local /.test(before)) return [`${name} is used and not declared before`]
+        return isFunction && before === 'local function ' && more.length === 0
+          ? [`${name} is there and never used`]
+          : []
+      })
+      expect(faults).toEqual([])
+    },
+  )
 
   test('the library has each script as a function, each text once, and no comments', () => {
     const { name, text } = scriptLibrary

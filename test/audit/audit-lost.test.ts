@@ -42,7 +42,7 @@ function auditWith(troupe: TestTroupe, name: keyof AuditStore, happens: () => Pr
   return audit([before], null)
 }
 
-describe('a session of which nothing is left', () => {
+describe('a session that has left no key', () => {
   test('and that had not ended is named, by itself as well', async () => {
     await using troupe = await TestTroupe.connect()
     const [lost, kept] = [await troupe.create('nobody'), await troupe.create('nobody')]
@@ -54,7 +54,7 @@ describe('a session of which nothing is left', () => {
     expect(await troupe.client.audit({ sessionId: kept.id })).toMatchObject({ sessions: 1, findings: [] })
   })
 
-  test('and that had ended is counted against what was pruned', async () => {
+  test('and that had ended counts against the number of pruned sessions', async () => {
     await using troupe = await TestTroupe.start({ workers })
     const pruned = await finished(troupe)
     expect(await troupe.client.sessions.prune({ olderThanMs: 0 })).toBe(1)
@@ -71,7 +71,7 @@ describe('a session of which nothing is left', () => {
     await expect(asked).rejects.toThrow(`session ${pruned.id} is not known: it has ended and is gone`)
   })
 
-  test('is not missed when its creation is no longer told', async () => {
+  test('is not missed when the event of its creation was trimmed', async () => {
     await using troupe = await TestTroupe.connect()
     await lose(troupe, await troupe.create('nobody'))
     await troupe.create('nobody')

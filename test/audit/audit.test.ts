@@ -70,7 +70,7 @@ describe('a system that is whole', () => {
   })
 })
 
-describe('of what was tampered with, audit names', () => {
+describe('if somebody tampers with stored data, the audit names', () => {
   test.each(seeds.map((seed, index) => ({ ...seed, index })))(
     '$what ($invariant)',
     ({ index, invariant, names, words }) => {

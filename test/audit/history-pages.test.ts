@@ -35,7 +35,7 @@ test('large entries come by the handful, and there is no page without any', asyn
   expect((await read(numbered(60, 5_000_000), 60)).asked.at(-1)).toBe(1)
 })
 
-test('ends where the history is shorter than it was told to be, and reads nothing beyond a length', async () => {
+test('ends where the history is shorter than its length said, and reads nothing beyond a length', async () => {
   expect((await read(numbered(3, 10), 5)).found).toHaveLength(3)
   expect((await read(numbered(5, 10), 3)).found).toHaveLength(3)
 })

@@ -51,7 +51,7 @@ test('a key gives the same session again, within one call and in the next', asyn
   ])
 })
 
-test('nothing to create is nothing, and what is no list is refused', async () => {
+test('an empty list creates nothing, and a value that is not a list is refused', async () => {
   await using troupe = await TestTroupe.connect()
   expect(await troupe.client.sessions.createMany([])).toEqual([])
   await expect(troupe.client.sessions.createMany('x' as unknown as CreateSession[])).rejects.toBeInstanceOf(InputError)

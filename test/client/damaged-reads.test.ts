@@ -52,7 +52,7 @@ describe('a key of another sort', () => {
     await troupe.redis.del(keys[name])
   })
 
-  test('(answer of an idempotency key) is named to who uses that key again, and nothing is accepted', async () => {
+  test('(answer of an idempotency key) is named in the error of a caller that uses the key again, and nothing is accepted', async () => {
     await using troupe = await TestTroupe.connect()
     const { client, redis } = troupe
     const create = () => client.sessions.create({ kind: 'nobody', input: 1, keepOpen: true, idempotencyKey: 'order' })
@@ -80,7 +80,7 @@ describe('a key of another sort', () => {
     await redis.del(...keys)
   })
 
-  test('(record of a root) is named to who cancels, closes or limits its session, or sends to a child', async () => {
+  test('(record of a root) is named in the errors of cancel, close and limit of its session, and of a send to a child', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo, parent } })
     const session = await troupe.create('parent', null, { keepOpen: true })
     await session.result({ run: 1 })
@@ -163,7 +163,7 @@ describe('a key of another sort', () => {
   })
 })
 
-describe('a field of a record that is not what it should be', () => {
+describe('a damaged field of a record', () => {
   test.each([
     'run',
     'depth',
@@ -194,7 +194,7 @@ describe('a field of a record that is not what it should be', () => {
     expect(numbersIn([workers, await troupe.client.sessions.list()])).not.toContain(Number.NaN)
   })
 
-  test('beside a key of another sort makes no number that is none, either', async () => {
+  test('beside a key of another sort yields no NaN either', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const { keys } = await ended(troupe, 'echo')
     await troupe.redis.hset(keys.record, { run: 'nonsense', place: 'nowhere' })
@@ -216,7 +216,7 @@ describe('a field of a record that is not what it should be', () => {
     ])
   })
 
-  test('(a result) is named by who asks for it, or for its session, as no fault of troupe', async () => {
+  test('(a result) is named in the errors of reads of it and of its session, as no bug of troupe', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
@@ -227,7 +227,7 @@ describe('a field of a record that is not what it should be', () => {
     await expect(session.report()).rejects.toMatchObject(refused)
   })
 
-  test('is named by who asks for a result, or for what waits, where these count by it', async () => {
+  test('is named in the errors of reads of a result or of waiting mail that count by it', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 'one', { keepOpen: true })
     await session.result({ run: 1 })
@@ -262,7 +262,7 @@ test.each([
   await troupe.redis.del(key)
 })
 
-test('dead letters over which somebody wrote are named as what was read', async () => {
+test('dead letters that another program wrote over are named with what was read', async () => {
   await using troupe = await TestTroupe.connect()
   const { dead } = partitionKeys(troupe.tag)
   await troupe.redis.set(dead, 'not what it was')
@@ -280,7 +280,7 @@ test('a record in line that cannot be read keeps doctor from nothing', async () 
   await troupe.redis.del(record)
 })
 
-test('a worker that no node can claim, since a field of its record was written over, is told to doctor', async () => {
+test('doctor names a worker that no node can claim because a field of its record is damaged', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 'one', { keepOpen: true })
   await session.result()
@@ -298,7 +298,7 @@ test('a worker that no node can claim, since a field of its record was written o
   expect((await troupe.client.health()).aside).toEqual([])
 })
 
-describe('a worker that nothing wakes any more is told to doctor', () => {
+describe('doctor names a worker that nothing wakes any more', () => {
   test('which does not read one session after the other for it', async () => {
     await using troupe = await TestTroupe.connect()
     for (let count = 0; count < 3; count++) await troupe.create('nobody')
@@ -375,7 +375,7 @@ describe('the name of a worker', () => {
     return row === undefined ? undefined : workerReport(row)
   }
 
-  test('whose record has lost its kind is empty where it was given none, and the damage is named', async () => {
+  test('whose record has lost its kind has an empty one, and the damage is named', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     await place.redis.hdel(place.workerKeys(root).record, 'kind', 'name')

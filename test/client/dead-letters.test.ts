@@ -51,7 +51,7 @@ describe('many messages that were put aside', () => {
     return { session, dead, ids, add }
   }
 
-  test('are put back page by page, and each is told as it is', async () => {
+  test('are redriven page by page, and each is reported as soon as it is', async () => {
     await using troupe = await TestTroupe.connect()
     const { dead, ids } = await manyLetters(troupe, 120)
     const told: string[] = []
@@ -68,7 +68,7 @@ describe('many messages that were put aside', () => {
     expect(await troupe.client.redrive({ all: true })).toEqual([])
   })
 
-  test('are not joined by what is put aside meanwhile: it would go round for ever', async () => {
+  test('leave out letters that appear during the redrive, or it would never end', async () => {
     await using troupe = await TestTroupe.connect()
     const { ids, add } = await manyLetters(troupe, 60)
     const added: Promise<unknown>[] = []
@@ -170,7 +170,7 @@ describe('a message that was put aside', () => {
     })
   })
 
-  test('is dismissed where it cannot go back, and nobody is warned of it any more', async () => {
+  test('is dismissed if it cannot go back, and doctor warns of it no more', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('echo', 'hello')
     await blame(troupe, session.rootId)
@@ -237,7 +237,7 @@ describe('a message that was put aside', () => {
     expect(await session.result({ run: 3 })).toMatchObject({ value: 'hello' })
   })
 
-  test('is told as it is stored, where its evidence cannot be read', async () => {
+  test('is shown as it is stored if its evidence cannot be read', async () => {
     await using troupe = await TestTroupe.connect()
     const { dead } = partitionKeys(troupe.tag)
     for (const evidence of ['{"step":', '5', 'null', '{"step":7}'])
@@ -277,7 +277,7 @@ describe('a handler that is killed by a result of a child', () => {
 })
 
 describe('an agent that is killed at a recorded step', () => {
-  test('leaves evidence of the step, and its parent is told of one failure', async () => {
+  test('leaves evidence of the step, and its parent gets one failure', async () => {
     const [started, hangs] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()]
     hangs.promise.catch(() => {})
     const deadly = defineTool({

@@ -109,7 +109,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is read from its record where what tells of it cannot be decoded: who waits is woken, and hears what comes behind it', async () => {
+  test('is read from its record if its event cannot be decoded: its waiters wake, and get the events behind it', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const hub = await hubOf(troupe)
@@ -126,7 +126,7 @@ describe('a session that is watched', () => {
     await hub.stop()
   })
 
-  test('is read from its record when its end may be among events that are gone: who waits is woken', async () => {
+  test('is read from its record if its end may be among trimmed events: its waiters wake', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
@@ -161,7 +161,7 @@ describe('a session that is watched', () => {
     await expect(hub.wakeAtEnds(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
   })
 
-  test('tells each of those who listen, as long as they do, and wakes at ends alone', async () => {
+  test('passes events to each listener as long as it listens, and wakes waiters at ends alone', async () => {
     await using troupe = await TestTroupe.start({ workers: { gated } })
     const session = await troupe.create('gated', 'first', { keepOpen: true })
     await session.result({ run: 1 })
@@ -194,7 +194,7 @@ describe('a session that is watched', () => {
     await hub.stop()
     expect(woken).toBe(3)
   })
-  test('tells who listens also when the last who waited for its end is gone', async () => {
+  test('passes events to listeners even after the last waiter is gone', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     const hub = await hubOf(troupe)

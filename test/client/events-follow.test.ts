@@ -40,7 +40,7 @@ test('a live follower ends with the event with which the session ends, and leave
   expect(getEventListeners(signal, 'abort')).toEqual([])
 })
 
-test('the past ends with that event, too: not with what a detached worker does later', async () => {
+test('the past ends with that event too, not with events of a detached worker behind it', async () => {
   const starter = defineWorker({
     receive(_, self) {
       self.spawn('echo', 1, { detached: true })
@@ -57,7 +57,7 @@ test('the past ends with that event, too: not with what a detached worker does l
   expect(seen.at(-1)?.type).toBe('session.completed')
 })
 
-test('who stops following leaves no timer, which would let no process end for half a minute', async () => {
+test('a follower that stops leaves no timer, which would keep its process alive for half a minute', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody')
   using set = vi.spyOn(globalThis, 'setTimeout')
@@ -72,7 +72,7 @@ test('who stops following leaves no timer, which would let no process end for ha
   for (const timer of timers()) expect(cleared).toHaveBeenCalledWith(timer)
 })
 
-test('a past of more than one page is told whole', async () => {
+test('a past of more than one page comes whole', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 1, { keepOpen: true })
   await Promise.all(Array.from({ length: 620 }, (_, number) => session.root.send(number)))
@@ -96,7 +96,7 @@ test('a session that is being cancelled is followed until it is cancelled', asyn
   expect(seen.at(-1)).toBe('session.cancelled')
 })
 
-test('who cannot be subscribed to what is not stored follows what is, after a while', async () => {
+test('a follower whose subscription fails follows the stored events after a while', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect({ redisUrl: proxy.url })
   const session = await troupe.create('nobody')
@@ -109,7 +109,7 @@ test('who cannot be subscribed to what is not stored follows what is, after a wh
   proxy.mend()
 })
 
-test('a client that is closed has no connection left of those who followed', async () => {
+test('a closed client has no connection left of its followers', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace() })
   const session = await client.sessions.create({ kind: 'nobody', input: 1 })
@@ -121,7 +121,7 @@ test('a client that is closed has no connection left of those who followed', asy
   expect((await following.next()).done).toBe(true)
 })
 
-test('who begins to follow a client that was closed meanwhile opens no connection', async () => {
+test('a follower that begins as its client is closed opens no connection', async () => {
   const opened: Redis[] = []
   const open = () => {
     const redis = openRedis(inject('redisUrl'))
@@ -155,7 +155,7 @@ class HandHub extends EventHub {
 
 const sendSome = (session: Session) => Promise.all(Array.from({ length: 9 }, (_, number) => session.root.send(number)))
 
-test('who aborts in the middle of the past, or of what is live, is told nothing more', async () => {
+test('a follower that aborts in the middle of past or live events gets nothing more', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 1, { keepOpen: true })
   await sendSome(session)
@@ -178,7 +178,7 @@ test('who aborts in the middle of the past, or of what is live, is told nothing 
   await watching.return()
 })
 
-test('who aborts while Redis stands still ends, and waits for no read', async () => {
+test('a follower that aborts while Redis stands still ends at once, without waiting for a read', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs: 600_000 })
   const session = await client.sessions.create({ kind: 'nobody', input: 1 })
@@ -192,7 +192,7 @@ test('who aborts while Redis stands still ends, and waits for no read', async ()
   await client.close()
 })
 
-test('who lags is told nothing more when its client was closed', async () => {
+test('a follower that lags gets nothing more once its client is closed', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 1, { keepOpen: true })
   await sendSome(session)
@@ -203,7 +203,7 @@ test('who lags is told nothing more when its client was closed', async () => {
   expect((await following.next()).done).toBe(true)
 })
 
-test('who was told a part of what came as one is told no more of it when its client was closed', async () => {
+test('a follower in the middle of an entry gets no more of it once its client is closed', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
   const sessionId = newId(0)
@@ -218,7 +218,7 @@ test('who was told a part of what came as one is told no more of it when its cli
   expect((await following.next()).done).toBe(true)
 })
 
-test('who lags by what is live is told nothing more when its client was closed, and its hub keeps nothing of it', async () => {
+test('a follower that lags behind live events gets nothing more once its client is closed, and the hub keeps nothing for it', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
   const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
@@ -236,7 +236,7 @@ test('who lags by what is live is told nothing more when its client was closed, 
   expect(hub.isHeard).toBe(false)
 })
 
-test('what the past has told is not told again where it turns out that some before it was trimmed', async () => {
+test('past events do not come again when it turns out that earlier ones were trimmed', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })
@@ -269,7 +269,7 @@ test('what the past has told is not told again where it turns out that some befo
   await hub.stop()
 })
 
-test('nor is it told again by a look after silence', async () => {
+test('nor do they come again with a look after silence', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })

@@ -246,7 +246,7 @@ describe('session.events', () => {
     expect(runs()).toBe(3)
   })
 
-  test('tells the end also where it came when all had been read, before it was asked for (EVENTS-1)', async () => {
+  test('yields the end even if it came after all had been read and before the next question (EVENTS-1)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })
     await session.result({ run: 1 })
@@ -268,7 +268,7 @@ describe('session.events', () => {
     expect(seen.at(-1)).toBe('session.completed')
   })
 
-  test('ends, where nothing is heard, when the session is gone or its end was missed (EVENTS-4)', async () => {
+  test('ends without an event if the session is gone or its end was missed (EVENTS-4)', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo', 1, { keepOpen: true })
     await session.result({ run: 1 })

@@ -42,7 +42,7 @@ test('a session is not lost to the key of a message', async () => {
   expect(await troupe.run('echo', 2, { idempotencyKey: `${session.rootId}/step` })).toMatchObject({ value: 2 })
 })
 
-test('a key of one worker is none of another', async () => {
+test('a key used for one worker is free for another', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   for (const value of ['one', 'other']) {
     const session = await troupe.create('echo', 1, { keepOpen: true })
@@ -55,7 +55,7 @@ test('a key of one worker is none of another', async () => {
   }
 })
 
-test('a key that was given is known for a day, one that was made here for ten minutes', async () => {
+test('a key of the caller is known for a day, a key of the library for ten minutes', async () => {
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const livesMs = async () => {
@@ -83,7 +83,7 @@ test('a message that was sent again since its answer was lost was not sent befor
   expect(given).toEqual({ position: 3, again: true, warning: usedBefore })
 })
 
-test('what a key began is not begun again when it was pruned, and that is said', async () => {
+test('a key whose session was pruned does not create another, and the error says so', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const first = await troupe.create('echo', 1, { idempotencyKey: 'k' })
   await first.result()
@@ -122,7 +122,7 @@ test('what was asked for under a key is stored in a form that stays: after an up
   expect((await redis.get(key as string))?.split(' ')[1]).toBe('aUwnMOoR3_76PMgvS7eVXX')
 })
 
-test('a key under which another message was sent is told to have been used for something else', async () => {
+test('a key that was used for another message is refused as used for something else', async () => {
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const send = (value: unknown) => root.send(value, { idempotencyKey: 'step' })

@@ -30,7 +30,7 @@ test('a node was last seen so long ago', async () => {
   expect(node?.lastSeenMs).toBeLessThan(15_000)
 })
 
-test('kinds are registered again after a while: a Redis that lost them must not forget what is hosted', async () => {
+test('a node registers its kinds again after a while, because Redis may have lost them', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo }, policy: { pruneEveryMs: 50 } })
   await troupe.redis.del(partitionKeys(troupe.tag).kinds)
   await waitUntil('it is hosted', async () => (await troupe.client.kinds()).length > 0)

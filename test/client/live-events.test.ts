@@ -53,7 +53,7 @@ function reading(session: Session, query: EventsQuery = {}) {
 const stored = (events: readonly RawEvent[]) => events.filter(({ transient }) => !transient)
 
 describe('a follower', () => {
-  test('is told text as it streams and progress of tools, by worker and in order', async () => {
+  test('gets streamed text and progress of tools, by worker and in order', async () => {
     await using scene = await opened()
     const { troupe, publisher, say, subscribers } = scene
     const session = await troupe.create('echo')
@@ -79,7 +79,7 @@ describe('a follower', () => {
     expect(follower.events.at(-1)?.ended).toBeDefined()
   })
 
-  test('that asks for stored events only is told nothing else, and subscribes to nothing', async () => {
+  test('that asks for stored events only gets nothing else, and subscribes to nothing', async () => {
     await using scene = await opened()
     const { troupe, say, subscribers } = scene
     const session = await troupe.create('echo')
@@ -92,7 +92,7 @@ describe('a follower', () => {
     expect(follower.events.every(({ transient }) => transient === undefined)).toBe(true)
   })
 
-  test('alone pays: no subscription before the first, none after the last, none by who waits for the result', async () => {
+  test('alone costs a subscription: there is none before the first, after the last, or for a waiter for the result', async () => {
     await using scene = await opened()
     const { troupe, subscribers } = scene
     const session = await troupe.create('echo')
@@ -161,7 +161,7 @@ describe('stored events', () => {
     }
   })
 
-  test('that came while the past was read are told once, and what was said before them is past', async () => {
+  test('that came while the past was read come once, and transient events before them are dropped', async () => {
     await using scene = await opened()
     const { troupe, say, subscribers } = scene
     const session = await troupe.create('nobody')
@@ -197,7 +197,7 @@ describe('stored events', () => {
     ])
   })
 
-  test('reach a follower that lags, while what is transient is dropped', async () => {
+  test('reach a follower that lags, while transient events are dropped', async () => {
     await using scene = await opened()
     const { troupe, say, heeded, subscribers } = scene
     const session = await troupe.create('echo')

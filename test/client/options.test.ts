@@ -61,7 +61,7 @@ describe('connect', () => {
 })
 
 describe('sessions.create', () => {
-  test('takes what is undefined for what is not given', async () => {
+  test('treats an undefined option as an absent one', async () => {
     await using troupe = await TestTroupe.connect()
     const left = { name: undefined, keepOpen: undefined, permissions: undefined, idempotencyKey: undefined }
     const session = await troupe.create('echo', 1, { ...left, limits: { workers: 7, depth: undefined } as never })
@@ -149,7 +149,7 @@ describe('session.events', () => {
     )
   })
 
-  test.each(['0-0', '0-1', '1-0.2', '1', '0'])('takes after: "%s", from which all is told', async (after) => {
+  test.each(['0-0', '0-1', '1-0.2', '1', '0'])('takes after: "%s", which means from the first event', async (after) => {
     await using troupe = await TestTroupe.start({ workers: { echo } })
     const session = await troupe.create('echo')
     await session.result()
@@ -260,7 +260,7 @@ describe('a question', () => {
       /^reason of cancel .* 1000 bytes/,
     ],
   ]
-  test.each(questions)('of %s that is put wrongly is refused', async (_, ask, query, told) => {
+  test.each(questions)('about %s with a wrong option is refused', async (_, ask, query, told) => {
     await using troupe = await TestTroupe.connect()
     await expect(ask(troupe.client, query as never)).rejects.toMatchObject({
       code: 'input_invalid',

@@ -78,7 +78,7 @@ test('an id that letters of two partitions have names both workers, and with one
   expect(queuedWakeup).toEqual([[1, [wakeup]]])
 })
 
-test('a Redis that goes away meanwhile is no refusal of a letter', async () => {
+test('a Redis that goes away during a redrive is no refusal of a letter', async () => {
   const away = new TransientError('Redis is away', { code: 'store_unavailable' })
   const letters = lettersWith(() => Promise.reject(away))
   await expect(letters.redrive({ all: true })).rejects.toBe(away)

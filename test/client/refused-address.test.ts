@@ -50,7 +50,7 @@ describe('a user', () => {
     ['xrange', 'reading events', (client) => client.sessions.get(id).events({ after: '0-0' }).next()],
   ]
 
-  test.each(calls)('who may not %s is told so: %s', async (forbidden, what, call) => {
+  test.each(calls)('a user without the right to %s gets an error that says so: %s', async (forbidden, what, call) => {
     const connected = async () => connectInternal({ redisUrl: urlOf('some'), namespace: newNamespace() })
     await allow('some', ...(what === 'checking the set-up' ? [`-${forbidden}`] : []))
     const asking = async () => {
@@ -69,7 +69,7 @@ describe('a user', () => {
     })
   })
 
-  test('who may not even ask whether Redis is there is told so', async () => {
+  test('a user who may not even ping Redis gets an error that says so', async () => {
     await allow('mute', '-ping')
     await expect(connect({ redisUrl: urlOf('mute') })).rejects.toThrow(
       /^Redis at redis:\/\/mute:\*\*\*@.* refused \(NOPERM .*\); its user may not do what troupe needs/,

@@ -38,7 +38,7 @@ const used: UsageReport = {
 const tally = encodeTally({ ...used, iterations: 3, ignoredEvents: 9 })
 
 describe('the report of an agent', () => {
-  test('tells its iterations and what it used', () => {
+  test('shows its iterations and its usage', () => {
     const { iterations, usage } = workerReport(row({ data: tally }))
     expect(iterations).toBe(3)
     expect(usage).toEqual(used)
@@ -142,7 +142,7 @@ describe('the report of a worker', () => {
     expect(workerReport(row({ depth: '1', path1: `${root}:1` }, childId(root, 1, 1))).updatedAt).toBe(made)
   })
 
-  test('counts what waits in all of its lanes, and what goes before all others', () => {
+  test('counts the waiting mail of all its lanes, and shows the one that comes first', () => {
     const lanes = { ...row({}), pending: { inbox: 1, results: 20, signals: 300 } }
     expect(workerReport(lanes).mailbox).toEqual({ pending: 321, signals: 300 })
   })

@@ -204,7 +204,7 @@ test('a result that nothing tells of is looked for after a while', async () => {
   await expect(result).rejects.toMatchObject(gone)
 })
 
-test('who listens to events is told by them alone, also of a run of a conversation', async () => {
+test('a client that follows events learns a result from them alone, also in a conversation', async () => {
   await using troupe = await TestTroupe.connect()
   const { setTimeout: later } = globalThis
   using _ = vi

@@ -119,7 +119,7 @@ describe('sessions.list over several partitions', () => {
     expect(found.map(({ createdAt }) => createdAt)).toEqual([90, 80])
   })
 
-  test('refuses a page behind what is no session', async () => {
+  test('refuses a page that begins behind no session', async () => {
     await using troupe = await TestTroupe.connect()
     const { rootId } = await troupe.create('echo')
     for (const [before, told] of [

@@ -20,7 +20,7 @@ describe('a session', () => {
     expect(hasEnded(state)).toBe(isOver)
   })
 
-  test('tells who it is, when it ended and why it was cancelled', () => {
+  test('names the session, when it ended and why it was cancelled', () => {
     const fields = { name: 'mine', mode: 'conversation', cancel: '"enough"', ended: 'cancelled 9' }
     expect(factsOf(id, session(fields), 4)).toEqual({
       id,

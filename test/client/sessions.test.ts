@@ -88,7 +88,7 @@ describe('sessions.create', () => {
 })
 
 describe('sessions.get and workers.get', () => {
-  test('refuse what is not an id', async () => {
+  test('refuse a text that is not an id', async () => {
     await using troupe = await TestTroupe.connect()
     for (const id of ['', 'abc', '../../x', newId(0).slice(1), `${newId(0)}0`, null, 7, {}]) {
       expect(() => troupe.client.sessions.get(id as string)).toThrow(expect.objectContaining({ code: 'input_invalid' }))
@@ -133,7 +133,7 @@ describe('sessions.get and workers.get', () => {
     ['close', ({ client }, { rootId }) => client.sessions.get(rootId).close(), /id of a worker, whose session/],
     ['an audit', ({ client }, { rootId }) => client.audit({ sessionId: rootId }), /id of a worker, whose session/],
   ]
-  test.each(mistaken)('of an id of the other sort say so: %s', async (_, call, told) => {
+  test.each(mistaken)('say so if the id is one of the other sort: %s', async (_, call, told) => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('nobody')
     await expect(call(troupe, session)).rejects.toThrow(told)
@@ -336,7 +336,7 @@ describe('limits of a session', () => {
 })
 
 describe('health', () => {
-  test('tells Redis, nodes, kinds, what waits and for how long', async () => {
+  test('shows Redis, nodes, kinds, how many workers wait and for how long', async () => {
     await using troupe = await TestTroupe.start({ workers: { echo }, concurrency: 7 })
     await troupe.create('nobody')
     const asked = Date.now()
@@ -370,7 +370,7 @@ function circle(): unknown {
   return made
 }
 
-test('who sends to a session that is being cancelled is told so, and not that it has finished', async () => {
+test('a send to a session that is being cancelled is refused as that, not as finished', async () => {
   await using troupe = await TestTroupe.connect()
   const session = await troupe.create('nobody', 'x')
   await session.cancel()

@@ -83,7 +83,7 @@ async function setAge(file: string, ms: number): Promise<void> {
   await utimes(file, at, at)
 }
 
-test('a lock of which only the age is known stays with its holder as long as a start may take, even if the clock was set', async () => {
+test('a lock with nothing but an age stays with its holder as long as a start may take, even if the clock was set', async () => {
   const lock = join(folder, 'start.lock')
   await writeFile(lock, String(process.ppid))
   expect(await takeStartLock(folder)).toBeUndefined()

@@ -190,34 +190,37 @@ test('agents end right, and nothing is repeated, when nodes are killed at chosen
   }),
 )
 
-test('a session that is cancelled at any moment is left in order, whatever dies meanwhile', { timeout: 600_000 }, () =>
-  withSeed(async (random) => {
-    await using stage = await Stage.open(2)
-    const signal = AbortSignal.timeout(180_000)
-    const ended = Array.from({ length: isLong ? 60 : 10 }, async (_, n) => {
-      await pause(1_000 * random())
-      const session = await stage.create('root', {
-        n,
-        plan: n % 2 === 0 ? (moments[n % moments.length] as string) : '',
+test(
+  'a session cancelled at any moment ends in order, even if processes die at the same time',
+  { timeout: 600_000 },
+  () =>
+    withSeed(async (random) => {
+      await using stage = await Stage.open(2)
+      const signal = AbortSignal.timeout(180_000)
+      const ended = Array.from({ length: isLong ? 60 : 10 }, async (_, n) => {
+        await pause(1_000 * random())
+        const session = await stage.create('root', {
+          n,
+          plan: n % 2 === 0 ? (moments[n % moments.length] as string) : '',
+        })
+        await pause(2_500 * random())
+        await session.cancel('enough')
+        return (await session.result({ signal })).status
       })
-      await pause(2_500 * random())
-      await session.cancel('enough')
-      return (await session.result({ signal })).status
-    })
-    await pause(1_000)
-    await stage.nodes[0]?.kill()
-    const statuses = new Set(await Promise.all(ended))
-    expect([...statuses].filter((status) => status === 'failed')).toEqual([])
-    expect(statuses).toContain('cancelled')
-    await expectInvariants(stage.harness.redis, stage.harness.namespace)
-    // What a node had asked before it was told is heard by now.
-    await stage.provider.heeded()
-    const before = stage.provider.journal().length
-    expect(await stage.faults()).toEqual([])
-    // Nobody speaks after the end.
-    await pause(1_000)
-    expect(stage.provider.journal()).toHaveLength(before)
-  }),
+      await pause(1_000)
+      await stage.nodes[0]?.kill()
+      const statuses = new Set(await Promise.all(ended))
+      expect([...statuses].filter((status) => status === 'failed')).toEqual([])
+      expect(statuses).toContain('cancelled')
+      await expectInvariants(stage.harness.redis, stage.harness.namespace)
+      // What a node had asked before it was told is heard by now.
+      await stage.provider.heeded()
+      const before = stage.provider.journal().length
+      expect(await stage.faults()).toEqual([])
+      // Nobody speaks after the end.
+      await pause(1_000)
+      expect(stage.provider.journal()).toHaveLength(before)
+    }),
 )
 
 const unknown = { status: 'failed', failure: { code: 'tool_outcome_unknown' } }
@@ -235,7 +238,7 @@ const outcomes = [
   { kind: 'single-deaf', when: 'after', result: unknown, begun: [0, 1], effects: [0, 1], isAsked: true },
 ]
 
-test.concurrent('a once tool of unknown outcome is not run again: the run fails, the model is told, or its author is asked', {
+test.concurrent('a once tool of unknown outcome does not run again: the run fails, the model learns it, or reconcile decides', {
   timeout: 600_000,
 }, async ({ expect }) => {
   await using stage = await Stage.open(2)

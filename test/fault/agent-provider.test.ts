@@ -104,7 +104,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(JSON.stringify(history).length).toBeLessThan(100_000)
     })
 
-    test('whose text holds half characters and NULs is heard', async () => {
+    test('whose text holds half characters and NULs reaches the agent', async () => {
       const { result } = await run([{ text: 'a\ud83db\0c\ud83d\ude00\udc00' }])
       expect(result).toMatchObject({ status: 'completed', value: { text: 'a\ufffdb\0c\ud83d\ude00\ufffd' } })
     })
@@ -118,7 +118,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
     })
 
-    test('that calls for ever is stopped, and both numbers are named', async () => {
+    test('that calls tools without end is stopped, and the error names the count and the limit', async () => {
       let runs = 0
       const { result, preview } = await run((_, number) => calling({ name: 'count', id: `n${number}` }), {
         worker: { tools: [tool('count', () => ++runs)] },
@@ -128,7 +128,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect([preview.length, runs]).toEqual([10, 9])
     })
 
-    test('is told which arguments were no JSON, did not fit, or were for no tool', async () => {
+    test('learns which arguments were no JSON, did not fit, or named no tool', async () => {
       const bad = [
         { name: 'echo', args: '{"text": "cut' },
         { name: 'echo', args: '{"text": 7}' },
@@ -171,7 +171,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       )
     })
 
-    test('that writes arguments of 4 MB ends the run, or is told', async () => {
+    test('that writes arguments of 4 MB ends the run, or learns of the limit', async () => {
       const { result } = await run([calling(hello('x'.repeat(4 * 1_048_576))), fine], {
         worker: { tools: [echo], retries: 1 },
       })
@@ -211,7 +211,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect([tries, told(ran)]).toEqual([3, ['now']])
     })
 
-    test('that hangs, deaf or not, is given up after its time', async () => {
+    test('that hangs is abandoned at its time limit, whether it heeds its signal or not', async () => {
       const hangs = tool(
         'hangs',
         (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
@@ -228,7 +228,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       for (const text of told(ran)) expect(text).toMatch(/50 ms|time/)
     })
 
-    test('that throws anything at all is an error that the model is told', async () => {
+    test('that throws any value ends as an error result for the model', async () => {
       const thrown: unknown[] = [
         new Error('plain'),
         'a text',
@@ -260,7 +260,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       expect(resultsOf(ran.history).map(({ status }) => status)).toEqual(thrown.map(() => 'error'))
     })
 
-    test('that returns what is no JSON, or nothing, has a result all the same', async () => {
+    test('that returns a value without JSON form, or nothing, still has a result', async () => {
       const circle: Record<string, unknown> = {}
       circle.self = circle
       let deep: unknown = 0

@@ -18,7 +18,7 @@ async function running(harness: Harness, kind: string, input: unknown, first: st
   return { session, old, other }
 }
 
-test.concurrent('a node that is told to stop hands a chain of steps over between two of them', async () => {
+test.concurrent('a node that drains hands a chain of steps over between two steps', async () => {
   await using harness = await Harness.open()
   const steps = 30
   const { session, old, other } = await running(harness, 'chain', { left: steps, ms: 200 }, 'link')

@@ -107,7 +107,7 @@ describe('a handler that takes its process down', () => {
     expect(node.deaths).toBeLessThanOrEqual(3 * startsAtMost)
   })
 
-  test.concurrent('is told by the message that it dies of, and not by the one whose step waited to be recorded with it', {
+  test.concurrent('names the message that kills it, not the one whose step waited for the same commit', {
     timeout: 600_000,
   }, async () => {
     await using harness = await Harness.open()

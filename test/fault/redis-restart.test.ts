@@ -7,7 +7,7 @@ import { testRow } from '../support/row-tests.ts'
 
 testRow(redisKillRow)
 
-test.concurrent('a node and a client whose Redis is away for good can be told to stop', async () => {
+test.concurrent('a node and a client stop even if their Redis never comes back', async () => {
   await using server = await RedisServer.start()
   await using harness = await Harness.open({ redisUrl: server.url })
   const node = await harness.start('a')

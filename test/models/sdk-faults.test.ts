@@ -205,7 +205,7 @@ describe('errors that the status does not show', () => {
   })
 })
 
-describe('what a model writes', () => {
+describe('the reply of a model', () => {
   const calling = (args: string): Answer => {
     return (response) => {
       const tool = { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: args } }

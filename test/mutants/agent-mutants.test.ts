@@ -64,7 +64,7 @@ const mutants: readonly AgentMutant[] = [
     check: 'aRepeatedCallIdIsRenamed',
   },
   {
-    guard: 'ids that are made for calls are none that were given',
+    guard: 'ids made for calls differ from those of the model',
     file: 'src/runtime/agent/reply.ts',
     from: "while (isTaken(id)) id += '_'",
     to: '',

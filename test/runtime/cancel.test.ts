@@ -46,7 +46,7 @@ describe('session.cancel', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('of what does not run is over at once, though the next sweep of the node that is told is far away', async () => {
+  test('of a session that nothing runs is over at once, even if the next sweep is far away', async () => {
     await using troupe = await TestTroupe.start({ workers: {}, policy: { sweepEveryMs: 600_000 } })
     const session = await troupe.create('nobody')
     expect(await session.cancel()).toBe(true)
@@ -134,7 +134,7 @@ describe('session.cancel', () => {
     expect(log.begun).toEqual(['first'])
   })
 
-  test('a handler that ignores its signal does not delay the end, and what it does later is dropped', async () => {
+  test('a handler that ignores its signal does not delay the end, and its later calls have no effect', async () => {
     const log = newLog()
     const gate = Promise.withResolvers<void>()
     const late = Promise.withResolvers<unknown>()

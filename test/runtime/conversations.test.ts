@@ -50,7 +50,7 @@ describe('a session that is kept open', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('closed while busy it answers what waits, then ends', async () => {
+  test('closed while busy, it answers the waiting messages and then ends', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({

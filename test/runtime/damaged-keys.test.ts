@@ -236,7 +236,7 @@ describe('a cancelled session whose key was written over', () => {
 })
 
 describe('a line that was written over', () => {
-  test('stops who stands in it; what is sent meanwhile is done once it is mended', async () => {
+  test('holds up the workers in it; they run once it is mended, with all that was sent in between', async () => {
     await using scene = await logged({ echo })
     const { troupe, lines } = scene
     const early = await troupe.create('echo', 'one', { keepOpen: true })
@@ -256,7 +256,7 @@ describe('a line that was written over', () => {
 })
 
 describe('a history that somebody wrote into', () => {
-  test('is told of with what cannot be read, and the conversation goes on', async () => {
+  test('is logged with what cannot be read, and the conversation goes on', async () => {
     const model = recordedModel('test/m', (request) => say(`sent ${request.messages.length}`))
     const workers = { talker: defineWorker({ instructions: 'Talk.', model }) }
     await using troupe = await TestTroupe.connect()

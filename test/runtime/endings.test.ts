@@ -28,7 +28,7 @@ describe('receive', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('what it returns is awaited, also when it is no Promise and begins only then', async () => {
+  test('a returned thenable is awaited, also if it is no Promise and starts only then', async () => {
     const query = defineWorker({
       receive(_, self) {
         const then = (done: () => void) => queueMicrotask(() => [self.reply('done'), done()])
@@ -45,7 +45,7 @@ describe('receive', () => {
     expect(await troupe.run('quiet')).toEqual({ status: 'completed', run: 1, value: null })
   })
 
-  test('what receive returns is not the result, and is told to its author', async () => {
+  test('a value returned by receive is not the result, and a warning says so', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     // A busy machine makes a node tell of itself besides.
@@ -74,7 +74,7 @@ describe('receive', () => {
     ])
   })
 
-  test('a call that comes after it is an error for its caller, and is logged with who made it', async () => {
+  test('a call after the end throws for its caller, and the log names the worker', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     // A busy machine makes a node tell of itself besides.
@@ -198,7 +198,7 @@ describe('receive', () => {
     expect(seen).toEqual([])
   })
 
-  test('what a receive asked for stands in its history entry, and nothing else does', async () => {
+  test('the history entry of a message holds all that receive asked for, and nothing else', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         quiet: defineWorker({ receive: () => {} }),
@@ -310,7 +310,7 @@ describe('receive', () => {
     })
   })
 
-  test('self tells who it is', async () => {
+  test('self holds the identity of the worker', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         who: defineWorker({
@@ -356,7 +356,7 @@ describe('receive', () => {
     expect(said.idempotencyKey).toContain(session.rootId)
   })
 
-  test('self.log writes what it is told, with who says it', async () => {
+  test('self.log writes its text with the worker that logs it', async () => {
     const told: Record<string, unknown>[] = []
     const logger = pino({ level: 'debug' }, { write: (line: string) => void told.push(JSON.parse(line)) })
     const levels = ['debug', 'info', 'warn', 'error'] as const

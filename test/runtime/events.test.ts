@@ -21,7 +21,7 @@ async function toldOf(session: Session): Promise<unknown[]> {
   return told
 }
 
-test('a handler tells of its children, its tries, what it takes and how it ends', async () => {
+test('the events of a handler name its children, its attempts, its messages and its end', async () => {
   const parent = defineWorker({
     receive(message, self) {
       if (message.kind === 'input') {

@@ -68,7 +68,7 @@ describe('a parent that gathers all', () => {
     },
   )
 
-  test('receives a timer meanwhile, and then the results', async () => {
+  test('receives a timer while it waits, and then the results', async () => {
     const { child, open } = gates([1, 2])
     await using troupe = await TestTroupe.start({ workers: { parent: parentOf('all', 1), child } })
     const session = await troupe.create('parent', [1, 2])

@@ -92,7 +92,7 @@ describe('a handler', () => {
     expect(entry).not.toHaveProperty('message.value.times')
   })
 
-  test('is handed what is nested deeper than it could be written here, since its sender has a larger stack', async () => {
+  test('receives a message nested deeper than this process could write, because its sender had a larger stack', async () => {
     const levels = 20_000
     const depth = defineWorker({
       receive(message, self) {

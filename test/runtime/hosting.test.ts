@@ -220,7 +220,7 @@ describe('a node', () => {
     expect(await troupe.client.nodes()).toEqual([])
   })
 
-  test('that is told to stop lets the message in hand end and takes no other', async () => {
+  test('that drains finishes the message in hand and takes no other', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const seen: unknown[] = []
@@ -335,7 +335,7 @@ describe('a wake-up', () => {
     return { node, seen, gate, first, second, claims }
   }
 
-  test('that finds no free slot is let go: who is awake takes what there is', async () => {
+  test('that finds no free slot is dropped: awake slots claim the work', async () => {
     await using troupe = await TestTroupe.connect()
     const { seen, gate, first, second, claims } = await busyNode(troupe, 1)
     expect(await claims()).toBeNull()
@@ -357,7 +357,7 @@ describe('a wake-up', () => {
 })
 
 describe('a burst of short turns', () => {
-  test('is told of at once, so that fewer wake-ups are rung for what follows', async () => {
+  test('is reported at once, so that later work needs fewer wake-ups', async () => {
     const shareOfBurst = async () => {
       // No other sweep is due within the test.
       await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 600_000 } })

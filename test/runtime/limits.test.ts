@@ -108,7 +108,7 @@ describe('limits', () => {
     })
   })
 
-  test('mailbox: a full one refuses sends from outside, and what it took is received', async () => {
+  test('mailbox: a full one refuses sends from outside, and its worker receives all that it accepted', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
@@ -189,7 +189,7 @@ describe('limits', () => {
     })
   })
 
-  test('bytes of a step: what spawns, sends and timers are given counts together, and no more than allowed', async () => {
+  test('bytes of a step: the texts of spawns, sends and timers count together towards one limit', async () => {
     const text = 'ä'.repeat(500_000)
     const many = defineWorker({
       receive(message, self) {

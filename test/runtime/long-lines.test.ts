@@ -24,7 +24,7 @@ test('workers of a kind that another node hosts, and has no slot for', async () 
   expect(result).toMatchObject({ value: 1 })
 })
 
-test('suspects, of which a node runs one at a time', async () => {
+test('suspects: a node runs one of them at a time', async () => {
   let isDying = true
   const open = Promise.withResolvers<void>()
   const slow = defineWorker({

@@ -87,7 +87,7 @@ describe('the mailbox', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('shows what waits under the number that the sender was told', async () => {
+  test('shows each waiting message under the number that its sender got', async () => {
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     await using troupe = await TestTroupe.start({
       workers: {

@@ -82,7 +82,7 @@ test.each([
   },
 )
 
-test('a slot that leaves a queue comes back for a wake-up of that queue which came meanwhile', async () => {
+test('a slot that leaves a queue comes back for a wake-up that reached that queue in the meantime', async () => {
   const { node, claims } = nodeByHand(1)
   const { end } = node.wake(0, wakeup('a'))
   node.wake(0, wakeup('b'))
@@ -136,7 +136,7 @@ test('a node that drains tells of no free slot, so that nothing waits for it', a
   expect(told.at(-1)).toEqual([[0], true])
 })
 
-test('a node writes its kinds again, as a Redis that lost its data must not forget what is hosted', async () => {
+test('a node registers its kinds again and again, because Redis may have lost them', async () => {
   const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
   await using troupe = await TestTroupe.start({ workers: { echo }, policy: { sweepEveryMs: 20, pruneEveryMs: 20 } })
   const { kinds } = partitionKeys(troupe.tag)
@@ -144,7 +144,7 @@ test('a node writes its kinds again, as a Redis that lost its data must not forg
   expect(await waitUntil('it is known', async () => (await troupe.client.kinds())[0])).toMatchObject({ kind: 'echo' })
 })
 
-test('a line that its node ran many turns of after a quiet time is told of at once, not with the next sweep', async () => {
+test('a burst of short turns after a quiet time makes the node sweep at once', async () => {
   const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
   await using troupe = await TestTroupe.connect()
   using sweeps = vi.spyOn(RedisUpkeepStore.prototype, 'sweep')

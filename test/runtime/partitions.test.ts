@@ -29,7 +29,7 @@ describe('with three partitions', () => {
     troupe.create(kind, input, { idempotencyKey: keyIn(partition), keepOpen: true })
   const expectSound = async () => expect((await troupe.client.audit()).findings).toEqual([])
 
-  test('what is pruned is counted over all of them', async () => {
+  test('prune counts the sessions of all partitions together', async () => {
     await troupe.startNode({ echo })
     for (const partition of all) {
       const session = await createIn(partition, 'echo')
@@ -92,7 +92,7 @@ describe('with three partitions', () => {
     await expectSound()
   })
 
-  test('a cancel is heard at once in whichever it is', async () => {
+  test('a cancel reaches the nodes at once in every partition', async () => {
     const deaf = defineWorker({
       receive: (_, self) =>
         new Promise((resolve) => {
@@ -128,7 +128,7 @@ describe('with three partitions', () => {
     expect(await troupe.redis.hget(meta, 'partitions')).toBe('3')
   })
 
-  test('dead letters of all of them are told newest first, and put back, each in its own', async () => {
+  test('dead letters of all partitions are listed newest first, and each is redriven in its own partition', async () => {
     const sessions = await Promise.all([2, 0, 1].map((partition) => createIn(partition, 'echo', `of ${partition}`)))
     for (const { rootId } of sessions) {
       const { record } = workerKeys(tagOf(troupe.namespace, partitionOf(rootId)), rootId)

@@ -25,7 +25,7 @@ test('a node says it for its namespace, and one without keeps to that', async ()
   expect(await said(troupe)).toBe(String(hourMs))
 })
 
-test('a node removes by what was said before it started', async () => {
+test('a node prunes by the retention that was set before it started', async () => {
   await using troupe = await TestTroupe.connect()
   await troupe.redis.hset(partitionKeys(troupe.tag).meta, 'retentionMs', 0)
   await troupe.startNode({ echo }, { policy: { pruneEveryMs: 20 } })
@@ -35,7 +35,7 @@ test('a node removes by what was said before it started', async () => {
   await expect(session.report()).rejects.toMatchObject({ code: 'session_not_found' })
 })
 
-test('pruning by hand removes what nodes would remove, if it is not told otherwise', async () => {
+test('pruning by hand removes what nodes would remove, unless an option says otherwise', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const { meta } = partitionKeys(troupe.tag)
   await troupe.run('echo', 1)

@@ -84,7 +84,7 @@ describe('a receive that throws', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('waits for its next try without a slot, and says what it failed with', async () => {
+  test('waits for its next attempt without a slot, and shows the failure of the last one', async () => {
     const done: unknown[] = []
     await using troupe = await TestTroupe.start({
       concurrency: 1,
@@ -163,7 +163,7 @@ describe('a receive that throws', () => {
     expect(tries).toBe(1)
   })
 
-  test('what is thrown need not be an Error', async () => {
+  test('a thrown value need not be an Error', async () => {
     await using troupe = await TestTroupe.start({
       workers: {
         odd: defineWorker({
@@ -181,7 +181,7 @@ describe('a receive that throws', () => {
     expect(await troupe.run('odd', null)).toMatchObject({ status: 'failed' })
   })
 
-  test('is told to its author: with a stack, unless troupe has a class for the error', async () => {
+  test('is logged for its author, with a stack unless it is an error class of troupe', async () => {
     const lines: Record<string, unknown>[] = []
     const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
     // A busy machine makes a node tell of itself besides.

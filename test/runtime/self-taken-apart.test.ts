@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-test('what a handler takes out of self does what it does there (SELF-3)', async () => {
+test('a method taken out of self does the same as on self (SELF-3)', async () => {
   const parent = defineWorker<number>({
     initial: 0,
     receive(message, { state, setState, spawn, send, after, reply }) {

@@ -210,7 +210,7 @@ describe('a node of short turns', () => {
     expect(most).toBe(1)
   })
 
-  test('claims nothing while a child takes long, though the others were given back', async () => {
+  test('claims nothing while a child takes long, even after it released the others', async () => {
     const { gate, gated } = gatedKind()
     await using troupe = await startShort({ workers: { gated }, concurrency: 1, policy: neverStale })
     const session = await troupe.create('parent', { kind: 'gated', inputs: [0, 1, 2] })
@@ -329,7 +329,7 @@ describe('a node of short turns', () => {
     expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: [0, 1, 2] })
   })
 
-  test('takes what stands in line between two such turns, with one slot', async () => {
+  test('claims queued workers between two such turns, also with one slot', async () => {
     await using troupe = await startShort({ workers: {}, concurrency: 1 })
     const trees = ten.map(() => troupe.run('parent', { kind: 'quick', inputs: ten }))
     const others = ten.map((value) => troupe.run('quick', value))

@@ -81,7 +81,7 @@ test('a node that stops while Redis is silent leaves no connection that opens ag
   expect(await waitUntil('all of its connections have ended', () => proxy.connections === 0)).toBe(true)
 })
 
-test('a node that stops while Redis is silent waits for no turn that cannot be given back', async () => {
+test('a node that stops while Redis is silent does not wait for turns that it cannot release', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
   const policy = { leaseMs: 600_000, goodbyeMs: 50 }

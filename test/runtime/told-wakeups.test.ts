@@ -51,7 +51,7 @@ describe('a published wake-up', () => {
     expect(claims).toBe(3)
   })
 
-  test('that comes to a node which can run nothing of the queue is sent to others as a job, not for ever (WAKE-4)', async () => {
+  test('that reaches a node which can run nothing of the queue goes on to other nodes as a job, a limited number of times (WAKE-4)', async () => {
     await using troupe = await TestTroupe.connect()
     const other = await troupe.startNode({ other: echo }, { policy: noSweeps })
     await troupe.startNode({ echo }, { policy: noSweeps })

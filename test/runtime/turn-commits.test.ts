@@ -55,7 +55,7 @@ describe('steps', () => {
     expect(await turn.finished).toBe('ended')
   })
 
-  test('that end a run stand alone before what comes after them', async () => {
+  test('that end a run are the last of their commit', async () => {
     turn.add(step('a', { outcome: 'completed', position: afterRun(1) }))
     turn.add(step('b'))
     void turn.end(forAny)
@@ -182,7 +182,7 @@ describe('an end', () => {
 })
 
 describe('a turn that is released', () => {
-  test('tells its code first; what was recorded stands, and the worker is queued again', async () => {
+  test('aborts its code first; recorded steps stand, and the worker is queued again', async () => {
     const reasons: string[] = []
     turn.whenAborted((reason) => void reasons.push(reason.message))
     turn.add(step('a'))
@@ -214,7 +214,7 @@ describe('a turn that is released', () => {
   })
 })
 
-describe('a turn that is given up', () => {
+describe('an abandoned turn', () => {
   test('is so for its first reason, and commits nothing more', async () => {
     turn.add(step('a'))
     await soon()
@@ -233,7 +233,7 @@ describe('a turn that is given up', () => {
     expect([turn.over, turn.outcome.over]).toEqual(['unreachable', 'unreachable'])
   })
 
-  test('may begin nothing; one whose lease has run out is given up when it asks', () => {
+  test('may begin nothing; a turn whose lease has run out is abandoned when it asks', () => {
     expect(mayCall(turn)).toBe(true)
     vi.spyOn(turn.lease, 'isTrusted').mockReturnValue(false)
     expect([mayCall(turn), turn.over]).toEqual([false, 'unreachable'])
@@ -249,7 +249,7 @@ describe('a turn that is given up', () => {
     expect(await turn.finished).toBe(over)
   })
 
-  test('leaves its slot what was claimed with the answer', async () => {
+  test('leaves its slot the worker that came with the answer', async () => {
     void turn.end(forAny)
     await answer(0, { kind: 'fenced', claimed: { kind: 'empty' } })
     expect(turn.endAnswer).toEqual({ kind: 'fenced', claimed: { kind: 'empty' } })
@@ -257,7 +257,7 @@ describe('a turn that is given up', () => {
 })
 
 describe('a cancel', () => {
-  test('ends the run by what the store has, not by what was on its way', async () => {
+  test('ends the run by the recorded steps, not by those under way', async () => {
     const positions: RunPosition[] = []
     turn.whenCancelled((position) => {
       positions.push(position)
@@ -342,7 +342,7 @@ describe('a refusal (TURN-4)', () => {
     expect(sent()).toEqual([['a'], ['any']])
   })
 
-  test('of one that may be declined does not keep a turn that is released meanwhile from its end', async () => {
+  test('of a step that may be dropped does not keep a turn from its end if the node releases it at that moment', async () => {
     turn.add(step('a', { declined: () => {} }))
     void turn.release()
     await answer(0, { kind: 'refused', refusals: [refusal] })

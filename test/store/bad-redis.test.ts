@@ -115,7 +115,7 @@ describe('a Redis that is full', () => {
     await turn.complete()
   })
 
-  test('still shows what waits in a mailbox', async () => {
+  test('still shows the waiting messages of a mailbox', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()
     await place.redis.config('SET', 'maxmemory', '1')
@@ -173,7 +173,7 @@ describe('a read-only replica', () => {
     redis.disconnect()
   })
 
-  test('is told to a client that sets up its namespace there', async () => {
+  test('is an error for a client that sets up its namespace there', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     const redis = openRedis(server.url)
     await redis.replicaof('127.0.0.1', '1')
@@ -185,7 +185,7 @@ describe('a read-only replica', () => {
 })
 
 describe('a Redis that does not answer', () => {
-  test('is told within the deadline when nobody listens', async () => {
+  test('is reported within the deadline if nothing listens', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     await expect(awaitRedis(redis, 'redis://user:secret@127.0.0.1:1', 300)).rejects.toMatchObject({
       code: 'store_unavailable',
@@ -197,7 +197,7 @@ describe('a Redis that does not answer', () => {
     redis.disconnect()
   })
 
-  test('is told within the deadline when somebody listens and says nothing', async () => {
+  test('is reported within the deadline if a server listens and never answers', async () => {
     const silent = createServer(() => {})
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
     const address = silent.address()
@@ -220,7 +220,7 @@ describe('a Redis that does not answer', () => {
     expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
-  test('and that goes on later does a call once that was given up and made again under the same key', async () => {
+  test('and that goes on later does a call once, even if it was abandoned and made again under the same key', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using place = await Place.open({ deadlineMs: 2_000, redisUrl: server.url })
     const { root } = await place.create()
@@ -232,7 +232,7 @@ describe('a Redis that does not answer', () => {
     expect(await place.redis.llen(place.workerKeys(root).inbox)).toBe(2)
   })
 
-  test('loses no script: a server that forgot them is given them again', async () => {
+  test('loses no script: a server that forgot the scripts gets them again', async () => {
     await using server = await RedisServer.start({ durability: 'none' })
     await using place = await Place.open({ redisUrl: server.url })
     const { root } = await place.create()

@@ -117,7 +117,7 @@ describe('a Redis that may not be used', () => {
       [2, 3, 2, 3].map((count) => (count === agreed ? 'fulfilled' : 'rejected')),
     )
   })
-  test('who sets up a namespace that another has set up just before keeps to what that one wrote', async () => {
+  test('a process that sets up a namespace right after another keeps to what the first one wrote', async () => {
     await using place = await Place.open()
     const { redis, namespace } = place
     await checkRedis(redis, namespace, 2)
@@ -127,7 +127,7 @@ describe('a Redis that may not be used', () => {
     expect(await checkRedis(redis, namespace, undefined)).toBe(2)
   })
 
-  test('who sets up a namespace whose number of partitions was removed keeps to those that nodes swept', async () => {
+  test('a process that sets up a namespace without a number of partitions keeps to those that nodes swept', async () => {
     await using place = await Place.open()
     const { redis, namespace } = place
     for (const partition of [0, 1, 2]) await redis.hset(partitionKeys(tagOf(namespace, partition)).meta, 'sweptAt', '1')

@@ -108,7 +108,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(await store.kindPools()).toEqual(new Map([['echo', 'default']]))
   })
 
-  test('is asked again by a node that was given a message as a job, for the session of its worker', async () => {
+  test('is asked again by a node that got a message as a job, for the session of its worker', async () => {
     await using proxy = await TcpProxy.start(server.url)
     await using place = await Place.open({ redisUrl: server.url, wireUrl: proxy.url })
     const { id, root } = await place.create()

@@ -147,7 +147,7 @@ describe('an agent that is cancelled at rest', () => {
     await expect(anAgentThatMovedOnIsLeft(scene.place)).resolves.toBeUndefined()
   })
 
-  test('that another node has claimed meanwhile is left to it', async () => {
+  test('that another node has claimed in between is left to that node', async () => {
     await using scene = await started()
     const { place, turn, node, cancel, session } = scene
     await rest(turn, [said('go'), asked('a')], { end: { wait: 'again', next: null } })
@@ -161,7 +161,7 @@ describe('an agent that is cancelled at rest', () => {
   })
 })
 
-describe('what it costs', () => {
+describe('the cost of a cancel', () => {
   test('of a long history only the end is read', async () => {
     await using scene = await started()
     const { place, turn, cancel } = scene

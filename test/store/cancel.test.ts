@@ -28,7 +28,7 @@ describe('cancel', () => {
     expect(changed).toEqual({})
   })
 
-  test('of a session that has finished by itself is told so', async () => {
+  test('of a session that has finished by itself is refused as that', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     await (await node.claim()).complete()
@@ -56,7 +56,7 @@ describe('cancel', () => {
     expect(await place.session(session.id)).toEqual({ ...ended, cancelCount: '1' })
   })
 
-  test('of a session that is not known is told so', async () => {
+  test('of an unknown session is refused as that', async () => {
     await using scene = await started()
     expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8057', 'x')).toEqual({
       kind: 'not_found',

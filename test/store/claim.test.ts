@@ -55,7 +55,7 @@ describe('a claim', () => {
     expect(assignment.mail.inbox.map((mail) => mail.message.value)).toEqual(['first', 'second'])
   })
 
-  test('tells a child who waits for it, and a detached child that nobody does', async () => {
+  test('says which call waits for a child, and that none waits for a detached one', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const node = place.node()
@@ -122,7 +122,7 @@ describe('a claim', () => {
     expect(names.map((turn) => turn.assignment.name)).toEqual(['a', 'b', 'c'])
   })
 
-  test('drops from the line what is not queued at all, and takes the next', async () => {
+  test('drops workers that are not queued from the run queue, and takes the next', async () => {
     await using place = await Place.open()
     const gone = await place.create({ label: 'gone' })
     await place.create({ label: 'here' })
@@ -176,7 +176,7 @@ describe('a claim', () => {
     expect(assignment.mail.signals.length).toBeLessThan(100)
   })
 
-  test('hands out the awaited result also where it stands behind more bytes than an assignment may have', async () => {
+  test('hands out the awaited result even if more bytes than an assignment may have stand before it', async () => {
     await using place = await Place.open({ policy: { claimMailBytes: 1_000 } })
     const { root } = await place.create()
     const node = place.node()
@@ -218,7 +218,7 @@ describe('a claim', () => {
     expect(changed).toMatchObject({ 'w:<one.root>:failure': null, 'w:<one.root>': { failed: '0' } })
   })
 
-  test('keeps the last failure where no message waits: its turn was given back when its run had ended (I11)', async () => {
+  test('keeps the last failure if no message waits: the turn was released after its run had ended (I11)', async () => {
     await using place = await Place.open()
     await place.create({ mode: 'conversation' })
     const node = place.node()

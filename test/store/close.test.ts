@@ -85,7 +85,7 @@ describe('close', () => {
     }
   })
 
-  test('lets all waiting input be answered, that which comes meanwhile too', async () => {
+  test('lets the worker answer all waiting inputs, and those that come in the meantime', async () => {
     await using scene = await conversation()
     const { place, session, node } = scene
     await place.sessions.close(session.id)
@@ -114,7 +114,7 @@ describe('close', () => {
     expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'cancelling' })
   })
 
-  test('of a session that is not known is told so', async () => {
+  test('of an unknown session is refused as that', async () => {
     await using scene = await conversation()
     expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8057')).toEqual({ kind: 'not_found' })
   })

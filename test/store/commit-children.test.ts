@@ -277,7 +277,7 @@ describe('a commit is refused whole', () => {
     )
   })
 
-  test('when the session of a recipient is being cancelled, which is told', async () => {
+  test('when the session of a recipient is being cancelled, and the refusal says so', async () => {
     await using scene = await started()
     const other = await scene.place.create({ label: 'two' })
     await scene.place.sessions.cancel(other.id, 'enough')

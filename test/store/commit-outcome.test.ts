@@ -60,7 +60,7 @@ describe('the run of a root', () => {
     })
   })
 
-  test('ends its session also when somebody has removed its mailbox meanwhile', async () => {
+  test('ends its session even if another program has removed its mailbox', async () => {
     await using scene = await started()
     const { place, turn, session } = scene
     await place.redis.del(place.workerKeys(turn.worker).inbox)
@@ -236,7 +236,7 @@ describe('the run of a child', () => {
     expect(await place.dump()).not.toHaveProperty('w:<one.root>:mail:results')
   })
 
-  test('posts nothing for a detached child, though a result was given', async () => {
+  test('posts nothing for a detached child, even if the commit holds a result', async () => {
     await using scene = await parentWithChildren(() => 'any')
     const { place, children } = scene
     const changed = await place.changed(() => children.free.complete({ result: result(children.free) }))

@@ -239,7 +239,7 @@ describe('parked for the next try', () => {
 })
 
 describe('a turn that gives its worker back', () => {
-  test('queues it at the tail, behind those who waited', async () => {
+  test('queues it at the tail, behind the workers that waited', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.create({ label: 'two' })

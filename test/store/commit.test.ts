@@ -110,7 +110,7 @@ describe('state', () => {
 })
 
 describe('a failure', () => {
-  test('is set with the failing step (I11), kept by what says nothing of it, and cleared when told', async () => {
+  test('is set with the failing step (I11), kept by steps that do not mention it, and cleared by one that does', async () => {
     await using scene = await started()
     const { place, turn } = scene
     expect(await place.changed(() => turn.record({ failure }))).toMatchObject({
@@ -225,7 +225,7 @@ describe('a commit is not accepted', () => {
     expect(changed).toEqual({})
   })
 
-  test('on another version than the record has, which is told (K17)', async () => {
+  test('on another version than the record has is a conflict that names that version (K17)', async () => {
     await using scene = await started()
     const { place, turn } = scene
     await turn.record({ entries: ['{}'] })

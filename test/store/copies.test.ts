@@ -15,7 +15,7 @@ test('a copy ends with the connection after which it was made, and nobody opens 
   expect(proxy.opened).toBe(2)
 })
 
-test('a copy that waits for its next try is opened once more where it is to be opened anew', async () => {
+test('a copy that waits for its next attempt is opened once more when it is to be reopened', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const redis = openRedis(proxy.url)
   const copy = redis.duplicate()

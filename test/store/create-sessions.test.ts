@@ -79,7 +79,7 @@ describe('creating a session', () => {
 })
 
 describe('a session under a key that the caller gave', () => {
-  test('is found again under that key by who makes another id for it', async () => {
+  test('is found again under that key by a caller that made another id for it', async () => {
     await using place = await Place.open()
     const first = await place.create({ key: 'order-7' })
     expect(await place.dump()).toMatchObject({

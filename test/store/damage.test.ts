@@ -19,7 +19,7 @@ const resultOf = (child: HandTurn) =>
     valueJson: '1',
   })
 
-describe('renew, of turns of which one is damaged,', () => {
+describe('renew with one damaged turn among others', () => {
   test.each<[what: string, spoil: (place: Place, id: string, root: string) => Promise<unknown>]>([
     ['root', (place, _, root) => place.redis.set(place.workerKeys(root).record, 'x')],
     [
@@ -114,7 +114,7 @@ describe.each(uncounted)('a parked worker whose %s is no number', (_, field, tex
 
 /** Digits, and yet nothing that Redis counts up. */
 describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
-  test('stops the cancel of its session, of which nothing is written', async () => {
+  test('stops the cancel of its session before anything is written', async () => {
     await using place = await Place.open()
     const { id, root } = await place.create()
     const { record } = place.workerKeys(root)
@@ -142,7 +142,7 @@ describe.each(['100000000000000000000', '007'])('a count of %s', (count) => {
     expect(await place.dump()).toHaveProperty('w:<one.root>')
   })
 
-  test('of what was removed lets nothing more be removed', async () => {
+  test('of pruned sessions stops further pruning', async () => {
     await using place = await Place.open()
     await place.create()
     await (await place.node().claim()).complete()
@@ -240,7 +240,7 @@ describe('a worker that was started without a commit', () => {
     expect(await turn.complete()).toMatchObject({ kind: 'ok' })
   })
 
-  test('is not started again where it has children, though its kind spawns none by now', async () => {
+  test('is not started again if it has children, even if its kind no longer spawns any', async () => {
     await using place = await Place.open()
     const { root } = await place.create()
     const node = place.node({ slots: 2, childless: ['echo'] })
@@ -285,7 +285,7 @@ describe('a cancel of a child', () => {
   })
 })
 
-test('a commit that is sent again is told that it was recorded, though its root was written over meanwhile', async () => {
+test('a commit that is sent again is answered as recorded, even if its root was written over in between', async () => {
   await using place = await Place.open()
   const { root, child } = await childAndOther(place)
   const request = child.request({ ...completion, inputsConsumed: 1, result: resultOf(child) })

@@ -53,17 +53,17 @@ async function trimmedIn({ reads, newest, isKept = false, info = [], isNoted = f
 
 const page = entries(...Array.from({ length: 500 }, (_, index) => index + 10))
 
-test('who reads a full page lags: more may have been trimmed before the next one', async () => {
+test('a reader of a full page lags: more may be trimmed before the next one', async () => {
   expect(await trimmedIn({ newest: '9-0', reads: [page, entries(900)] })).toEqual(['trimmed 509-0'])
   expect(await trimmedIn({ newest: '9-0', reads: [page, entries(510), entries(511)] })).toEqual(['trimmed 509-0'])
   expect(await trimmedIn({ newest: '9-0', reads: [page, entries(900)], isKept: true })).toEqual([])
 })
 
-test('who reads less does not lag, and asks for nothing', async () => {
+test('a reader of less than a page does not lag, and asks for nothing', async () => {
   expect(await trimmedIn({ newest: '9-0', reads: [page.slice(1), entries(900)] })).toEqual([])
 })
 
-test('who could not read, or lost the connection, lags', async () => {
+test('a reader that failed to read, or lost the connection, lags', async () => {
   const failed = [new Error('LOADING Redis is loading'), entries(20)]
   expect(await trimmedIn({ newest: '9-0', reads: failed })).toEqual(['trimmed 9-0'])
   expect(await trimmedIn({ newest: '9-0', reads: [entries(20)] }, true)).toEqual(['trimmed 9-0'])

@@ -43,7 +43,7 @@ describe('a tail', () => {
     expect(heard).toEqual(Array.from({ length: 1_200 }, (_, index) => String(index)))
   })
 
-  test('answers with the id after which it listens, so that what was before can be read up to it', async () => {
+  test('answers with the id after which it listens, so that the past can be read up to it', async () => {
     await using scene = await tailed()
     const { place, tail } = scene
     const before = await add(place, 'before')
@@ -106,7 +106,7 @@ describe('a tail', () => {
 })
 
 describe('past events', () => {
-  test('are told beside what another program wrote', async () => {
+  test('are read beside entries of another program', async () => {
     await using place = await Place.open()
     await add(place, 'a')
     await place.redis.xadd(place.keys.events, '*', 'x', 'y')
@@ -136,7 +136,7 @@ describe('past events', () => {
     expect((await pageAfter(place, all.at(-1) as string)).events).toEqual([])
   })
 
-  test('that were trimmed are told as gone, and only then', async () => {
+  test('that were trimmed are reported as gone, and only then', async () => {
     await using place = await Place.open()
     await addMany(place, 30)
     const ids = (await place.redis.xrange(place.keys.events, '-', '+')).map(([id]) => id)

@@ -8,7 +8,7 @@ import { completion } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
 
 describe('finish', () => {
-  test('counts as one commit more, of nobody: whoever held the worker before has recorded what it had, and no more', async () => {
+  test('counts as one more commit without a token: a node that held the worker before can record nothing more', async () => {
     await using scene = await started()
     const { place, session, node } = scene
     const turn = await node.claim()
@@ -60,7 +60,7 @@ describe('finish', () => {
     await expect(upkeep.finishCancelled()).rejects.toBe(away)
   })
 
-  test('ends what is idle, queued or parked, takes it out of line and off its timers, and ends the session', async () => {
+  test('ends idle, queued and parked workers, takes them out of run queue and timers, and ends the session', async () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     const timers = [{ id: 't1', ms: 600_000, valueJson: '1' }]
@@ -190,7 +190,7 @@ describe('finish', () => {
     expect(await place.dump()).not.toHaveProperty('cancelling')
   })
 
-  test('that is half way through keeps what is cancelled meanwhile', async () => {
+  test('that is half way through keeps the cancels that come in between', async () => {
     await using scene = await started({ mode: 'conversation' }, await Place.open({ policy: { sweepBatch: 2 } }))
     const { place, session, node } = scene
     const root = await node.claim()

@@ -97,7 +97,7 @@ describe('a child that was offered a slot', () => {
     expect(assignments[0]).toEqual(assignments[1])
   })
 
-  test('that was spawned before is not given again', async () => {
+  test('that was spawned before is not assigned again', async () => {
     await using place = await Place.open()
     const { node, turn, request, spawns } = await parked(place)
     await turn.record({ spawns: spawns.slice(0, 1), pendingCalls: [1] })
@@ -114,7 +114,7 @@ describe('a child that was offered a slot', () => {
     expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
   })
 
-  test('commits under the token that it was given, and so does nobody else', async () => {
+  test('commits under its token, and nobody else does', async () => {
     await using place = await Place.open()
     const { node, turn, request, spawns, nonce } = await parked(place)
     await node.turns.commit(request)
@@ -145,7 +145,7 @@ describe('a child that was offered a slot', () => {
     )
   })
 
-  test('is told again when the answer was lost, unless its lease has ended since', async () => {
+  test('is answered again when the answer was lost, unless its lease has ended', async () => {
     await using place = await Place.open()
     const { node, request, spawns } = await parked(place)
     const first = await node.turns.commit(request)

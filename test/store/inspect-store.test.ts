@@ -119,7 +119,7 @@ describe('workers', () => {
     expect(most).toBeLessThan(40)
   })
 
-  test('show failure, history, when that grew last, what waits in each lane, and the node that runs them', async () => {
+  test('show the failure, the history and its last growth, the waiting mail of each lane, and the node', async () => {
     const status = await Place.open()
     const { root } = await status.create()
     const node = status.node()
@@ -186,7 +186,7 @@ describe('histories and mailboxes', () => {
   })
 })
 
-test('a mailbox of which something is consumed as it is read is read again: no mail is told at the place of another', async () => {
+test('a mailbox that changes while it is read is read again: no mail appears under the number of another', async () => {
   await using status = await Place.open()
   const { root } = await status.create()
   await status.post(root, 'b')
@@ -287,7 +287,7 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect(await status.inspect.queueFacts([])).toMatchObject({ dead: 3, settled: 1 })
   })
 
-  test('queues tell what waits, since when, and what is out', async () => {
+  test('queues show how many workers wait, since when, and which wake-ups are out', async () => {
     const status = await Place.open()
     const { root } = await status.create({ label: 'a' })
     await status.create({ label: 'b', kind: 'other' })

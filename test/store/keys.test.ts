@@ -67,7 +67,7 @@ test('what the scripts put together themselves is what keys.ts says', async () =
   expect(found.length).toBeGreaterThan(18)
 })
 
-test('wake-ups are told apart by call, pool and number, and come back from an answer', () => {
+test('ids of wake-ups differ by call, pool and number, and are read back from an answer', () => {
   expect(parseWakeups('')).toEqual([])
   expect(parseWakeups(undefined)).toEqual([])
   const seeds = Array.from({ length: 1_000 }, () => newSeed())

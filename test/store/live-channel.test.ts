@@ -51,8 +51,8 @@ async function opened(ways: { publisher?: string; tail?: string } = {}) {
 
 const textsOf = (words: readonly LiveWord[]) => words.flatMap(({ notes }) => notes.map(([, details]) => details.text))
 
-describe('who listens', () => {
-  test('hears what is said of its session, in order, with the worker that said it', async () => {
+describe('a listener', () => {
+  test('gets the notes of its session in order, each with its worker', async () => {
     await using scene = await opened()
     const heard: LiveWord[] = []
     const other = newId(0)
@@ -101,7 +101,7 @@ describe('who listens', () => {
     await waitUntil('nobody is subscribed', async () => (await followers()) === 0)
   })
 
-  test('is not held up by another that throws, nor by what is no word of ours', async () => {
+  test('is not held up by another that throws, nor by a message of another program', async () => {
     await using scene = await opened()
     const heard: LiveWord[] = []
     await scene.tail.listen(scene.session, () => {
@@ -132,8 +132,8 @@ describe('who listens', () => {
   })
 })
 
-describe('who publishes', () => {
-  test('never throws: not while Redis is away, not for what is no JSON', async () => {
+describe('a publisher', () => {
+  test('never throws: not while Redis is away, not for a value without JSON form', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const circle: Record<string, unknown> = {}
@@ -145,7 +145,7 @@ describe('who publishes', () => {
     expect(() => scene.say('lost')).not.toThrow()
   })
 
-  test('drops what is said while Redis is away, and goes on after', async () => {
+  test('drops notes while Redis is away, and goes on afterwards', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []
@@ -193,7 +193,7 @@ describe('who publishes', () => {
     expect(await waitUntil('there is room again', isHeard)).toBe(true)
   })
 
-  test('keeps no more than some of what a Redis that hangs does not take', async () => {
+  test('keeps a bounded number of notes while Redis hangs', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using scene = await opened({ publisher: proxy.url })
     const heard: LiveWord[] = []

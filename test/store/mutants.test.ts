@@ -194,7 +194,7 @@ const mutants: readonly Mutant[] = [
     check: checks.aRenewTellsOfTheCancel,
   },
   {
-    guard: 'what was cancelled is written down',
+    guard: 'a cancel is written into the set of its session',
     script: cancelScript,
     takenOut: { value: 'true' },
     check: checks.aCancelledRunCannotCommit,
@@ -206,7 +206,7 @@ const mutants: readonly Mutant[] = [
     check: checks.aCancelWaitsForRunningTurns,
   },
   {
-    guard: 'finish keeps what was cancelled during its pass',
+    guard: 'finish keeps the cancels that came during its pass',
     script: finishScript,
     takenOut: { operandAfter: 1 },
     check: checks.whatIsCancelledDuringAPassIsKept,
@@ -284,7 +284,7 @@ const mutants: readonly Mutant[] = [
     check: checks.aFinishedSessionRefusesAPost,
   },
   {
-    guard: 'a result is for the run that spawned',
+    guard: 'a result goes only to the run that spawned the child',
     script: commitScript,
     takenOut: { condition: 'plan' },
     check: checks.aResultOfAnOldRunIsDropped,
@@ -320,7 +320,7 @@ const mutants: readonly Mutant[] = [
     check: checks.aTimerFiresOnce,
   },
   {
-    guard: 'a session is kept while something of it may run',
+    guard: 'a session is kept while a worker of it may run',
     script: pruneScript,
     takenOut: 'line',
     check: checks.aDetachedChildKeepsItsSession,

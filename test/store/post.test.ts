@@ -45,7 +45,7 @@ describe('a message', () => {
     })
   })
 
-  test('is answered with its place in the lane, counted from the first for ever', async () => {
+  test('is answered with its position in the lane, counted from the first message ever', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ mode: 'conversation' })
     expect(await place.post(root, 'b')).toMatchObject({ kind: 'ok', position: 1 })
@@ -137,7 +137,7 @@ describe('a message under a known key', () => {
 })
 
 describe('a message that cannot be accepted', () => {
-  test('is refused by a mailbox that is full, and what is consumed makes room', async () => {
+  test('is refused by a full mailbox, and consumed messages make room', async () => {
     await using place = await Place.open()
     const { root } = await place.create({ limits: { mailbox: 2 }, mode: 'conversation' })
     await place.post(root, 'second')

@@ -142,7 +142,7 @@ describe('prune', () => {
     expect(more.reduce((sum, { pruned }) => sum + pruned, 0)).toBe(1)
   })
 
-  test('by a node passes over none, although others removed meanwhile what it had kept', async () => {
+  test('by a node passes over no session, even if others removed sessions that it had kept', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
     for (let number = 0; number < 4; number++)
       await age(place, await finished(place, `kept ${number}`), 40 * day, 6 * day)
@@ -261,14 +261,14 @@ describe('prune', () => {
     expect(await place.sessions.prune(7 * day)).toBe(1)
   })
 
-  test('takes out of the index what has no record any more', async () => {
+  test('takes sessions without a record out of the index', async () => {
     await using place = await Place.open()
     await place.redis.zadd(place.keys.sessions, 1, '01890a5d-ac96-774b-bcce-b302099a8057')
     expect(await place.sessions.prune(7 * day)).toBe(1)
     expect(await place.dump()).not.toHaveProperty('sessions')
   })
 
-  test('with no retention at all removes what has just finished', async () => {
+  test('without any retention removes sessions that have just finished', async () => {
     await using place = await Place.open()
     await finished(place, 'old')
     expect(await place.sessions.prune(0)).toBe(1)
@@ -308,7 +308,7 @@ describe('a pass of pruning that a node makes', () => {
     expect(await a.prune()).toEqual(notMine)
   })
 
-  test('is gone on with by another node where it was left, once its own has not been heard of for long', async () => {
+  test('is continued by another node from the same position, once its own node has been silent for long', async () => {
     await using place = await openWithThree()
     const [a, b] = [place.node().upkeep, place.node({ id: 'node-b' }).upkeep]
     expect([await a.prune(), await a.prune()]).toEqual([looked, looked])

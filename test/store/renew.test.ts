@@ -71,7 +71,7 @@ describe('renew', () => {
     expect(changed.leases).toEqual(['<cancelled.root> now+60s', '<kept.root> now+60s'])
   })
 
-  test('fences who holds an older token of the same worker', async () => {
+  test('fences a node that holds an older token of the same worker', async () => {
     await using place = await Place.open()
     await place.create()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]
@@ -121,7 +121,7 @@ describe('a lease', () => {
 })
 
 describe("a long turn's wake-up", () => {
-  test('moves to the busy ones, and a sleeping slot is rung for those who wait (I17)', async () => {
+  test('moves to the busy ones, and a wake-up goes out for the workers that wait (I17)', async () => {
     await using place = await Place.open()
     const node = place.node({ slots: 4 })
     await node.sweep()

@@ -22,7 +22,7 @@ async function woken(place: Place) {
 }
 
 describe('the record of a root is read once', () => {
-  test('by who posts to it', async () => {
+  test('by a post to it', async () => {
     await using place = await Place.open()
     const { root, turn } = await woken(place)
     await turn.complete()

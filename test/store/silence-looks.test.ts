@@ -47,7 +47,7 @@ function pass(connection: Connection, looks: number, bytes = 0): void {
   }
 }
 
-test('a slow answer is none that is missing: as long as bytes come the connection stays (SILENCE-1)', () => {
+test('a slow answer is not a missing one: the connection stays as long as bytes come (SILENCE-1)', () => {
   const connection = connected()
   connection.commandQueue.push('get')
   pass(connection, 50, 1)

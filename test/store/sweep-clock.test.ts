@@ -28,7 +28,7 @@ describe('after the clock has stepped back', () => {
     })
   })
 
-  test('a worker that stands hours ahead of the clock stands a minute ahead, and one within that where it was', async () => {
+  test('a worker queued hours ahead of the clock moves to one minute ahead; one within a minute stays', async () => {
     await using place = await Place.open()
     const [far, near] = [await place.create({ label: 'far' }), await place.create({ label: 'near' })]
     const now = await place.now()

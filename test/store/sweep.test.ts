@@ -97,7 +97,7 @@ describe('healing', () => {
     expect(await b.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
   })
 
-  test('is not skipped for ever when the clock has stepped back since the last one', async () => {
+  test('is not skipped without end when the clock has stepped back since the last one', async () => {
     await using place = await Place.open()
     await place.create()
     const node = place.node()

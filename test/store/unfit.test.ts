@@ -9,11 +9,14 @@ import { connectTo } from './support/connect-to.ts'
 const says = (version: string, policy = 'noeviction') =>
   `# Server\r\nredis_version:${version}\r\nredis_mode:standalone\r\n# Memory\r\nmaxmemory_policy:${policy}\r\n`
 
-test.each(['2.8.24', '5.0.7', '6.0.16', '6.1.242'])('Redis %s is refused, with what is needed', (version) => {
-  expect(unfit(says(version))).toBe(
-    `Redis ${version.split('.').slice(0, 2).join('.')} is too old: troupe needs 6.2 or newer.`,
-  )
-})
+test.each(['2.8.24', '5.0.7', '6.0.16', '6.1.242'])(
+  'Redis %s is refused, and the error says which version is needed',
+  (version) => {
+    expect(unfit(says(version))).toBe(
+      `Redis ${version.split('.').slice(0, 2).join('.')} is too old: troupe needs 6.2 or newer.`,
+    )
+  },
+)
 
 test.each(['6.2.0', '6.10.1', '7.0.15', '8.0.3', '10.0.0'])('Redis %s is taken', (version) => {
   expect(unfit(says(version))).toBeNull()
@@ -67,7 +70,7 @@ const refusals: readonly [reply: string, told: string][] = [
   ],
 ]
 
-test.each(refusals)('what its set-up refuses is no fault of troupe: %s', (reply, told) => {
+test.each(refusals)('a refusal by the set-up of Redis is no bug of troupe: %s', (reply, told) => {
   expect(storeError(new Error(reply), 'post.lua')).toMatchObject({ code: 'config_invalid', message: told })
 })
 

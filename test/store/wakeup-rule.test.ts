@@ -123,7 +123,7 @@ describe('wakeups', () => {
     expect(wakeups).toEqual([expect.stringMatching(/^w[\w.]{12,}-default-1$/)])
   })
 
-  test('a claim rings none, or a wake-up that nobody can answer would ring for ever', async () => {
+  test('a claim sends none, or a wake-up that no node can answer would be sent again without end', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'other' })
     await place.redis.del(place.keys.wakeups('default'))
@@ -143,7 +143,7 @@ describe('wakeups', () => {
     expect(answer).toMatchObject({ wakeups: [], claimed: { kind: 'assigned', assignment: { name: 'b' } } })
   })
 
-  test('the end of a turn that leaves rings for those who wait', async () => {
+  test('the end of a turn whose slot leaves sends wake-ups for the workers that wait', async () => {
     await using place = await Place.open()
     await place.create({ label: 'a' })
     await place.create({ label: 'b' })

@@ -116,14 +116,14 @@ describe.concurrent('a run is over', () => {
     expect(await crashMatrix(scenario('sender', { check, only: [point] }))).toMatchObject({ points: [point] })
   })
 
-  test('when its time is, and what still waits is told', async () => {
+  test('at its time limit, and names what still waits', async () => {
     const { violations, runs } = await crashMatrix(scenario('waiter', { runMsMax: 2_000, violations: 'report' }))
     const what = expect.stringMatching(/^the session did not end within 2000 ms\nwaiter \S+ is \w+: a timer/)
     expect({ violations, runs }).toEqual({ violations: [{ point: 'no crash', what }], runs: 1 })
   })
 })
 
-test.concurrent('a point that no further run passes is tried three times, and told as missed', async () => {
+test.concurrent('a point that no further run passes is tried three times, and reported as missed', async () => {
   let runs = 0
   const point = 'before receive of stamp #1'
   const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
@@ -192,7 +192,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     await expect(running).rejects.toThrow('Redis at redis://127.0.0.1:1 does not answer')
   })
 
-  test.each([1, 4])('leaves nothing behind when its process is told to end, in run %i', async (runs) => {
+  test.each([1, 4])('leaves nothing behind when its process gets a signal to end, in run %i', async (runs) => {
     const child = fork(new URL('../programs/matrix.ts', import.meta.url), [inject('redisUrl')], {
       execArgv: ['--conditions=troupe-source'],
     })
@@ -226,7 +226,7 @@ describe.concurrent('a scenario that cannot be run', () => {
     }
   })
 
-  test('tells what a node printed that ended by itself', async () => {
+  test('shows the output of a node that ended by itself', async () => {
     const { message } = await reportOf(crashMatrix(scenario('quitter')))
     expect(message).toMatch(/a node ended by itself with 3[\s\S]*nobody can work like this/)
   })

@@ -8,7 +8,7 @@ import { tagOf, workerKeys } from '../../src/store/keys.ts'
 import { brokenInvariants } from '../../src/testing/invariants.ts'
 import { newNamespace } from '../support/namespace.ts'
 
-test('an invariant that is broken is told with its number and its worker', async () => {
+test('a broken invariant is reported with its number and its worker', async () => {
   const place = { redisUrl: inject('redisUrl'), namespace: newNamespace() }
   const redis = new Redis(place.redisUrl)
   try {

@@ -39,7 +39,7 @@ test('logs what could not be sent, and does not send it again (WAKE-1)', async (
   expect(await stage.connection.llen(wrong)).toBe(0)
 })
 
-test('sends later what a node has heard, or sent back, and then all the same', async () => {
+test('sends wake-ups that a node has heard, or sent back, a little later', async () => {
   stage.waker.wake(0, [wakeup('p-heard'), wakeup('a')])
   void stage.waker.sendBack(0, 'default', { id: 'sent back', unfit: 1, others: [] })
   stage.waker.wake(0, [wakeup('b')])
@@ -65,7 +65,7 @@ test('adds one job for all wake-ups of a queue that are sent back at the same ti
   expect(await dataOf(stage.queue('gpu'))).toEqual([{ wakeup: 'e', others: ['f'] }])
 })
 
-test('sends what is on its way before it stops: the connection may be closed then', async () => {
+test('finishes sending before it stops, because the connection may be closed then', async () => {
   const own = openRedis(inject('redisUrl'))
   const other = new BullWaker(own, stage.places, stage.log)
   for (let number = 0; number < 25; number++) other.wake(0, [wakeup(`w ${number}`), wakeup(`p ${number}`)])
@@ -76,7 +76,7 @@ test('sends what is on its way before it stops: the connection may be closed the
   expect(stage.warned).toEqual([])
 })
 
-test('sends what it delays when it stops, and does not wait for the delay', async () => {
+test('sends delayed wake-ups at once when it stops', async () => {
   const own = openRedis(inject('redisUrl'))
   const other = new BullWaker(own, stage.places, stage.log)
   await own.ping()

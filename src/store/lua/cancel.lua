@@ -22,7 +22,7 @@ checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis can
 checkLast(event)
 if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 -- Of an ended session this may be the second time.
-local isFirst = redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 -- guard: what was cancelled is written down
+local isFirst = redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 -- guard: a cancel is written into the set of its session
 if isFirst then -- guard: an ended session is cancelled once
   redis.call('HINCRBY', rootKey, 'cancelCount', 1)
   redis.call('SADD', cancellingKey, sessionId)

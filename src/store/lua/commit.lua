@@ -78,7 +78,7 @@ local commits, turns, answers = listOf(header, 'commits'), {}, {}
 local batch = newBatch(header.wakeupMs, header.seed)
 for index = 1, #commits do turns[index] = readCommit(tag, commits[index], texts) end
 for index = 1, #turns do
-  if batch.last then -- guard: a turn that meets an error stops no other
+  if batch.last then -- guard: a turn with an error stops no other
     local fine, answer = pcall(commitTurn, tag, turns[index], batch)
     answers[index] = fine and not answer.err and answer or { 'failed' }
   else

@@ -11,6 +11,6 @@ local at = string.match(letter, '^(%d+)%-%d+$')
 if not at or readLetter(deadKey, letter).worker ~= worker then return { 'no_letter' } end -- guard: a letter is dismissed by its own worker
 local disposition = dispositionOf(redrivenKey, letter, at)
 if disposition == 'dismissed' then return { 'again' } end -- guard: a letter is dismissed once
-if disposition then return { 'redriven', string.match(disposition, '^%d+') } end -- guard: a letter that went back is not dismissed
+if disposition then return { 'redriven', string.match(disposition, '^%d+') } end -- guard: a letter that was redriven is not dismissed
 writeDisposition(redrivenKey, deadKey, letter, at, 'dismissed')
 return { 'ok' }

@@ -60,7 +60,7 @@ local function readCancelled(id, recordKey)
   checkRecord(recordKey, record)
   -- It stands in the list of this session, whatever its record says: one that names another would go on, and the cancel be over.
   record.path1 = record.path1 and rootOf(sessionId) .. string.sub(record.path1, 37) -- guard: a cancel ends all that its session lists
-  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: what ended stays as it ended
+  local rests = record.status == 'terminal' or (hasEnded and record.status == 'idle') -- guard: an ended worker stays as it ended
   local hit = not rests and readCancellation(tag, record, id)
   if hit and record.status ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
@@ -115,7 +115,7 @@ end
 if #agents > 0 then return { digits(from), digits(before), cancelCount, agents } end
 if count == batch then return { digits(from + batch), digits(running), cancelCount, {} } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end -- guard: finish keeps what was cancelled during its pass
+if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end -- guard: finish keeps the cancels that came during its pass
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)

@@ -25,7 +25,7 @@ checkNumbers(header, 'idemMs', 'wakeupMs')
 checkLast(event)
 local asked = header.asked or ''
 local known, knownWakeups, knownPool, knownAsked = readAnswer(idemKey, '^(%d+) ?(%S*) ?(%S*) ?(.*)$')
-if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool } end -- guard: a key of post is told to have sent something else | idempotency key of post
+if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool } end -- guard: a key of post that sent something else says so | idempotency key of post
 local plan, refusal = planInput(tag, header.worker, mail)
 if not plan then return refusal end
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end

@@ -90,7 +90,7 @@ local function readGoing(id, base, root)
   for index = 1, #workers do
     local record = workerKey(tag, workers[index])
     local live, status = isLive(record)
-    if live then return nil end -- guard: a session is kept while something of it may run
+    if live then return nil end -- guard: a session is kept while a worker of it may run
     if status then countAccepted(record) end
   end
   return plan

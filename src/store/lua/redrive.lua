@@ -27,6 +27,6 @@ checkArguments(wakeupMs)
 checkLast(event)
 
 local position, wakeups = writeInput(tag, plan, event, seed, wakeupMs)
-if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end -- guard: a letter that goes back is no longer dismissed
+if disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. disposition) end -- guard: a redriven letter is no longer dismissed
 writeDisposition(redrivenKey, deadKey, letter, at, position .. ' ' .. wakeups)
 return { 'ok', position, wakeups }

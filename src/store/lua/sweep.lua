@@ -129,7 +129,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
   writeScores(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
-  bringNear(leasesKey, leaseMs) -- guard: what a clock left far ahead comes near: leases
+  bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
 
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
@@ -160,7 +160,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     end
   end
   for name in string.gmatch(known, '%S+') do
-    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a pool without a node is looked at
+    if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
@@ -174,10 +174,10 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     if pcall(checkSort, 'zset', tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) then
       redis.call('ZREMRANGEBYSCORE', tag .. ':wakeups:' .. name, '-inf', digits(now))
       redis.call('ZREMRANGEBYSCORE', tag .. ':busy:' .. name, '-inf', digits(now))
-      bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: what a clock left far ahead comes near: wakeups
-      bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: what a clock left far ahead comes near: busy
+      bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
+      bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
     end
-    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: what a clock left far ahead comes near: line
+    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: scores that a clock left far ahead come near: run queue
   end
 end
 if isLeaving then return { healed, {}, {}, 0 } end
@@ -252,7 +252,7 @@ for index = 1, #pools do
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
         writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
-      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep puts wake-ups for what its node can run
+      elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
         if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
@@ -263,12 +263,12 @@ for index = 1, #pools do
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end
-    local passedOver = late -- guard: a sweep puts a wake-up for who is passed over by slots that are awake
-    local whenFull = late -- guard: a sweep tells a full node of a line in which somebody is late
+    local passedOver = late -- guard: a sweep sends a wake-up for workers that awake slots pass over
+    local whenFull = late -- guard: a sweep tells a full node of a queue in which a worker is late
     for number = 1, pool.free > 0 and math.min(math.max(fit - out, passedOver), pool.free) or whenFull do
       local wakeup = 's' .. header.seed .. '-' .. pool.name .. '-' .. number
       -- Without a free slot it may take long: it is not out, so that it keeps none from being put for others.
-      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node is not out
+      if pool.free > 0 then redis.call('ZADD', tag .. ':wakeups:' .. pool.name, digits(now + wakeupMs), wakeup) end -- guard: a wake-up for a full node does not count as out
       added[#added + 1] = pool.name .. ' ' .. wakeup
     end
   end

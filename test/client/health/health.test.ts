@@ -87,7 +87,7 @@ describe('readHealth', () => {
     expect((await readHealth([storeOf({})], [node], [], queues)).pools.map(({ pool }) => pool)).toContain('gpu')
   })
 
-  test('names who waits for a node in any partition: also of a kind that was hosted once', async () => {
+  test('names workers that wait for a node in any partition, also of a kind that was hosted once', async () => {
     const now = 1_000_000
     const first = storeOf({ now, queued: [{ id: 'w1', kind: 'echo', since: now - 10 }] })
     const second = storeOf({ now, queued: [{ id: 'w2', kind: 'gone', since: now - 700 }] })
@@ -96,7 +96,7 @@ describe('readHealth', () => {
     expect(unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
-  test('names who stands among the unhosted though a node hosts its kind', async () => {
+  test('names workers among the unhosted although a node hosts their kind', async () => {
     const now = 1_000_000
     const aside = [
       { id: 'w1', kind: 'echo', since: now - 300 },
@@ -107,7 +107,7 @@ describe('readHealth', () => {
     expect(health.unhosted).toEqual([{ id: 'w2', kind: 'gone', waitingMs: 700 }])
   })
 
-  test('counts no worker of another line as set aside, and none as queued in the future that came meanwhile', async () => {
+  test('counts no worker of another queue as set aside, and none that came during the look as queued in the future', async () => {
     const now = 1_000_000
     const queued = [
       { id: 'w1', kind: 'echo', since: now + 5 },

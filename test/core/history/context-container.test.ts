@@ -91,7 +91,7 @@ describe('a context container', () => {
     expect(context.action).toEqual({ callTool: 'pay' })
   })
 
-  test('keeps facts of the run for the run, and facts of the parent for ever', () => {
+  test('keeps facts of the run until it ends, and facts of the parent for the whole life', () => {
     const context = contextOf(
       user('go', { facts: { part: 1 } }),
       asks('a', ['t']),

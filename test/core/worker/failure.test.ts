@@ -31,7 +31,7 @@ describe('toRuntimeError', () => {
     })
   })
 
-  test('an error without a message is told by its name', () => {
+  test('an error without a message is shown by its name', () => {
     expect(toRuntimeError(new RangeError()).message).toBe('RangeError')
   })
 
@@ -160,7 +160,7 @@ describe('errors', () => {
     expect(new TransientError('x', { details: { a: 1 } }).details).toEqual({ a: 1 })
   })
 
-  test('have a cause only when one was given', () => {
+  test('have a cause only if the error had one', () => {
     expect('cause' in new InputError('x')).toBe(false)
     expect(new InputError('x', { cause: 'y' }).cause).toBe('y')
   })

@@ -117,7 +117,7 @@ describe('a mail', () => {
     )
   })
 
-  test('of a sort that is not known is a fault of troupe, and says what was read', () => {
+  test('of an unknown sort is a bug of troupe, and the error says what was read', () => {
     expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(InvariantError)
     expect(() => decodeMessage('x\t1', 'inbox-0')).toThrow(/unknown sort "x\\t1"/)
     expect(() => decodeMessage('', 'inbox-0')).toThrow(InvariantError)
@@ -125,7 +125,7 @@ describe('a mail', () => {
 })
 
 describe('a mail that cannot be read', () => {
-  test('is told as an input that holds how it begins, and why', () => {
+  test('is read as an input that holds its beginning and the reason', () => {
     const text = `i\t-\t{"half${'x'.repeat(2_000)}`
     expect(decodeMail('inbox', 7, text)).toEqual({
       lane: 'inbox',

@@ -37,7 +37,7 @@ test.each([
 })
 
 describe('checkGrant', () => {
-  test('gives back what a record can hold', () => {
+  test('returns permissions that a record can hold', () => {
     const permissions = { tools: ['read_file', 'a-b'], kinds: [], folder: '/d' }
     expect(checkPermissions(permissions)).toBe(permissions)
     const largest = { tools: Array.from({ length: 256 }, (_, index) => `t${index}`), folder: `/${'x'.repeat(4_095)}` }

@@ -4,7 +4,7 @@ import { addSpending, addUsage, noUsage, sumOfUsage, tokensOf, usageOf } from '.
 
 const call = { modelCalls: 1, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
 
-test('what a provider did not count adds nothing', () => {
+test('usage that a provider did not count adds nothing', () => {
   const once = addUsage(noUsage, { ...call, reasoningTokens: undefined })
   expect(once).toEqual({ ...noUsage, ...call })
   expect(sumOfUsage([call, {}, once])).toEqual({
@@ -24,6 +24,6 @@ test('tokens that were read from a cache count once, among those that went in', 
   })
 })
 
-test('a report names no more than it should of what has more', () => {
+test('a stored usage with more fields is read without them', () => {
   expect(usageOf({ ...noUsage, ...call, iterations: 3 } as typeof noUsage)).toEqual({ ...noUsage, ...call })
 })

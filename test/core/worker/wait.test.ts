@@ -17,7 +17,7 @@ import {
 const child = newId(0)
 const all: readonly Wait[] = [forAny, forSignal, forRetry, forResult(child), forResults(3)]
 
-test.each(all)('what is written of a wait is read as the same: %j', (wait) => {
+test.each(all)('a wait is decoded as it was encoded: %j', (wait) => {
   expect(decodeWait(encodeWait(wait))).toEqual(wait)
 })
 
@@ -44,7 +44,7 @@ describe('a wait', () => {
     for (const arrival of others) expect(endsWait(wait, arrival)).toBe(false)
   })
 
-  test('is told in words', () => {
+  test('has words for people', () => {
     const facts = { openChildren: 2, attempts: 1, callOf: () => 7 }
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',

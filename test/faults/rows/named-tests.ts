@@ -21,7 +21,7 @@ const namedTests: readonly NamedRow[] = [
   {
     id: 'F25',
     promise: 'a tool or a model that never answers is given up after its time, and the signal is seen',
-    tests: [[provider, ['that hangs, deaf or not, is given up after its time']]],
+    tests: [[provider, ['that hangs is abandoned at its time limit, whether it heeds its signal or not']]],
   },
   {
     id: 'F26',
@@ -47,7 +47,7 @@ const namedTests: readonly NamedRow[] = [
           'that hangs up in the middle is asked again',
           'that speaks garbage is asked again, then the run fails',
           'more than can be recorded, fails the run',
-          'whose text holds half characters and NULs is heard',
+          'whose text holds half characters and NULs reaches the agent',
         ],
       ],
     ],
@@ -59,10 +59,10 @@ const namedTests: readonly NamedRow[] = [
       [
         provider,
         [
-          'is told which arguments were no JSON, did not fit, or were for no tool',
+          'learns which arguments were no JSON, did not fit, or named no tool',
           'that uses an id again, in one reply and the next',
           'that calls 200 tools at once has all of them answered',
-          'that writes arguments of 4 MB ends the run, or is told',
+          'that writes arguments of 4 MB ends the run, or learns of the limit',
         ],
       ],
     ],
@@ -70,12 +70,12 @@ const namedTests: readonly NamedRow[] = [
   {
     id: 'F29',
     promise: 'a model that calls tools for ever is stopped',
-    tests: [[provider, ['that calls for ever is stopped, and both numbers are named']]],
+    tests: [[provider, ['that calls tools without end is stopped, and the error names the count and the limit']]],
   },
   {
     id: 'F31',
     promise: 'what a tool throws is told to the model, whatever it is; the node lives',
-    tests: [[provider, ['that throws anything at all is an error that the model is told']]],
+    tests: [[provider, ['that throws any value ends as an error result for the model']]],
   },
 ]
 

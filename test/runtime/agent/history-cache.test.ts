@@ -50,7 +50,7 @@ describe('the kept history of a worker', () => {
     expect(cache.take(assignmentOf('w'))).toBeNull()
   })
 
-  test('is the newest one that was given', () => {
+  test('keeps the newest history of a worker', () => {
     const cache = new HistoryCache(100_000)
     const [first, second] = [known(10), known(20)]
     cache.give('w', outcome(), first)
@@ -62,7 +62,7 @@ describe('the kept history of a worker', () => {
 describe('the memory of the cache', () => {
   const kept = (cache: HistoryCache, ...ids: string[]) => ids.filter((id) => cache.take(assignmentOf(id)) !== null)
 
-  test('stays within the limit: histories that were given longest ago are dropped first (CACHE-3)', () => {
+  test('stays within its limit: it drops the oldest histories first (CACHE-3)', () => {
     const cache = new HistoryCache(100_000)
     for (const id of ['a', 'b', 'c']) cache.give(id, outcome(), known(40))
     expect(kept(cache, 'a', 'b', 'c')).toEqual(['b', 'c'])

@@ -33,7 +33,7 @@ function logged() {
   return { logger, saying: (words: string) => lines.filter(({ msg }) => msg.includes(words)) }
 }
 
-test('a receive that blocks its node is named, and so is why the turns beside it are given up (RENEW-4)', async () => {
+test('the log names a receive that blocks its node, and why the turns beside it are abandoned (RENEW-4)', async () => {
   const { logger, saying } = logged()
   const begun = Promise.withResolvers<void>()
   const blocker = defineWorker({

@@ -85,7 +85,7 @@ describe('a slot that runs children itself', () => {
     expect(done).toEqual(['a runs', 'b runs', 'c runs'])
   })
 
-  test('begins no child once another was told to stop, and gives the others back (INLINE-3)', async () => {
+  test('begins no child once another was aborted, and releases the others (INLINE-3)', async () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     Object.assign(turn('a'), { aborted: true })

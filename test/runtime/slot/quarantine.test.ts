@@ -76,7 +76,7 @@ test.each([
   expect(told).toEqual(['message.deadLettered inbox-1'])
 })
 
-test('a timer that a handler was given stands in its history, and its letter holds no message', async () => {
+test('a timer that killed a handler stands in its history, and the dead letter holds no message', async () => {
   const worker = defineWorker({
     receive(message, self) {
       if (message.kind === 'input') self.after(hourMs, 'tick')
@@ -99,7 +99,7 @@ test('a timer that a handler was given stands in its history, and its letter hol
   expect(told).toEqual([])
 })
 
-test('a handler whose mailbox holds nothing for it is told to have been given no message', async () => {
+test('a handler that had no message is quarantined with evidence that names none', async () => {
   const worker = defineWorker({ receive: (_, self) => self.after(hourMs, 'tick') })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
@@ -143,7 +143,7 @@ test.each([
   expect(told).toEqual([])
 })
 
-test('an agent within a run is told by the model call that was next', async () => {
+test('a quarantined agent within a run names the model call that was next', async () => {
   const look = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => 1 })
   const busy = new TransientError('busy', { retryAfterMs: hourMs })
   const model = recordedModel('test/m', [call('look'), busy])

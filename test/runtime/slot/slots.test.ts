@@ -48,7 +48,7 @@ test('a free slot goes to the queue that waits for longest, and to its own queue
   expect([isolated.waitingElsewhere(a), isolated.waitingAfter(a)]).toEqual([undefined, a])
 })
 
-test('who waits for a slot to come to a line is told each time anew, and at once where the line does not wait', async () => {
+test('a caller that waits for a slot to come to a queue learns of each one, and at once if the queue does not wait', async () => {
   const slots = new Slots(1)
   const [first, second] = ['a', 'b'].map((pool) => ({ partition: 0, wakeup: { id: pool, pool } })) as [
     RunQueue,

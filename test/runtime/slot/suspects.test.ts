@@ -67,7 +67,7 @@ async function suspectOf(troupe: TestTroupe) {
   return { session, token: () => troupe.redis.hget(record, 'token') }
 }
 
-test('a slot that was given an innocent lets another slot claim a suspect', async () => {
+test('a slot that claimed an innocent worker lets another slot claim a suspect', async () => {
   const [begun, ended] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   const long = defineWorker({
     receive() {
@@ -148,7 +148,7 @@ test('a node claims no suspect while a handler goes on whose turn was taken from
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('a node names who is started apart from others, and whose run fails with poison, before it is started', async () => {
+test('a node logs an isolated start, and the last one before poison, before it starts the worker', async () => {
   const lines: string[] = []
   const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) })
   await using troupe = await TestTroupe.start({ workers: { echo }, logger })

@@ -153,7 +153,7 @@ describe('a turn', () => {
     })
   })
 
-  describe('whose behaviour still reads what it is about', () => {
+  describe('whose behaviour still reads its history', () => {
     const cancelled: Step = { ...emptyStep(afterRun(1)), entries: ['{"type":"cancelled"}'], outcome: 'cancelled' }
 
     test('is cancelled as soon as the behaviour can say how, and not before', async () => {
@@ -182,7 +182,7 @@ describe('a turn', () => {
       expect(await turn.finished).toBe('ended')
     })
 
-    test('is given up when it cannot say how', async () => {
+    test('is abandoned when it cannot say how its run ends', async () => {
       const store = new HeldStore()
       const turn = new Turn(assignmentByHand(), store.host())
       turn.whenCancelled(() => {

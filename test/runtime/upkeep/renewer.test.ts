@@ -198,7 +198,7 @@ describe('an answer', () => {
     ])
   })
 
-  test('that does not come is told, and asked for again', async () => {
+  test('that does not come is logged, and asked for again', async () => {
     const renewal = scene.renewal()
     scene.answer = () => Promise.reject(new Error('gone'))
     await scene.renewer.runOnce()
@@ -219,7 +219,7 @@ describe('an answer', () => {
     expect(scene.warned).toEqual([])
   })
 
-  test('that is late since nothing looked for long is told as that, and no other (RENEW-4)', async () => {
+  test('that is late because the event loop stood still is logged as that, and no other (RENEW-4)', async () => {
     // A whole number, so that what is added and taken away again is exact: else a fraction more than the most is late at times.
     let now = Math.ceil(performance.now())
     vi.spyOn(performance, 'now').mockImplementation(() => now)

@@ -150,7 +150,7 @@ describe('one sweep', () => {
   })
 })
 
-test('what was pruned to its end is pruned again when that is due once more', async () => {
+test('after a whole pass of pruning, the next pass begins when it is due', async () => {
   await using place = await Place.open({ policy: { pruneEveryMs: 1_000, sweepEveryMs: 600_000 } })
   const clock = vi.spyOn(performance, 'now').mockReturnValue(5_000)
   let prunes = 0
@@ -167,7 +167,7 @@ test('what was pruned to its end is pruned again when that is due once more', as
   expect([await prunesAt(5_000), await prunesAt(6_000), await prunesAt(6_001)]).toEqual([1, 1, 2])
 })
 
-test('a sweep that Redis refuses prunes all the same, as a Redis that is full is given room by that (SWEEP-4)', async () => {
+test('a node prunes even if Redis refuses its sweep, because pruning makes room in a full Redis (SWEEP-4)', async () => {
   const policy = { retentionMs: 0, pruneEveryMs: -1, pruneMs: 60_000 }
   await using place = await Place.open({ policy })
   const node = place.node()
@@ -298,7 +298,7 @@ describe('a sweep that becomes due', () => {
 })
 
 describe('the end of a sweeper', () => {
-  test('is a goodbye without slots, told once, after the sweep in hand and in place of those that are due', async () => {
+  test('of a node that leaves has no slots, runs once after the sweep in hand, and replaces those that are due', async () => {
     await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
     const { upkeep } = place.node()
     const mayEnd = Promise.withResolvers<void>()

@@ -263,7 +263,7 @@ describe('commits that go together', () => {
     expect(trustedUntil).toBeLessThan(askedBefore + leaseMs - leaseMarginMs + 15_000)
   })
 
-  test('claim in the order of the line; who finds nothing is told so, and its wake-up goes', async () => {
+  test('claim in the order of the run queue; a slot that finds nothing is answered so, and its wake-up goes', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const line = [await place.create({ label: 'x' }), await place.create({ label: 'y' })]
@@ -287,7 +287,7 @@ describe('commits that go together', () => {
     expect(new Set(await place.redis.zrange(place.keys.leases, '0', '-1'))).toEqual(leased)
   })
 
-  test('claim past who is damaged or of another kind, each slot its own worker', async () => {
+  test('claim past damaged workers and other kinds, each slot its own worker', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place, ['a', 'b', 'c', 'd'])
     const line = []
@@ -350,7 +350,7 @@ describe('commits that go together', () => {
     expect((await again).kind).toBe('ok')
   })
 
-  test('are told in one entry, whose events can be resumed after each', async () => {
+  test('write one entry of the stream, and a follower can resume after each of its events', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const event = '[["run.started"],["run.completed"]]'

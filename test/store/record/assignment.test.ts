@@ -73,7 +73,7 @@ describe('an assignment says', () => {
     expect(assignmentOf({}).permissions).toEqual({})
   })
 
-  test('what is tried again, in as many words as that has', () => {
+  test('what is tried again, however many words its text has', () => {
     const retrying = (attempt: string) => {
       const { attempt: tries, retrying: what } = assignmentOf({ attempt })
       return [tries, what]

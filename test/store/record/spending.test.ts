@@ -6,7 +6,7 @@ import { Place } from '../support/place.ts'
 import * as checks from '../support/spending-checks.ts'
 import { agent, parentWithChildren, spentOn, used } from '../support/spending-checks.ts'
 
-describe('what a session has spent', () => {
+describe('the spending of a session', () => {
   test.each(
     Object.entries(checks).filter(([name]) => !['used', 'spentOn', 'agent', 'parentWithChildren'].includes(name)),
   )('%s', async (_, check) => {
@@ -37,7 +37,7 @@ describe('what a session has spent', () => {
     expect(spending.spent).toEqual(spentOn(3))
   })
 
-  test('is told again, with what may be spent, to a claim and a commit that are sent again', async () => {
+  test('is answered again, with its caps, to a claim and a commit that are sent again', async () => {
     await using place = await Place.open()
     const { id, turn } = await agent(place)
     await turn.record({
@@ -86,7 +86,7 @@ describe('what a session has spent', () => {
 })
 
 describe('limit', () => {
-  test('is kept with the session, told by an event, and with the next assignment', async () => {
+  test('is kept with the session, and comes in an event and with the next assignment', async () => {
     await using place = await Place.open()
     const { id } = await place.create({ limits: { modelCalls: 3 } })
     const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]')

@@ -47,7 +47,7 @@ const cases = Object.values(waits)
     ),
   )
 
-test('a message ends a wait for scripts where it ends it for everyone else', async () => {
+test('a message ends a wait in Lua exactly if it ends it in TypeScript', async () => {
   const redis = openRedis(inject('redisUrl'))
   const call = 'endsWait(case.coded, case.lane, case.text, case.count)'
   const said = await runLua<boolean>(redis, ['waits'], call, cases)

@@ -70,7 +70,7 @@ describe('a record', () => {
     expect(recordOf(fields)).toMatchObject({ epoch, starts })
   })
 
-  test('has the name that it was given, else that of its kind, and of a child with its call', () => {
+  test('has its given name, else the name of its kind, for a child with the number of its call', () => {
     const nameOf = (fields: RecordFields) => recordOf(fields).name
     const long = 'k'.repeat(64)
     expect([nameOf({}), nameOf({ call: '3' }), nameOf({ call: '3', name: 'x' }), nameOf({ call: 'zz' })]).toEqual([
@@ -96,7 +96,7 @@ describe('a record', () => {
     expect(recordOf({ depth: '1', path1: 'nonsense' })).toMatchObject({ sessionId: null, parentId: null })
   })
 
-  test('counts what was taken out of each lane', () => {
+  test('counts the messages taken out of each lane', () => {
     const record = recordOf({ signals: '1', results: '2', inbox: '3' })
     expect([takenOf(record, 'signals'), takenOf(record, 'results'), takenOf(record, 'inbox')]).toEqual([1, 2, 3])
   })
@@ -132,7 +132,7 @@ describe('a field over which somebody wrote', () => {
     expect(record).toEqual(recordOf({}))
   })
 
-  test('is told with its text, or that it should be there', () => {
+  test('is reported with its text, or as missing', () => {
     const { damage } = readRecord(root, { status: 'idle', depth: '1' })
     expect(damage.map((one) => damageText(one, 'the record'))).toEqual([
       'field kind of the record should be there',
@@ -141,7 +141,7 @@ describe('a field over which somebody wrote', () => {
     expect(damageText({ field: 'run', text: 'x' }, 'it')).toBe('field run of it should not be "x"')
   })
 
-  test('permits nothing where it says what a worker may use, also to who reads without a check', () => {
+  test('in the permissions of a worker permits nothing, also for readers that do not check', () => {
     const nothing = { tools: [], kinds: [] }
     for (const permissions of ['', 'nonsense', 'kinds\nfolder relative', 'tools a\nhosts example.org'])
       expect(decodeRecord(root, { ...least, permissions }).permissions).toEqual(nothing)

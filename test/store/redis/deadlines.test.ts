@@ -13,7 +13,7 @@ function compute(ms: number): void {
 }
 
 describe('a deadline', () => {
-  test('gives what comes in time, and the error that does', async () => {
+  test('passes on an answer that comes in time, and an error that does', async () => {
     const deadlines = new Deadlines()
     expect(await deadlines.within(Promise.resolve(7), 1_000)).toBe(7)
     await expect(deadlines.within(Promise.reject(new Error('not today')), 1_000)).rejects.toThrow('not today')

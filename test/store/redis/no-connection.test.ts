@@ -25,7 +25,7 @@ test.each(certificates)('a certificate is no reason to start Redis: %s', (reason
   )
 })
 
-test('a Redis that wants certificates of its clients is told in the words of TLS, without the place in its source', () => {
+test('a Redis that wants client certificates is reported in the words of TLS, without the position in its source', () => {
   const told = Object.assign(
     new Error(
       '403D:error:0A00045C:SSL routines:ssl3_read_bytes:tlsv13 alert certificate required:rec_layer_s3.c:918:\n',

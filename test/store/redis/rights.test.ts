@@ -89,7 +89,7 @@ describe('the rights of a user', () => {
     })
   })
 
-  test('are asked of clients that change what is there, and not of those that look', async () => {
+  test('are checked for clients that write, and not for those that only read', async () => {
     const place = await setUp()
     const redisUrl = await urlWithout(place, 'hset', 'xadd')
     const open = (purpose: Purpose, namespace: string) => connectInternal({ redisUrl, namespace, purpose })

@@ -54,7 +54,7 @@ describe('a connection that is lost without a word', () => {
     expect(scene.proxy.opened).toBe(2)
   })
 
-  test('while it blocks is opened again, and what it waits for comes (SILENCE-1)', async () => {
+  test('while it blocks is opened again, and its answer comes (SILENCE-1)', async () => {
     await using scene = await watched()
     await using other = await watched()
     const key = `silence:${newNamespace()}`

@@ -79,7 +79,7 @@ async function callerWith(...rules: string[]): Promise<ScriptCaller> {
 describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
   beforeEach(() => start())
 
-  test('is given the library once, not by each of the calls that find at once that it is missing', async () => {
+  test('gets the library once, not from each of the calls that find it missing at the same time', async () => {
     const caller = new ScriptCaller(admin)
     const answers = await Promise.all(Array.from({ length: 30 }, () => postTo(caller)))
     expect(new Set(answers.map(String))).toEqual(new Set(['not_found']))
@@ -90,7 +90,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(loads).toBeLessThan(5)
   })
 
-  test('that was given it by another process is not given it again', async () => {
+  test('that got it from another process does not get it again', async () => {
     const caller = new ScriptCaller(admin)
     // The other gives it after this one has found that it is missing, and before this one gives it.
     const load = admin.function.bind(admin) as unknown as Command
@@ -105,7 +105,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(evalsha + evaluated).toBe(0)
   })
 
-  test('that is given it answers calls that waited for it before those that are made meanwhile', async () => {
+  test('that gets it answers the calls that waited for it before later ones', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const answered: string[] = []
@@ -173,7 +173,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     other.disconnect()
   })
 
-  test('that was given it does those in order, too, that are made just as who waited for it goes on', async () => {
+  test('that got it also keeps the order of calls made at the moment when the waiting ones go on', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const answered: number[] = []
@@ -208,7 +208,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(await callsOf(admin)).toEqual({ fcall: 3, 'function|load': 1 })
   })
 
-  test('that lost it is given it again, and keeps that of another version', async () => {
+  test('that lost it gets it again, and keeps the library of another version', async () => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
     await admin.function('LOAD', "#!lua name=troupe_0\nredis.register_function('troupe_0_post', function() end)")
@@ -217,7 +217,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect((await librariesOf(admin)).sort()).toEqual(['troupe_0', scriptLibrary.name].sort())
   })
 
-  test('that loses it again at once is asked by digest for a while, and then given it again', async () => {
+  test('that loses it again at once is called by digest for a while, and then gets it again', async () => {
     const { given, release } = holdLoads(admin)
     const caller = new ScriptCaller(admin)
     const first = postTo(caller)
@@ -258,7 +258,7 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     expect(loads).toBeLessThan(5)
   })
 
-  test('that is full and was never given the library answers what it can, and is given it when there is room', async () => {
+  test('that is full and never got the library answers what it can, and gets it when there is room', async () => {
     await admin.config('SET', 'maxmemory', '1')
     const caller = new ScriptCaller(admin)
     for (let time = 0; time < 30; time++) expect(await postTo(caller)).toEqual(['not_found'])

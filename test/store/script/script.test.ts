@@ -176,7 +176,7 @@ describe('a call', () => {
     expect(proxy.opened).toBe(2)
   })
 
-  test('is asked no more where it failed otherwise: that is told at once', async () => {
+  test('is not asked again after another error: the error comes at once', async () => {
     let asked = 0
     const fails = async () => {
       asked++

@@ -23,7 +23,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.whoSleepsTakesItsWakeupAlong,
   },
   {
-    guard: 'a turn that meets an error stops no other',
+    guard: 'a turn with an error stops no other',
     script: commitScript,
     takenOut: { condition: 'false' },
     check: checks.damageOfOneStopsNoOther,
@@ -41,7 +41,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.aTurnThatEndsEndsItsWait,
   },
   {
-    guard: 'a slot is told again of children that it still holds',
+    guard: 'a commit that is sent again answers the children that the slot still holds',
     script: commitScript,
     takenOut: { operandAfter: 1 },
     check: checks.aChildThatALeaseWasTakenFromIsNotGivenAgain,
@@ -53,7 +53,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.aChildWithMoreMailStandsInLine,
   },
   {
-    guard: 'a child that is cancelled as it is born is given to no slot',
+    guard: 'no slot runs a child that is cancelled as it is born',
     script: commitScript,
     takenOut: { operandBefore: 1 },
     check: checks.aChildOfAnEndedRunIsGivenToNoSlot,
@@ -65,7 +65,7 @@ export const batchMutants: readonly Mutant[] = [
     check: checks.aChildOfASlotHasALease,
   },
   {
-    guard: 'no child runs where no lease can be written',
+    guard: 'no child runs without a lease',
     script: commitScript,
     takenOut: 'line',
     check: checks.withoutLeasesNoChildRuns,

@@ -25,19 +25,19 @@ export const createMutants: readonly Mutant[] = [
     check: checks.sessionsThatAreSentTwiceAreCreatedOnce,
   },
   {
-    guard: 'a session that is asked for twice in one call is created once',
+    guard: 'a session that comes twice in one call is created once',
     script,
     takenOut: 'line',
     check: checks.aSessionAskedForTwiceIsOne,
   },
   {
-    guard: 'a key that is given twice in one call is one session',
+    guard: 'a key that comes twice in one call is one session',
     script,
     takenOut: 'line',
     check: checks.aKeyGivenTwiceInOneCallIsOneSession,
   },
   {
-    guard: 'a key of another sort stops all before they write',
+    guard: 'a key of another sort stops a script before it writes',
     script,
     takenOut: 'line',
     check: checks.aForeignKeyStopsTheCallBeforeItWrites,

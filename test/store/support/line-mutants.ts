@@ -20,7 +20,7 @@ import type { Mutant } from './mutant.ts'
 
 export const lineMutants: readonly Mutant[] = [
   {
-    guard: 'a session stands behind others for a minute at most',
+    guard: 'a session waits behind others for a minute at most',
     script: postScript,
     takenOut: 'line',
     check: checks.aSessionStandsAMinuteBehindOthersAtMost,
@@ -32,7 +32,7 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aClaimPassesWhatItCannotRun,
   },
   {
-    guard: 'behind the first ones the kind decides',
+    guard: 'a claim reads the kind of later workers first',
     script: claimScript,
     takenOut: { operandAfter: 1 },
     check: checks.aClaimPassesWhatItCannotRun,
@@ -50,7 +50,7 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aSweepRingsPastWhatItsNodeCannotRun,
   },
   {
-    guard: 'a pool without a node is looked at',
+    guard: 'a sweep looks at pools without a node',
     script: sweepScript,
     takenOut: { condition: 'false' },
     check: checks.aMovedKindIsFound,
@@ -80,7 +80,7 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.anEndedSessionIsCancelledOnce,
   },
   {
-    guard: 'what ended stays as it ended',
+    guard: 'an ended worker stays as it ended',
     script: finishScript,
     takenOut: { operandAfter: 1 },
     check: checks.whatEndedStaysAsItEnded,
@@ -116,19 +116,19 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aPassOfPruningOutlivesItsNode,
   },
   {
-    guard: 'a sweep puts wake-ups for what its node can run',
+    guard: 'a sweep sends wake-ups for workers that its node can run',
     script: sweepScript,
     takenOut: { operandAfter: 1 },
     check: aSweepRingsForWhatItsNodeCanRun,
   },
   {
-    guard: 'what is cancelled in a session is asked of its root',
+    guard: 'the cancel count of a session is read from its root',
     script: commitScript,
     takenOut: { condition: 'true' },
     check: aChildOfACancelledRunCannotCommit,
   },
   {
-    guard: 'a root has it in its own record',
+    guard: 'a root has its cancel count in its own record',
     script: commitScript,
     takenOut: { value: 'false' },
     check: aCancelledRunCannotCommit,
@@ -139,8 +139,8 @@ export const lineMutants: readonly Mutant[] = [
     takenOut: 'line',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
-  ...['leases', 'wakeups', 'busy', 'line'].map((which) => ({
-    guard: `what a clock left far ahead comes near: ${which}`,
+  ...['leases', 'wakeups', 'busy', 'run queue'].map((which) => ({
+    guard: `scores that a clock left far ahead come near: ${which}`,
     script: sweepScript,
     takenOut: 'line' as const,
     check: checks.whatIsFarAheadComesNear,

@@ -5,43 +5,43 @@ import * as checks from './spending-checks.ts'
 
 export const spendingMutants: readonly Mutant[] = [
   {
-    guard: 'what an agent spent alone counts for all when it has children',
+    guard: 'the spending of a lone agent counts for its session once it has children',
     script: commitScript,
     takenOut: { operandAfter: 3 },
     check: checks.spentBefore,
   },
   {
-    guard: 'what a root spent counts for all when it becomes an agent after it had children',
+    guard: 'the spending of a root counts for its session when it becomes an agent after it had children',
     script: commitScript,
     takenOut: { operandAfter: 2 },
     check: checks.spentByWhoBecameAnAgent,
   },
   {
-    guard: 'a root with children is not alone when it becomes an agent',
+    guard: 'a root that becomes an agent counts with its children',
     script: commitScript,
     takenOut: { operandAfter: 2 },
     check: checks.spentByWhoBecameAnAgent,
   },
   {
-    guard: 'only what is new is added',
+    guard: 'a commit adds only new spending',
     script: commitScript,
     takenOut: { value: '0' },
     check: checks.spentByAll,
   },
   {
-    guard: 'what others spent stays',
+    guard: 'the spending of other agents stays',
     script: commitScript,
     takenOut: { operandBefore: 1 },
     check: checks.spentByAll,
   },
   {
-    guard: 'a commit that is sent again tells what the session has spent',
+    guard: "a commit that is sent again answers the session's spending",
     script: commitScript,
     takenOut: { value: 'false' },
     check: checks.spentOnce,
   },
   {
-    guard: 'an assignment tells what the session has spent',
+    guard: "an assignment holds the session's spending",
     script: claimScript,
     takenOut: { value: 'false' },
     check: checks.spentBefore,

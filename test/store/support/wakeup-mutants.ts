@@ -23,19 +23,19 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.aNodeHearsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a wake-up that a node heard says so',
+    guard: 'a published wake-up that a node heard is marked',
     script: postScript,
     takenOut: { value: "'w'" },
     check: checks.aNodeHearsAWakeupWhenNoSlotIsAwake,
   },
   {
-    guard: 'a wake-up that no node heard does not say so',
+    guard: 'a published wake-up that no node heard is not marked',
     script: postScript,
     takenOut: { condition: 'true' },
     check: checks.aWakeupThatNobodyHeardSaysSo,
   },
   {
-    guard: 'a sweep puts a wake-up for who is passed over by slots that are awake',
+    guard: 'a sweep sends a wake-up for workers that awake slots pass over',
     script: sweepScript,
     takenOut: { value: '0' },
     check: checks.whoIsPassedOverHasAWakeup,
@@ -59,13 +59,13 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.whoStandsAheadOfTheClockHasAWakeup,
   },
   {
-    guard: 'a sweep tells a full node of a line in which somebody is late',
+    guard: 'a sweep tells a full node of a queue in which a worker is late',
     script: sweepScript,
     takenOut: { value: '0' },
     check: checks.aFullNodeLearnsWhereSomebodyIsLate,
   },
   {
-    guard: 'a wake-up for a full node is not out',
+    guard: 'a wake-up for a full node does not count as out',
     script: sweepScript,
     takenOut: { condition: 'true' },
     check: checks.aFullNodeLearnsWhereSomebodyIsLate,

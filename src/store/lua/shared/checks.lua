@@ -32,7 +32,7 @@ local function readAnswer(idemKey, pattern)
     redis.call('GET', idemKey)
   end
   local first, second, third, fourth = string.match(known, pattern)
-  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end -- guard: an answer of a key that somebody wrote over is none
+  if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end -- guard: a damaged answer of a key is not used
   return first, second, third, fourth
 end
 

@@ -78,7 +78,7 @@ local function planChildren(tag, own, spawns, others, refused)
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
   checkSort('list', sessionKey(tag, own.session) .. ':workers')
-  if own.inline then checkSort('zset', tag .. ':leases') end -- guard: no child runs where no lease can be written
+  if own.inline then checkSort('zset', tag .. ':leases') end -- guard: no child runs without a lease
 end
 
 local noneBorn = {}
@@ -99,7 +99,7 @@ local function planOthers(tag, own, commit, waitsForOne)
     if #others.mails == 0 then others.mails = { report } else table.insert(others.mails, report) end
   end
   -- A root that has become an agent may have had children before: their calls are counted.
-  local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0) -- guard: what an agent spent alone counts for all when it has children | what a root spent counts for all when it becomes an agent after it had children
+  local isAlone = not (own.spent or record.parent or record.calls or #others.born > 0) -- guard: the spending of a lone agent counts for its session once it has children | the spending of a root counts for its session when it becomes an agent after it had children
   others.spent = commit.state and not isAlone and spentWith(own.rootKey, commit.state, record, own.spent)
   if #commit.resultsConsumed > 0 or own.pendingCount > 0 or waitsForOne then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
   if commit.outcome and own.pendingCount > 0 then
@@ -185,7 +185,7 @@ local function readInline(tag, commit)
   local assigned = {}
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
-    if isInline(commit.inline, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. commit.inline.nonce then -- guard: a slot is told again of children that it still holds
+    if isInline(commit.inline, spawn) and redis.pcall('HGET', workerKey(tag, spawn.id), 'token') == '1:' .. commit.inline.nonce then -- guard: a commit that is sent again answers the children that the slot still holds
       assigned[#assigned + 1] = spawn.id
     end
   end

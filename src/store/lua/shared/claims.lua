@@ -58,7 +58,7 @@ end
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
 local function isChildless(kinds, record)
   local from = string.find(kinds, ' ! ', 1, true)
-  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true) -- guard: who has children is not, whatever its kind spawns by now
+  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true) -- guard: a worker with children is not started again, whatever its kind spawns by now
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
@@ -71,16 +71,16 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
   checkSort('zset', tag .. ':timers')
-  if not childless then -- guard: who spawns nothing is started again whatever is wrong with what children need
-    checkSort('list', base .. ':workers') -- guard: a worker that could not commit is looked at first: the list of its session
-    checkSort('set', base .. ':cancelled', tag .. ':cancelling') -- guard: a worker that could not commit is looked at first: the sets of its session
-    checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers')) -- guard: a worker that could not commit is looked at first: the count of its workers
-    checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is looked at first: the count of its cancels
+  if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need
+    checkSort('list', base .. ':workers') -- guard: a worker that could not commit is checked first: the list of its session
+    checkSort('set', base .. ':cancelled', tag .. ':cancelling') -- guard: a worker that could not commit is checked first: the sets of its session
+    checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers')) -- guard: a worker that could not commit is checked first: the count of its workers
+    checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is checked first: the count of its cancels
   end
-  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end -- guard: a worker that could not commit is looked at first: its spending
+  if not string.find(spent or '0 0', '^%d+ %d+$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end -- guard: a worker that could not commit is checked first: its spending
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
-    checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is looked at first: the parent that its result goes to
+    checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
   end
 end
 
@@ -103,9 +103,9 @@ local function readCandidate(tag, claim, id)
     purpose = 'poison'
   end
   if purpose == 'run' and suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
-  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is looked at first
+  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
-  local spentSoFar = spent -- guard: an assignment tells what the session has spent
+  local spentSoFar = spent -- guard: an assignment holds the session's spending
   local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spentSoFar, caps)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
 end
@@ -130,7 +130,7 @@ local function planClaim(tag, claim)
     local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last))
     for index = 1, #candidates do
       local fine, found, why = true, nil, 'unfit'
-      if from < readMost or mayFit(tag, claim, candidates[index]) then -- guard: behind the first ones the kind decides
+      if from < readMost or mayFit(tag, claim, candidates[index]) then -- guard: a claim reads the kind of later workers first
         fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
       end
       if not fine then
@@ -156,7 +156,7 @@ local function writeDamaged(tag, runKey, damaged)
   for index = 1, #damaged do
     local score = redis.call('ZSCORE', runKey, damaged[index])
     redis.call('ZREM', runKey, damaged[index])
-    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index]) -- guard: a damaged worker comes back into the line
+    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index]) -- guard: a damaged worker comes back into the run queue
   end
 end
 
@@ -236,6 +236,6 @@ local function sameAssignment(tag, claim)
   local isOlder = isOlderNonce(claim.nonce, nonce) -- guard: an older claim
   if nonce ~= claim.nonce then return isOlder and { 'empty' } or nil end
   local fine, assignment = pcall(readHeld, tag, claim, id, purpose)
-  if not fine and not damageOf(assignment) then error(assignment, 0) end -- guard: an assignment whose answer was lost holds up no slot when it cannot be read
+  if not fine and not damageOf(assignment) then error(assignment, 0) end -- guard: a lost assignment that cannot be read holds up no slot
   return fine and assignment or { 'empty' }
 end

@@ -6,14 +6,14 @@ local function dispositionOf(redrivenKey, letter, at)
   local dispositions = redis.call('ZRANGEBYSCORE', redrivenKey, at, at)
   for index = 1, #dispositions do
     local id, disposition = string.match(dispositions[index], '^(%S+) (.*)$')
-    if id == letter then return disposition end -- guard: a letter is put back once
+    if id == letter then return disposition end -- guard: a letter is redriven once
   end
 end
 
 -- Nothing of one that is not there; of one that somebody wrote and that names no worker, an empty name.
 local function readLetter(deadKey, letter)
   local found = redis.call('XRANGE', deadKey, letter, letter)[1]
-  local fields = found and { worker = '' } or {} -- guard: a letter that is not there is not dismissed
+  local fields = found and { worker = '' } or {} -- guard: a missing letter is not dismissed
   for index = 1, found and #found[2] or 0, 2 do fields[found[2][index]] = found[2][index + 1] end
   return fields
 end

@@ -20,7 +20,7 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local score = now
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
-  score = math.min(score, now + aheadMost) -- guard: a session stands behind others for a minute at most
+  score = math.min(score, now + aheadMost) -- guard: a session waits behind others for a minute at most
   writeLine(tag, pool, { digits(score), id })
   return score
 end
@@ -59,7 +59,7 @@ end
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
 local function planReport(tag, record, result)
   local plan = planMail(tag, record.parent, 'results', result)
-  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end -- guard: a result is for the run that spawned
+  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end -- guard: a result goes only to the run that spawned the child
 end
 
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
@@ -105,7 +105,7 @@ local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
   if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
-    local count = length + (tonumber(plan.results) or math.huge) -- guard: a count of results that is none tears no commit
+    local count = length + (tonumber(plan.results) or math.huge) -- guard: a damaged count of results tears no commit
     if wakes(plan.status, plan.wait, plan.lane, plan.text, count) then
       writeWoken(tag, plan, now, woke)
       redis.call('HSET', plan.record, 'status', 'queued')

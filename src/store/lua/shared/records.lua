@@ -139,8 +139,8 @@ end
 -- What the root's record says of the session: its cancel count, what its agents have spent, and what they may spend, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
-  if not record.parent then -- guard: what is cancelled in a session is asked of its root
-    local cancelCount = record.cancelCount or false -- guard: a root has it in its own record
+  if not record.parent then -- guard: the cancel count of a session is read from its root
+    local cancelCount = record.cancelCount or false -- guard: a root has its cancel count in its own record
     return cancelCount, record.spent or false, record.caps or false
   end
   return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps'))

@@ -29,16 +29,16 @@ local function answerBefore(tag, order, known)
     local session, asked, wakeups = readAnswer(tag .. ':idem:' .. order.key, '^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$') -- guard: an answer of a key begins with the id of a session
     if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end -- guard: idempotency key of a session | a key of a session that was used for something else is answered "other"
     local first = known.byKey[order.key]
-    if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end -- guard: a key that is given twice in one call is one session
+    if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end -- guard: a key that comes twice in one call is one session
     known.byKey[order.key] = order
   end
   local first = known.bySession[order.session]
-  if first then return { first = first, word = 'again' } end -- guard: a session that is asked for twice in one call is created once
+  if first then return { first = first, word = 'again' } end -- guard: a session that comes twice in one call is created once
   known.bySession[order.session] = order
   if not known.some then return nil end -- guard: sessions that go together are created once
   -- Somebody may have written what is in its place.
   checkSort('hash', order.recordKey)
-  checkSort('list', order.inboxKey) -- guard: a key of another sort stops all before they write
+  checkSort('list', order.inboxKey) -- guard: a key of another sort stops a script before it writes
   if redis.call('EXISTS', order.recordKey) == 0 then return nil end -- guard: a session is created once
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end

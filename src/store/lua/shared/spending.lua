@@ -20,10 +20,10 @@ local function spentWith(rootKey, tally, record, spent)
   if not calls then return nil end
   if not (spent or record.parent) then return digits(calls) .. ' ' .. digits(tokens) end
   local callsBefore, tokensBefore = usedOf(record.data)
-  local knownCalls = callsBefore or 0 -- guard: only what is new is added
+  local knownCalls = callsBefore or 0 -- guard: a commit adds only new spending
   local newCalls, newTokens = math.max(0, calls - knownCalls), math.max(0, tokens - tokensBefore)
   if newCalls == 0 and newTokens == 0 then return nil end
-  local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$') -- guard: what others spent stays
+  local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$') -- guard: the spending of other agents stays
   if not callsSpent then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
   return digits(tonumber(callsSpent) + newCalls) .. ' ' .. digits(tonumber(tokensSpent) + newTokens)
 end

@@ -78,9 +78,9 @@ local function guardTurn(tag, turn, batch)
     local before = claim and sameAssignment(tag, claim) or false
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
-    local fine, _, spent, caps = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again looks at nothing that may be damaged since
+    local fine, _, spent, caps = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again reads no key that may be damaged by now
     local assigned = commit.inline and readInline(tag, commit)
-    local spentBefore = fine and spent -- guard: a commit that is sent again tells what the session has spent
+    local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
     return { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
   end
   checkRecord(recordKey, record)
@@ -101,12 +101,12 @@ local function planConcerned(tag, turn)
   local commit, record = turn.commit, turn.record
   local pendingCount = commit.pendingCount or 0
   turn.others = noOthers
-  local concernsOthers = turn.spentBefore or record.parent or record.calls or #commit.spawns > 0 or #commit.sends > 0 or pendingCount > 0 or -- guard: a root with children is not alone when it becomes an agent
+  local concernsOthers = turn.spentBefore or record.parent or record.calls or #commit.spawns > 0 or #commit.sends > 0 or pendingCount > 0 or -- guard: a root that becomes an agent counts with its children
     #commit.resultsConsumed > 0 or turn.waitsForOne
   if not concernsOthers then return nil end
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
     pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
-  turn.own.inline = not commit.outcome and commit.inline -- guard: a child that is cancelled as it is born is given to no slot
+  turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled as it is born
   local refused
   turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
   return refused

@@ -4,7 +4,7 @@ A wait is any | signals | retry | result:<child> | results:<count>. ]]
 -- Results that a worker waits for: must they ever have come in this number? Nil for another wait. A number that nobody can read is none,
 -- which every result reaches: whoever brings mail is not stopped by it, and the claim looks at all of the record.
 local function countAwaited(wait)
-  return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil -- guard: a wait that is none tears no commit
+  return string.sub(wait, 1, 8) == 'results:' and (tonumber(string.sub(wait, 9)) or 0) or nil -- guard: a damaged wait tears no commit
 end
 
 -- The child whose result the worker waits for; nil for another wait.

@@ -156,7 +156,7 @@ test('a tool that ends when its signal fires keeps its thread', async () => {
   expect(seen.lines).toEqual([{ level: 'info', message: 'heard', fields: { reason: 'the node stops' } }])
 })
 
-test('a tool that computes for ever loses its thread, and the next call gets a new thread', async () => {
+test('a tool that never stops computing loses its thread, and the next call gets a new thread', async () => {
   const { pool, run } = open()
   const before = idOf(await run(tools.whereTool))
   const seen = callParts()
@@ -169,7 +169,7 @@ test('a tool that computes for ever loses its thread, and the next call gets a n
   expect(pool.size).toBe(1)
 })
 
-test('the time limit holds for a tool that computes for ever', async () => {
+test('the time limit holds for a tool that never stops computing', async () => {
   const { run } = open()
   const outcome = await run(threaded('endless', '../support/threaded-tools.ts', { timeoutMs: 300 }))
   expect(outcome).toMatchObject({ kind: 'unfinished' })
