@@ -41,7 +41,10 @@ describe('a source of tools that rejects', () => {
   })
 
   test('fails the attempt of the calls that are open, in a turn that takes them over', async () => {
-    const { open } = Toolbox.prototype
+    const open: (this: Toolbox) => ReturnType<Toolbox['open']> = Object.getOwnPropertyDescriptor(
+      Toolbox.prototype,
+      'open',
+    )?.value
     let asked = 0
     vi.spyOn(Toolbox.prototype, 'open').mockImplementation(async function (this: Toolbox) {
       if (++asked > 1) throw new TerminalError('gone')
