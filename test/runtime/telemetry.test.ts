@@ -84,9 +84,7 @@ test('a telemetry port that rejects disturbs nothing (TELEMETRY-1)', async () =>
   const port = safeTelemetry({ startSpan: () => ({ end: rejects }), count: rejects })
   port.startSpan('turn', {}).end({})
   port.count('tokens.input', 1, {})
-  safeTelemetry({ startSpan: rejects, count: rejects })
-    .startSpan('turn', {})
-    .end({})
+  safeTelemetry({ startSpan: rejects, count: rejects }).startSpan('turn', {}).end({})
   // Node reports a rejection before the event loop has gone round twice.
   await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
   process.off('unhandledRejection', note)
