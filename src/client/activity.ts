@@ -3,8 +3,15 @@
  * ACTIVITY-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
  */
 import type { RawEvent } from '../core/event/event.ts'
-
-export type Activity = 'queued' | 'running' | 'waiting' | 'done' | 'failed' | 'cancelled'
+import {
+  type Activity,
+  activities,
+  activityOfFailure,
+  activityOfState,
+  isActive,
+  isOver,
+} from '../core/worker/activity.ts'
+import { type FineState, fineStates } from '../core/worker/run-state.ts'
 
 export interface Member {
   readonly id: string
@@ -42,26 +49,32 @@ export class Roster {
         this.#spawned(workerId, details)
         return
       case 'run.started':
-        this.#change(workerId, 'running', event.at)
+        this.#change(workerId, 'working', event.at)
         return
       case 'message.consumed':
       case 'model.blanked':
       case 'model.replied':
       case 'tool.failed':
-      case 'tool.started':
       case 'tool.succeeded':
       case 'tool.unknown':
       case 'turn.parked':
+        this.#goOn(workerId, 'working')
+        return
+      case 'tool.progress':
+      case 'tool.started':
+        this.#goOn(workerId, 'using a tool')
+        return
       case 'turn.retried':
+        this.#goOn(workerId, 'waiting')
+        return
       case 'worker.stateChanged':
-        if (!isOver(this.#seats.get(workerId)?.activity))
-          this.#change(workerId, type === 'turn.retried' ? 'waiting' : 'running')
+        if (isFineState(details.state)) this.#goOn(workerId, activityOfState(details.state))
         return
       case 'run.completed':
         this.#change(workerId, 'done')
         return
       case 'worker.failed':
-        this.#change(workerId, 'failed')
+        this.#change(workerId, activityOfFailure(codeOf(details.failure)))
         return
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
@@ -77,7 +90,6 @@ export class Roster {
       case 'session.failed':
       case 'text.delta':
       case 'reasoning.delta':
-      case 'tool.progress':
         return
     }
   }
@@ -88,7 +100,7 @@ export class Roster {
 
   /** The number of workers for each activity, of one kind or of all kinds. */
   counts(kind?: string): Readonly<Record<Activity, number>> {
-    const counts: Record<Activity, number> = { queued: 0, running: 0, waiting: 0, done: 0, failed: 0, cancelled: 0 }
+    const counts = Object.fromEntries(activities.map((activity) => [activity, 0])) as Record<Activity, number>
     for (const seat of this.#seats.values()) if (kind === undefined || seat.kind === kind) counts[seat.activity]++
     return counts
   }
@@ -117,18 +129,23 @@ export class Roster {
     this.#seat(id, textOr(kind), textOr(name), parentId, isAwaited)
     if (!isAwaited) return
     parent.openChildren++
-    if (parent.activity === 'running') parent.activity = 'waiting'
+    if (isActive(parent.activity)) parent.activity = 'waiting'
   }
 
   #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
     this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
   }
 
+  /** A late event of a run that has ended changes nothing. */
+  #goOn(id: string, activity: Activity): void {
+    if (!isOver(this.#seats.get(id)?.activity)) this.#change(id, activity)
+  }
+
   #change(id: string, activity: Activity, startedAt?: number): void {
     const seat = this.#seats.get(id)
     if (!seat) return
     if (startedAt !== undefined) seat.startedAt = startedAt
-    seat.activity = activity === 'running' && seat.openChildren > 0 ? 'waiting' : activity
+    seat.activity = activity === 'working' && seat.openChildren > 0 ? 'waiting' : activity
     if (isOver(activity) && seat.isAwaited) this.#childEnded(seat)
   }
 
@@ -142,8 +159,12 @@ export class Roster {
   }
 }
 
-function isOver(activity: Activity | undefined): boolean {
-  return activity === 'done' || activity === 'failed' || activity === 'cancelled'
+function isFineState(value: unknown): value is FineState {
+  return (fineStates as readonly unknown[]).includes(value)
+}
+
+function codeOf(failure: unknown): unknown {
+  return typeof failure === 'object' && failure !== null && 'code' in failure ? failure.code : undefined
 }
 
 /** Details of an event come from Redis: another program may have written them. */

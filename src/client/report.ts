@@ -9,6 +9,7 @@ import { decodeTally } from '../core/history/agent-tally.ts'
 import { childId, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, policy, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
+import { type Activity, activityOf } from '../core/worker/activity.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import {
@@ -33,6 +34,8 @@ export interface WorkerReport {
   readonly kind: string
   readonly parentId: string | null
   readonly depth: number
+  /** What it does, in one word for people. */
+  readonly activity: Activity
   readonly lifecycle: CoarseState
   readonly state: FineState
   /** The state of the run: one of eleven. */
@@ -90,6 +93,9 @@ export function workerReport(
   const run: RunState = starting ? 'ProcessingUserMessage' : record.runState.run
   const facts = { run, worker: status, firstByteSeen: record.runState.firstByteSeen }
   const tally = decodeTally(record.data)
+  const lastFailure = damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message)
+  const runs = record.run - (isOpen || status === 'running' ? 0 : 1)
+  const { wasCancelled } = row
   return {
     id: row.id,
     sessionId,
@@ -97,14 +103,15 @@ export function workerReport(
     kind: record.kind,
     parentId: record.parentId,
     depth: record.depth,
+    activity: activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
     status,
     limits: record.limits,
     permissions: record.permissions,
-    lastFailure: damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message),
-    runs: record.run - (isOpen || status === 'running' ? 0 : 1),
+    lastFailure,
+    runs,
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : usageOf(tally),
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },

@@ -5,7 +5,7 @@
  */
 
 import type { RuntimeError } from '../core/errors.ts'
-import { writtenAt } from '../core/history/entry.ts'
+import { saysCancelled, writtenAt } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
@@ -36,6 +36,8 @@ export interface WorkerRow {
   readonly historyLength: number
   /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
+  /** True if its newest history entry says that its run was cancelled. */
+  readonly wasCancelled: boolean
   readonly pending: Readonly<Record<Lane, number>>
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
@@ -153,24 +155,23 @@ export class InspectStore {
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
-    const times = await this.#updateTimes(rows)
+    const newest = await this.#newestEntries(rows)
     return rows.map((row, index) => ({
       ...row,
-      updatedAt: times[index] ?? null,
+      updatedAt: writtenAt(newest[index] ?? null),
+      wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
     }))
   }
 
-  async #updateTimes(rows: readonly { readonly id: string }[]): Promise<(number | null)[]> {
-    const times: (number | null)[] = []
+  async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
+    const entries: (string | null)[] = []
     for (let from = 0; from < rows.length; from += entriesAtOnce) {
       const page = rows.slice(from, from + entriesAtOnce)
-      times.push(
-        ...(await Promise.all(page.map(async ({ id }) => writtenAt(await orElse(this.entryAt(id, -1), null))))),
-      )
+      entries.push(...(await Promise.all(page.map(({ id }) => orElse(this.entryAt(id, -1), null)))))
     }
-    return times
+    return entries
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
@@ -312,7 +313,10 @@ export class InspectStore {
 }
 
 /** Reads the answers of the commands in `workers` for one worker. Null if it has no record. */
-function rowOf(id: string, read: readonly unknown[]): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt'> | null {
+function rowOf(
+  id: string,
+  read: readonly unknown[],
+): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

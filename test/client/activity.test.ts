@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest'
-import { countsText, withRunning } from '../../src/cli/view/progress-text.ts'
+import { countsText, withWorking } from '../../src/cli/view/progress-text.ts'
+import type { EventType } from '../../src/core/event/event.ts'
 import { commit, created, failure, rosterAfter, spawning } from '../cli/view/commits.ts'
 
 describe('Roster', () => {
   it('counts a parent with open children as waiting', () => {
     const roster = rosterAfter(created, spawning, commit('a', 'run.started'))
-    expect(roster.counts()).toMatchObject({ waiting: 1, queued: 1, running: 1, done: 0 })
-    expect(roster.counts('reader')).toMatchObject({ waiting: 0, queued: 1, running: 1 })
+    expect(roster.counts()).toMatchObject({ waiting: 1, queued: 1, working: 1, done: 0 })
+    expect(roster.counts('reader')).toMatchObject({ waiting: 0, queued: 1, working: 1 })
     expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 2 })
     expect(roster.kinds()).toEqual(['surveyor', 'reader'])
   })
@@ -25,11 +26,11 @@ describe('Roster', () => {
     expect(countsText(roster.counts())).toBe('2 done, 1 failed')
   })
 
-  it('counts as running as many workers as the node runs turns', () => {
+  it('counts as working as many workers as the node runs turns', () => {
     const counts = rosterAfter(created, spawning).counts()
-    expect(countsText(withRunning(counts, 0))).toBe('1 waiting, 2 queued')
-    expect(countsText(withRunning(counts, 1))).toBe('1 running, 1 waiting, 1 queued')
-    expect(countsText(withRunning(counts, 50))).toBe('2 running, 1 waiting')
+    expect(countsText(withWorking(counts, 0))).toBe('1 waiting, 2 queued')
+    expect(countsText(withWorking(counts, 1))).toBe('1 working, 1 waiting, 1 queued')
+    expect(countsText(withWorking(counts, 50))).toBe('2 working, 1 waiting')
   })
 
   it('counts an open child once, although it runs again', () => {
@@ -43,7 +44,7 @@ describe('Roster', () => {
       created,
       commit('root', 'run.started', ['worker.spawned', { id: 'a', kind: 'x', name: 'x', detached: true }]),
     )
-    expect(roster.member('root')).toMatchObject({ activity: 'running', openChildren: 0 })
+    expect(roster.member('root')).toMatchObject({ activity: 'working', openChildren: 0 })
   })
 
   it('ignores a repeated spawn, and late events of a worker that has ended', () => {
@@ -52,6 +53,21 @@ describe('Roster', () => {
     expect(roster.member('root')?.openChildren).toBe(1)
     const late = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), commit('a', 'turn.parked'))
     expect(late.member('a')?.activity).toBe('done')
+  })
+
+  it('says what an agent does between two commits, and nothing more once its run has ended', () => {
+    const roster = rosterAfter(created, commit('root', 'run.started'))
+    const activityAfter = (type: EventType, details: Record<string, unknown>) => {
+      for (const event of commit('root', [type, details])) roster.note(event)
+      return roster.member('root')?.activity
+    }
+    expect(activityAfter('worker.stateChanged', { state: 'requesting' })).toBe('thinking')
+    expect(activityAfter('worker.stateChanged', { state: 'receiving' })).toBe('answering')
+    expect(activityAfter('worker.stateChanged', { state: 'of a newer version' })).toBe('answering')
+    expect(activityAfter('tool.started', {})).toBe('using a tool')
+    expect(activityAfter('tool.succeeded', {})).toBe('working')
+    expect(activityAfter('worker.failed', { failure: { code: 'poison' } })).toBe('put aside')
+    expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('put aside')
   })
 
   it('ignores workers whose spawn it has not seen', () => {

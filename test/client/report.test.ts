@@ -18,7 +18,7 @@ const pending = { inbox: 0, results: 0, signals: 0 }
 function row(fields: RecordFields, id = root): ReadableRow {
   const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
   const none = { failureJson: null, damage: null, keyDamage: null, node: null, isHosted: true, historyLength: 0 }
-  return { id, record, fieldDamage: damage, ...none, updatedAt: null, pending }
+  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending }
 }
 
 /** What the report of the session says, by fields of its root. */

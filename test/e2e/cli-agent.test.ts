@@ -65,7 +65,7 @@ describe.concurrent('an agent', () => {
     expect(raw?.objects.map(({ entry }) => (entry as { type: string }).type)).toContain('toolStarted')
     expect(session?.stdout).toMatch(/^usage +3 model calls; \d+ tokens in, \d+ out$/m)
     expect(session?.stdout).toMatch(/ITERATIONS +TOKENS IN +OUT/)
-    expect(tree?.stdout).toMatch(/^planner +inactive +3 +\d+ +\d+ /m)
+    expect(tree?.stdout).toMatch(/^planner +done +3 +\d+ +\d+ /m)
     expect(worker?.stdout).toMatch(/^iterations +3$/m)
   })
 })

@@ -52,7 +52,9 @@ describe.concurrent('troupe session', () => {
   it('shows a session and its workers', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
-    expect(text).toMatch(/second \(fails\) +inactiveFailed +Failed +handler_failed: no \\e\[31mluck$/m)
+    expect(text).toMatch(/second \(fails\) +failed +handler_failed: no \\e\[31mluck$/m)
+    const { stdout: verbose } = await cli.project.ask(['session', 'show', sessionId, '-v'])
+    expect(verbose).toMatch(/second \(fails\) +failed +idleFailed +inactiveFailed +Failed +handler_failed/m)
     const ids = { sessionId, workerId: rootIdOf(sessionId) }
     expect(objects[0]).toMatchObject({ session: { ...ids, id: sessionId, state: 'completed' }, workers: [ids, {}, {}] })
   })
@@ -83,7 +85,9 @@ describe.concurrent('troupe session', () => {
   it('shows what an active session waits for, and how a finished session ended', async () => {
     const waiting = await cli.submit('nobody', 'x', '--name', 'mine', '--keep-open', '--limit', 'depth=2')
     const { stdout: before } = await cli.project.ask(['session', 'show', waiting.sessionId])
-    expect(before).toMatch(/^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*\ncreated +/m)
+    expect(before).toMatch(
+      /^name +mine\nkind +nobody\nstate +active\nmode +conversation\nwaits for +\S.*, for \S+\ncreated +/m,
+    )
     expect(before).toMatch(/^limits .*\bdepth 2, .*\bmodelCalls 500\b/m)
     expect(before).not.toMatch(/^(finished|last run|failure)/m)
     const failed = await cli.submit('fails')
@@ -110,7 +114,7 @@ describe.concurrent('troupe session', () => {
 
   it('draws the tree', async () => {
     const { text, objects } = await cli.both('session', 'tree', sessionId)
-    expect(text).toMatch(/^parent .*\n├─ first \(echo\) .*\n└─ second \(fails\) +inactiveFailed/m)
+    expect(text).toMatch(/^parent .*\n├─ first \(echo\) .*\n└─ second \(fails\) +failed/m)
     expect(objects[0]).toMatchObject({
       tree: [{ kind: 'parent', children: [{ name: 'first', children: [] }, { name: 'second' }] }],
     })
@@ -192,7 +196,18 @@ describe.concurrent('troupe worker and mailbox', () => {
   it('show one worker', async () => {
     const { text, objects } = await cli.both('worker', 'show', workerId)
     expect(text).toMatch(/^kind +parent$/m)
-    expect(objects[0]).toMatchObject({ sessionId, workerId, id: workerId, lifecycle: 'idle', state: 'inactive' })
+    expect(text).toMatch(/^state +done$/m)
+    expect(text).not.toMatch(/inactive|^run /m)
+    const verbose = await cli.project.ask(['worker', 'show', workerId, '-v'])
+    expect(verbose.stdout).toMatch(/^state +done\nlifecycle +idle\nfine state +inactive\nrun +Idle$/m)
+    expect(objects[0]).toMatchObject({
+      sessionId,
+      workerId,
+      id: workerId,
+      activity: 'done',
+      lifecycle: 'idle',
+      state: 'inactive',
+    })
   })
 
   it('take the id of a session for its first worker', async () => {

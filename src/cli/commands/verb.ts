@@ -86,6 +86,14 @@ export function addLimitOption(command: Command, most: number, what = 'at most s
   return command.option('--limit <n>', what, wholeNumber(1), most)
 }
 
+export interface VerboseFlag {
+  readonly verbose?: boolean
+}
+
+export function addVerboseOption(command: Command): Command {
+  return command.option('-v, --verbose', 'also the states of the design: lifecycle, fine state and run')
+}
+
 /** The id of the session or worker that an id of either sort means (VERB-1). The client reports any text that is no id. */
 export async function eitherId(troupe: Troupe, text: string, wanted: Noun): Promise<string> {
   const id = pastedId(text)

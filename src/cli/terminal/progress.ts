@@ -6,10 +6,9 @@
 import type { Roster } from '../../client/activity.ts'
 import { count } from '../view/amounts.ts'
 import { formatTime } from '../view/duration.ts'
-import { countsText, kindText, paintCounts, withRunning } from '../view/progress-text.ts'
+import { countsText, withWorking } from '../view/progress-text.ts'
 import { DrawnLines } from './drawn-lines.ts'
-import { escapeLine } from './escape.ts'
-import { canDraw, paint, tell } from './output.ts'
+import { canDraw, tell } from './output.ts'
 import { fitText } from './text-width.ts'
 
 const drawEveryMs = 100
@@ -63,19 +62,11 @@ export class Progress implements Disposable {
   }
 
   #draw(roster: Roster): void {
-    const { columns } = this.#lines
-    const kinds = roster.kinds()
-    const width = Math.min(24, Math.max(...kinds.map((kind) => kind.length)))
-    const lines = kinds.map((kind) => {
-      const label = fitText(escapeLine(kind), width).padEnd(width)
-      return fitText(`  ${label}  ${kindText(roster.counts(kind))}`, columns)
-    })
-    const total = fitText(this.#totalLine(roster), columns)
-    this.#lines.draw([paintCounts(total, (style, text) => paint(style, text, this.#stream)), ...lines])
+    this.#lines.draw([fitText(this.#totalLine(roster), this.#lines.columns)])
   }
 
   #totalLine(roster: Roster): string {
-    return `${count(roster.size, 'worker')}: ${countsText(withRunning(roster.counts(), this.#turnsRunning()))}`
+    return `${count(roster.size, 'worker')}: ${countsText(withWorking(roster.counts(), this.#turnsRunning()))}`
   }
 
   #tellLine(roster: Roster): void {

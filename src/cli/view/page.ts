@@ -13,20 +13,20 @@ export interface Page {
 
 const styles: Readonly<Record<string, Style>> = {
   active: 'cyan',
+  queued: 'dim',
   working: 'cyan',
-  requesting: 'cyan',
-  receiving: 'cyan',
-  usingTool: 'cyan',
-  running: 'cyan',
+  thinking: 'cyan',
+  answering: 'cyan',
+  'using a tool': 'cyan',
   waiting: 'yellow',
+  paused: 'yellow',
   cancelling: 'yellow',
   completed: 'green',
   done: 'green',
   failed: 'red',
+  'put aside': 'red',
   damaged: 'red',
-  inactiveFailed: 'red',
   cancelled: 'dim',
-  inactive: 'dim',
 }
 
 export function stateStyle(state: string): Style | undefined {

@@ -3,6 +3,7 @@ import type { WorkerReport } from '../../client/report.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
+import { formatDuration } from './duration.ts'
 import { failureCause } from './lines/message-line.ts'
 import { stateStyle } from './page.ts'
 import type { Column } from './table.ts'
@@ -15,20 +16,33 @@ export function nameAndKind(name: string, kind: string): string {
   return name === kind || name === '' ? kind : `${name} (${kind})`
 }
 
-/** `alreadyShown`: a failure that stands above the table. */
+interface WorkerTable {
+  /** A failure that stands above the table. */
+  readonly alreadyShown?: Failure | null
+  /** Also the states of the design. */
+  readonly verbose?: boolean | undefined
+}
+
 export function workerColumns(
   workers: readonly WorkerReport[],
-  alreadyShown: Failure | null = null,
+  { alreadyShown = null, verbose = false }: WorkerTable = {},
 ): Column<WorkerReport>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'worker', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 10 },
     stateColumn<WorkerReport>((worker) => worker),
-    { header: 'run', value: ({ run }) => run, shrinksTo: 8 },
+    ...(verbose ? designColumns : []),
     ...usageColumns<WorkerReport>(workers, (worker) => worker),
     failureColumn<WorkerReport>((worker) => worker, alreadyShown),
   ]
 }
+
+/** The states of the design, for whoever compares the two. --json always has them. */
+const designColumns: Column<WorkerReport>[] = [
+  { header: 'lifecycle', value: ({ lifecycle }) => lifecycle, shrinksTo: 9 },
+  { header: 'fine state', value: ({ state }) => state, shrinksTo: 10 },
+  { header: 'run', value: ({ run }) => run, shrinksTo: 8 },
+]
 
 /** The model usage of agents; no columns if no worker used a model. */
 export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => WorkerReport): Column<Row>[] {
@@ -58,16 +72,21 @@ export function usageText(usage: Partial<UsageReport>): string | null {
 export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
   return {
     header: 'state',
-    value: (row) => of(row).state,
+    value: (row) => of(row).activity,
     shrinksTo: 9,
-    style: (row) => stateStyle(of(row).state),
+    style: (row) => stateStyle(of(row).activity),
   }
 }
 
-/** What children wait for; no column if no child waits. */
-export function waitsColumn(workers: readonly WorkerReport[]): Column<WorkerReport>[] {
-  if (!workers.some(({ parentId, waitsFor }) => parentId !== null && waitsFor !== null)) return []
-  return [{ header: 'waits for', value: ({ waitsFor }) => waitsFor ?? '', shrinksTo: 9 }]
+/** What workers wait for, and since when; no column if none of them waits. `but`: a worker whose wait stands above the table. */
+export function waitsColumn(workers: readonly WorkerReport[], now: number, but?: string): Column<WorkerReport>[] {
+  if (!workers.some(({ id, waitsFor }) => id !== but && waitsFor !== null)) return []
+  return [{ header: 'waits for', value: (worker) => waitText(worker, now), shrinksTo: 9 }]
+}
+
+/** `a timer, for 12s`; null for a worker that does not wait. */
+export function waitText({ waitsFor, updatedAt }: WorkerReport, now: number): string | null {
+  return waitsFor === null ? null : `${waitsFor}, for ${formatDuration(now - updatedAt)}`
 }
 
 /** How the last run of a worker failed. */

@@ -206,6 +206,11 @@ export function writtenAt(json: string | null): number | null {
   return typeof at === 'number' ? at : null
 }
 
+/** True for the entry of a run that was cancelled. */
+export function saysCancelled(json: string | null): boolean {
+  return json !== null && decodeEntry(json).type === 'cancelled'
+}
+
 type Fields = Readonly<Record<string, unknown>>
 
 /** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat-codec.ts). */

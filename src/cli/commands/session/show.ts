@@ -9,29 +9,33 @@ import { failureSentence } from '../../view/lines/message-line.ts'
 import { reportObject } from '../../view/objects.ts'
 import { type Page, stateStyle } from '../../view/page.ts'
 import { tableLines } from '../../view/table.ts'
-import { usageText, waitsColumn, workerColumns } from '../../view/worker-columns.ts'
-import { addVerb } from '../verb.ts'
+import { usageText, waitsColumn, waitText, workerColumns } from '../../view/worker-columns.ts'
+import { addVerb, addVerboseOption, type VerboseFlag } from '../verb.ts'
 
 export function addShowCommand(group: Command): void {
-  addVerb(group, {
+  addVerb<VerboseFlag>(group, {
     name: 'show',
     description: 'a session and its workers: states, failures, limits',
     takes: 'session',
+    options: addVerboseOption,
     examples: [
       ['troupe session show 0199…', 'for people'],
+      ['troupe session show 0199… -v', 'also the states of the design'],
       ['troupe session show 0199… --json | jq .session.state', 'for a script'],
     ],
     purpose: 'look',
-    answer: async (troupe, { id }) => {
+    answer: async (troupe, { id, flags: { verbose } }) => {
       const report = await troupe.sessions.get(id).report()
-      return { objects: [reportObject(report)], lines: (page) => reportLines(report, page) }
+      return { objects: [reportObject(report)], lines: (page) => reportLines(report, verbose, page) }
     },
   })
 }
 
-function reportLines({ session, workers }: Report, page: Page): string[] {
+function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
   const { state, mode, createdAt, finishedAt, limits, result, failure } = session
-  const waitsFor = workers.find(({ id }) => id === session.rootId)?.waitsFor
+  const root = workers.find(({ id }) => id === session.rootId)
+  const now = Date.now()
+  const waitsFor = root && waitText(root, now)
   const reason = session.cancelReason ? ` (${escapeLine(session.cancelReason)})` : ''
   const facts = factLines(
     [
@@ -51,7 +55,10 @@ function reportLines({ session, workers }: Report, page: Page): string[] {
     ],
     page,
   )
-  const columns = [...workerColumns(workers, failure), ...waitsColumn(workers)]
+  const columns = [
+    ...workerColumns(workers, { alreadyShown: failure, verbose }),
+    ...waitsColumn(workers, now, session.rootId),
+  ]
   return [...facts, '', ...tableLines(workers, columns, page)]
 }
 

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { listing, moreNote } from '../../view/answer.ts'
 import { withWorkerIds } from '../../view/objects.ts'
-import { workerColumns } from '../../view/worker-columns.ts'
+import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'
 import { addLimitOption, addVerb, eitherId } from '../verb.ts'
 
 interface ListFlags {
@@ -24,7 +24,7 @@ export function addListCommand(group: Command): void {
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
       const workers = await troupe.workers.list({ limit, sessionId })
       return listing(workers, {
-        columns: workerColumns(workers),
+        columns: [...workerColumns(workers), ...waitsColumn(workers, Date.now())],
         object: withWorkerIds,
         empty: `There are no workers in namespace ${namespace}.`,
         more: moreNote(workers, limit, 'first'),

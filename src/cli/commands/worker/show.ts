@@ -8,19 +8,20 @@ import { formatMoment, momentAndAge } from '../../view/duration.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { type Page, stateStyle } from '../../view/page.ts'
-import { usageText } from '../../view/worker-columns.ts'
-import { addVerb } from '../verb.ts'
+import { usageText, waitText } from '../../view/worker-columns.ts'
+import { addVerb, addVerboseOption, type VerboseFlag } from '../verb.ts'
 
 export function addShowCommand(group: Command): void {
-  addVerb(group, {
+  addVerb<VerboseFlag>(group, {
     name: 'show',
     description: 'one worker: state, failure, mailbox, what it waits for',
     takes: 'worker',
+    options: addVerboseOption,
     examples: [['troupe worker show 0199…', '']],
     purpose: 'look',
-    answer: async (troupe, { id }) => {
+    answer: async (troupe, { id, flags: { verbose } }) => {
       const report = await troupe.workers.get(id).report()
-      return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, page) }
+      return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, verbose, page) }
     },
   })
 }
@@ -31,8 +32,9 @@ function permissionsText({ tools, kinds, folder }: Permissions): string {
   return parts.filter(Boolean).join(' ')
 }
 
-function reportLines(worker: WorkerReport, page: Page): string[] {
-  const { state, lastFailure, mailbox } = worker
+function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: Page): string[] {
+  const { activity, lastFailure, mailbox } = worker
+  const waitsFor = waitText(worker, Date.now())
   return factLines(
     [
       ['worker', worker.id],
@@ -42,9 +44,11 @@ function reportLines(worker: WorkerReport, page: Page): string[] {
       ['permissions', worker.permissions && escapeLine(permissionsText(worker.permissions))],
       ['parent', worker.parentId],
       ['depth', String(worker.depth)],
-      ['state', `${page.paint(stateStyle(state), state)} (${worker.lifecycle})`],
-      ['run', worker.run],
-      ['waits for', worker.waitsFor && escapeLine(worker.waitsFor)],
+      ['state', page.paint(stateStyle(activity), activity)],
+      ['lifecycle', verbose ? worker.lifecycle : null],
+      ['fine state', verbose ? worker.state : null],
+      ['run', verbose ? worker.run : null],
+      ['waits for', waitsFor && escapeLine(waitsFor)],
       ['runs', String(worker.runs)],
       ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
       ['usage', usageText(worker.usage)],

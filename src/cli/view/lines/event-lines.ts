@@ -108,7 +108,7 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
-      return member?.activity === 'running' ? 'started' : undefined
+      return member?.activity === 'working' ? 'started' : undefined
     case 'run.completed':
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
