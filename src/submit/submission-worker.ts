@@ -70,7 +70,7 @@ export class SubmissionWorker extends Worker {
 const bounds = { depthMax: policy.jsonDepthMax + 1, partsMax: policy.submitPartsMax }
 
 /** Why the data may not even be parsed. Null if it may. */
-function problemOf({ data, stalledCounter = 0 }: JobJson): RuntimeError | null {
+function problemOf({ data, stalledCounter }: JobJson): RuntimeError | null {
   // BullMQ counts how often a job was taken and its lock then ended.
   if (stalledCounter >= policy.submitStartsMax) {
     const what = `a submitted job was started ${stalledCounter} times, and each time its node died or stood still`
