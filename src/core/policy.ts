@@ -159,8 +159,9 @@ export const policy = {
   submitPartsMax: 100_000,
   /** A submitted job that was taken this often, and never ended, fails: it may be what ended its nodes. */
   submitStartsMax: 3,
-  /** The shortest and the longest wait of a submitted job before it is tried again. */
+  /** The shortest wait of a submitted job before it is tried again. */
   submitRetryMsMin: 1_000,
+  /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
   /** Spawns, sends and timers of one `receive` together. A script that writes more would block Redis for too long. */
   stepPartsMax: 5_000,
