@@ -95,7 +95,8 @@ function refusalOf(thrown: unknown): string | null {
   if (typeof thrown !== 'object' || thrown === null) return null
   const { name, message, functionality } = thrown as Record<string, unknown>
   if (typeof name !== 'string' || !refusals.has(name)) return null
-  return `${String(functionality ?? '')} ${String(message ?? '')}`.slice(0, 1_000).toLowerCase()
+  const texts = [functionality, message].filter((text) => typeof text === 'string')
+  return texts.join(' ').slice(0, 1_000).toLowerCase()
 }
 
 function mediaOf(messages: readonly PromptMessage[]): Block[] {

@@ -11,7 +11,7 @@ import { TestTroupe } from './test-troupe.ts'
 export interface ProviderTalk {
   readonly surface: FakeSurface
   /** The answer to a request, which it may judge by its body. */
-  answer(body: string, number: number): Said | ((response: ServerResponse) => void)
+  readonly answer: (body: string, number: number) => Said | ((response: ServerResponse) => void)
   readonly inputs: readonly unknown[]
   readonly worker?: Partial<AgentWorker>
   readonly limits?: Readonly<Record<string, number>>
