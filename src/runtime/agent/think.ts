@@ -55,6 +55,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     }
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
+    journal.countRequest()
     const answered = await askModel(turn, kind.model, request, number, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
@@ -95,7 +96,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const { container, machine } = journal
   const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
   agentTurn.iteration = iteration
-  journal.countUsage(reply.usage, iteration.decision === 'blank')
+  journal.countReply(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
@@ -201,7 +202,11 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const of = name === 'tokens' ? 'tokens' : 'model calls'
   // The session of a job ends with its root: a higher limit would come too late.
   const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
+  const failed =
+    name === 'modelCalls' && journal.tally.failedModelCalls
+      ? `, with ${journal.tally.failedModelCalls} that failed`
+      : ''
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
 }
 
 function overBudget({ journal, end }: AgentTurn, what: string): null {
