@@ -10,7 +10,7 @@ import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
-import type { AgentResult, Entry } from '../../core/history/entry.ts'
+import { type AgentResult, cutReasonOf, type Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
@@ -100,7 +100,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
-  // A reply that was cut off or filtered is an answer like any other. The event names the reason so that readers can see it.
+  // A reply that was cut off or filtered is an answer like any other. Event and result name the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
   const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
   const parts: StepParts = {
@@ -133,7 +133,12 @@ function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: St
   const { container, machine, position } = journal
   const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
   const { facts } = container.run
-  const value: AgentResult = { text, ...(Object.keys(facts).length > 0 && { facts }) }
+  const finishReason = cutReasonOf(reply.finishReason)
+  const value: AgentResult = {
+    text,
+    ...(Object.keys(facts).length > 0 && { facts }),
+    ...(finishReason && { finishReason }),
+  }
   let valueJson: string
   try {
     valueJson = toJson(value, `the result of ${agentTurn.who}`)
