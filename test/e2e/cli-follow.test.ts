@@ -52,7 +52,7 @@ describe.concurrent('troupe run --keep-open', () => {
     expect({ code, stdout: stdout.replace(/\s/g, '') }).toEqual({ code: 0, stdout: '{"total":3}{"total":5}' })
     const sessionId = /the conversation is closed: session (\S+)$/m.exec(stderr)?.[1] ?? ''
     const { objects } = await cli.project.ask(['session', 'show', sessionId, '--json'])
-    expect(objects[0]).toMatchObject({ session: { state: 'completed', mode: 'conversation' } })
+    expect(objects[0]).toMatchObject({ session: { state: 'completed' } })
   })
 
   it('takes the first message from the command line, and prints a result for each with --json', async () => {
