@@ -103,7 +103,7 @@ function timerRules({ picture, say }: Seen): void {
   const { record, timers, lanes, hasRetryTimer } = picture
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
-  const open = record.timersOpen
+  const open = record.signalsOpen
   const there = timers.length + lanes.signals.length
   // A running worker may have received timers whose commit is not here yet. They stay in the lane until then.
   if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
@@ -134,8 +134,8 @@ function openRunRules({ picture, fold, say }: Seen): void {
   if (pendingCalls !== missing)
     say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
   const timers = open.timersSet - open.received.timer
-  if (record.timersOpen !== timers)
-    say('I4', 'timers', `${record.timersOpen} timers are open by its record, ${timers} by its history`)
+  if (record.signalsOpen !== timers)
+    say('I4', 'timers', `${record.signalsOpen} signals are open by its record, ${timers} by its history`)
   if (record.calls !== open.calls)
     say('I4', 'calls', `it has made ${record.calls} spawning calls by its record, ${open.calls} by its history`)
   if (open.received.input === 0) say('I1', 'input', `run ${fold.run} is open and the input that began it is not there`)

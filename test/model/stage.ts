@@ -198,7 +198,7 @@ export class Stage implements AsyncDisposable {
       dead: call.dead ? '{"starts":2}' : undefined,
       pendingCalls: call.pendingCalls,
       pendingCount: call.pendingCount,
-      timersOpen: 0,
+      signalsOpen: 0,
       spawns: call.spawns.map((spawn) => ({
         ...this.place.child(workerId, spawn.call, 'child'),
         mail: encodeInput(workerId, JSON.stringify(spawn.mail)),

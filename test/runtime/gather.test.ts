@@ -74,8 +74,8 @@ describe('a parent that gathers all', () => {
     const session = await troupe.create('parent', [1, 2])
     open(2)
     await waitUntil('the timer was received', async () => {
-      const { timersOpen, status } = await rootRecord(troupe, session.rootId)
-      return timersOpen === '0' && status === 'parked'
+      const { signalsOpen, status } = await rootRecord(troupe, session.rootId)
+      return signalsOpen === '0' && status === 'parked'
     })
     open(1)
     expect(await session.result()).toMatchObject({ status: 'completed', value: ['tick', 1, 2] })

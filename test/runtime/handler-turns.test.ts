@@ -62,7 +62,7 @@ describe('a turn in which a run ends and the next begins', () => {
       },
     })
     const mail = { signals: [timer(0), timer(1)], results: [], inbox: [input(0)] }
-    await commitsOf(definition, { open: true, timersOpen: 2, mail })
+    await commitsOf(definition, { open: true, signalsOpen: 2, mail })
     expect(seen).toEqual(['signals-0', 'inbox-0'])
   })
 

@@ -44,7 +44,7 @@ describe('cancel', () => {
     const root = await node.claim()
     await root.complete({ spawns: [place.child(root.worker, 1, 'free', { detached: true })] })
     const free = await node.claim()
-    await free.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
+    await free.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], signalsOpen: 1 })
     const ended = await place.session(session.id)
     const cancelling = () => place.sessions.cancel(session.id, 'late')
     expect(await cancelling()).toEqual({ kind: 'finished', state: 'completed' })

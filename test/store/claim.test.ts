@@ -48,7 +48,7 @@ describe('a claim', () => {
       attempt: 0,
       calls: 0,
       pendingCalls: [],
-      timersOpen: 0,
+      signalsOpen: 0,
       stateJson: null,
       mail: { signals: [], results: [] },
     })
@@ -166,7 +166,7 @@ describe('a claim', () => {
     const { root } = await place.create()
     const node = place.node()
     const timers = Array.from({ length: 200 }, (_, number) => ({ id: `t${number}`, ms: 0, valueJson: `${number}` }))
-    await (await node.claim()).park('signals', { timers, timersOpen: 200 })
+    await (await node.claim()).park('signals', { timers, signalsOpen: 200 })
     await waitUntil('all have fired', async () => {
       await node.upkeep.fire()
       return (await place.redis.llen(place.workerKeys(root).signals)) === 200

@@ -32,7 +32,7 @@ describe('close', () => {
       const { place, session, node } = scene
       let turn = state === 'queued' ? null : await node.claim()
       if (state === 'parked')
-        await turn?.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+        await turn?.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
       expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'active' })
       if (state === 'parked') await node.upkeep.fire()
       if (state !== 'running') turn = await node.claim()

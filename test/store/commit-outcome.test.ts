@@ -274,7 +274,7 @@ describe('what still belongs to a run that ends', () => {
       { id: 'later', ms: 600_000, valueJson: '2' },
     ]
     const spawns = [place.child(turn.worker, 1, 'child'), place.child(turn.worker, 2, 'late')]
-    await turn.park('any', { timers, timersOpen: 2, spawns, pendingCalls: [1, 2] })
+    await turn.park('any', { timers, signalsOpen: 2, spawns, pendingCalls: [1, 2] })
     const child = await node.claim()
     await node.upkeep.fire()
     await child.complete({ result: result(child) })
@@ -291,7 +291,7 @@ describe('what still belongs to a run that ends', () => {
     for (const key of ['timers', 'w:<one.root>:mail:signals', 'w:<one.root>:mail:results', 'w:<one.root>:timers'])
       expect(dump).not.toHaveProperty(key)
     expect(dump).toMatchObject({
-      'w:<one.root>': { timersOpen: '0', pendingCalls: '', status: 'idle', signals: '1', results: '1' },
+      'w:<one.root>': { signalsOpen: '0', pendingCalls: '', status: 'idle', signals: '1', results: '1' },
       's:<one>:cancelled': ['<one.root>:1'],
       cancelling: ['<one>'],
     })

@@ -169,11 +169,11 @@ describe('parked on a timer', () => {
     await using scene = await started()
     const { place, node, turn } = scene
     const later = [{ id: 't2', ms: 600_000, valueJson: '"pong"' }]
-    const changed = await place.changed(() => turn.park('signals', { timers: [...timers, ...later], timersOpen: 2 }))
+    const changed = await place.changed(() => turn.park('signals', { timers: [...timers, ...later], signalsOpen: 2 }))
     expect(changed).toMatchObject({
       timers: ['<one.root>:t1 now', '<one.root>:t2 now+600s'],
       'w:<one.root>:timers': { t1: '"ping"', t2: '"pong"' },
-      'w:<one.root>': { status: 'parked', timersOpen: '2' },
+      'w:<one.root>': { status: 'parked', signalsOpen: '2' },
     })
     await node.upkeep.fire()
     const { assignment } = await node.claim()
@@ -186,9 +186,9 @@ describe('parked on a timer', () => {
     for (const wait of ['signals', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'results:9', 'any']) {
       await using scene = await started()
       const { place, node, turn } = scene
-      await turn.record({ inputsConsumed: 1, timers, timersOpen: 1 })
+      await turn.record({ inputsConsumed: 1, timers, signalsOpen: 1 })
       await node.upkeep.fire()
-      await turn.record({ timersOpen: 1, end: { wait, next: null } })
+      await turn.record({ signalsOpen: 1, end: { wait, next: null } })
       expect([wait, await place.dump()]).toMatchObject([wait, { 'w:<one.root>': { status: 'queued' } }])
     }
   })
@@ -197,7 +197,7 @@ describe('parked on a timer', () => {
     await using scene = await started()
     const { place, turn } = scene
     await place.post(turn.worker, 'second')
-    await turn.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], timersOpen: 1 })
+    await turn.park('signals', { timers: [{ id: 't1', ms: 600_000, valueJson: '1' }], signalsOpen: 1 })
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { status: 'parked' } })
   })
 })

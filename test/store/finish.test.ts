@@ -64,7 +64,7 @@ describe('finish', () => {
     await using scene = await tree()
     const { place, session, node, first } = scene
     const timers = [{ id: 't1', ms: 600_000, valueJson: '1' }]
-    await first.record({ timers, timersOpen: 1, pendingCalls: [1], end: { wait: 'signals', next: null } })
+    await first.record({ timers, signalsOpen: 1, pendingCalls: [1], end: { wait: 'signals', next: null } })
     await place.sessions.cancel(session.id, 'enough')
     await node.upkeep.finishCancelled()
     expect(await states(place)).toEqual({

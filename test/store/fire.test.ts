@@ -10,7 +10,7 @@ async function parked(timers: ReturnType<typeof timer>[], options: CreateOptions
   const session = await place.create({ mode: 'conversation', ...options })
   const node = place.node()
   const turn = await node.claim()
-  await turn.park('signals', { timers, timersOpen: timers.length })
+  await turn.park('signals', { timers, signalsOpen: timers.length })
   await place.redis.del(place.keys.wakeups('default'))
   return { place, session, node, turn, [Symbol.asyncDispose]: () => place[Symbol.asyncDispose]() }
 }
@@ -65,7 +65,7 @@ describe('a timer that is due', () => {
     const node = place.node()
     const turn = await node.claim()
     const timers = Array.from({ length: 25 }, (_, index) => timer(`t${index}`, 0))
-    await turn.park('signals', { timers, timersOpen: 25 })
+    await turn.park('signals', { timers, signalsOpen: 25 })
     const counts = [
       await node.upkeep.fire(),
       await node.upkeep.fire(),
@@ -86,7 +86,7 @@ describe('a timer that is due', () => {
     await place.create()
     const node = place.node()
     const turn = await node.claim()
-    await turn.record({ timers: [timer('t1', 0)], timersOpen: 1 })
+    await turn.record({ timers: [timer('t1', 0)], signalsOpen: 1 })
     const changed = await place.changed(() => node.upkeep.fire())
     expect(changed).toHaveProperty('w:<one.root>:mail:signals')
     expect(changed).not.toHaveProperty('w:<one.root>')

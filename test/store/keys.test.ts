@@ -48,7 +48,7 @@ test('what the scripts put together themselves is what keys.ts says', async () =
       { id: 't1', ms: 0, valueJson: '1' },
       { id: 't2', ms: 600_000, valueJson: '1' },
     ],
-    timersOpen: 2,
+    signalsOpen: 2,
   })
   await node.sweep({ free: 0, workersPerWake: 3 })
   await node.upkeep.fire()

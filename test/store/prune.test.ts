@@ -35,7 +35,7 @@ async function withManyDetached(place: Place, label: string) {
   await turn.complete({ spawns })
   for (let number = 1; number < 50; number++) await (await node.claim()).complete()
   const last = await node.claim()
-  await last.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await last.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
   const fire = async () => {
     await node.upkeep.fire()
     await (await node.claim()).complete({ inputsConsumed: 0, signalsConsumed: 1 })
@@ -66,7 +66,7 @@ describe('prune', () => {
       stateJson: JSON.stringify('x'.repeat(200)),
       failure: runFailure,
       timers: [{ id: 't1', ms: 0, valueJson: '1' }],
-      timersOpen: 1,
+      signalsOpen: 1,
     })
     await node.upkeep.fire()
     await turn.complete({ inputsConsumed: 0, pendingCount: 2, outcome: 'failed', failure: runFailure })
@@ -104,7 +104,7 @@ describe('prune', () => {
     const turn = await node.claim()
     await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })
     const free = await node.claim()
-    await free.park('signals', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], timersOpen: 1 })
+    await free.park('signals', { timers: [{ id: 't1', ms: 30 * day, valueJson: '1' }], signalsOpen: 1 })
     await age(place, id, 9 * day, 8 * day)
     expect(await place.sessions.prune(7 * day)).toBe(0)
     expect(await place.dump()).toMatchObject({ 'w:<free>': { status: 'parked' } })

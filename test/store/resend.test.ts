@@ -166,7 +166,7 @@ describe('an old duplicate that arrives much later', () => {
       entries: ['{"b":1}'],
       pendingCalls: [1],
       timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
-      timersOpen: 1,
+      signalsOpen: 1,
     })
     sent.push(place.wire.last)
     await turn.complete({ inputsConsumed: 0, pendingCount: 1, end: { wait: 'any', next: node.next({ slot: '1' }) } })
@@ -272,7 +272,7 @@ test('wakeups of an answer that never arrived go stale, and the next sweep puts 
   const { root } = await place.create({ mode: 'conversation' })
   const node = place.node({ slots: 4 })
   const turn = new HandTurn(node, (await node.claim()).assignment)
-  await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
   await place.redis.del(place.keys.wakeups('default'))
   await node.upkeep.fire()
   expect(await node.upkeep.fire()).toMatchObject({ wakeups: [] })

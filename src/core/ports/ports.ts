@@ -37,8 +37,8 @@ export interface RunPosition {
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
   readonly pendingCalls: readonly number[]
-  /** Timers of this run that have not been received. */
-  readonly timersOpen: number
+  /** Signals that this run still waits for: its timers that have not been received. */
+  readonly signalsOpen: number
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */

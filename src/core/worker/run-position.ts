@@ -11,6 +11,6 @@ export function beforeRun(run: number): RunPosition {
     attempt: 0,
     retrying: '',
     pendingCalls: [],
-    timersOpen: 0,
+    signalsOpen: 0,
   }
 }

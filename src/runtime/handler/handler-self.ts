@@ -155,9 +155,11 @@ export class HandlerSelf implements Self<unknown> {
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? defaultName(kind, call))
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
-    this.#countBytes('spawn', mail)
+    const permissions = encodePermissions(assignment.permissions)
+    // The record of each child holds them.
+    this.#countBytes('spawn', mail, permissions)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
-    this.requests.spawns.push({ ...order, permissions: encodePermissions(assignment.permissions) })
+    this.requests.spawns.push({ ...order, permissions })
     this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
   }
@@ -230,8 +232,8 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   /** Counts the bytes of a value. Those of a refused call are not counted. */
-  #countBytes(call: string, text: string): void {
-    const bytes = this.#bytes + Buffer.byteLength(text)
+  #countBytes(call: string, ...texts: readonly string[]): void {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), this.#bytes)
     if (bytes > policy.stepBytesMax)
       throw this.#tooBig(
         call,

@@ -176,8 +176,8 @@ class HandlerTurn {
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const timersOpen = position.timersOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
-    const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && timersOpen === 0)
+    const signalsOpen = position.signalsOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
+    const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
@@ -206,7 +206,7 @@ class HandlerTurn {
           runState: runStateOf(pendingCalls),
           open: true,
           pendingCalls,
-          timersOpen,
+          signalsOpen,
         },
       }
     }

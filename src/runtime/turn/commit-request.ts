@@ -21,7 +21,7 @@ export function requestOf(
   { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
   { sequence, version, wakeup, ending }: CommitHead,
 ): CommitRequest {
-  const { runState, open, attempt, retrying, pendingCalls, timersOpen } = position
+  const { runState, open, attempt, retrying, pendingCalls, signalsOpen } = position
   const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
   const plan = ending?.plan
   return {
@@ -36,7 +36,7 @@ export function requestOf(
     retrying,
     pendingCalls,
     pendingCount,
-    timersOpen,
+    signalsOpen,
     entries,
     signalsConsumed,
     inputsConsumed,

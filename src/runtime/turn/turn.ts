@@ -58,8 +58,8 @@ export class Turn {
     this.#spending = assignment.spending
     this.#version = assignment.version
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
-    const { run, calls, runState, open, attempt, retrying, pendingCalls, timersOpen } = assignment
-    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, timersOpen }
+    const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen } = assignment
+    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen }
     this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
   }
 

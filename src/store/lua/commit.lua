@@ -21,7 +21,7 @@ ARGV[1] header    json:
     resultsSeen    length for ever of the lane of results, as the node has seen it
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
-    timersOpen     timers of the run that have not been received
+    signalsOpen    signals that the run still waits for: timers that have not been received
     attempt        "<attempts> <what>" of each that waits for its retry, as the node says
     state          text, json: kept in the record
     stateKey       text, json: kept under a key of its own

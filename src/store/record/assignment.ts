@@ -58,7 +58,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     ...record.attempts,
     calls: record.calls,
     pendingCalls: record.pendingCalls,
-    timersOpen: record.timersOpen,
+    signalsOpen: record.signalsOpen,
     stateJson: state === '' ? null : state,
     commitId: record.lastCommit.id,
     resultsTaken: resultsTaken,

@@ -38,7 +38,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     attempt: 0,
     calls: 0,
     pendingCalls: [],
-    timersOpen: 0,
+    signalsOpen: 0,
     stateJson: null,
     commitId: '',
     resultsTaken: 0,

@@ -113,7 +113,7 @@ describe('one sweep', () => {
     for (let number = 0; number < 4; number++) {
       const { wakeups } = await place.create({ label: `waits ${number}` })
       const turn = await node.claim({ wakeup: wakeups[0] ?? '' })
-      await turn.park('signals', { timersOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
+      await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
     }
     const queuedWakeup: string[] = []
     const wake: SweeperHost['wake'] = (wakeups) => void queuedWakeup.push(...wakeups.map(({ pool }) => pool))
@@ -344,7 +344,7 @@ describe('a timer that is due in a month', () => {
     await turn.commit({
       inputsConsumed: 1,
       open: true,
-      timersOpen: 1,
+      signalsOpen: 1,
       timers: [{ id: 't', ms: month, valueJson: '1' }],
     })
     expect(await place.redis.zscore(place.keys.timers, `${root}:t`)).not.toBeNull()

@@ -100,7 +100,7 @@ const scenes: Readonly<Record<string, Requests>> = {
   },
   'one sets a state and ends, one sets a timer': ({ children: [a, b] }) => [
     end(a as HandTurn, { stateJson: '{"n":1}' }),
-    [b as HandTurn, { inputsConsumed: 1, timersOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] }],
+    [b as HandTurn, { inputsConsumed: 1, signalsOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] }],
   ],
 }
 

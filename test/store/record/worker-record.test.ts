@@ -43,7 +43,7 @@ describe('a record', () => {
       attempts: { attempt: 0, retrying: '' },
       calls: 0,
       pendingCalls: [],
-      timersOpen: 0,
+      signalsOpen: 0,
       signalsTaken: 0,
       resultsTaken: 0,
       inputsTaken: 0,
@@ -123,7 +123,7 @@ describe('a field over which somebody wrote', () => {
     'inbox',
     'isolated',
     'crashes',
-    'timersOpen',
+    'signalsOpen',
     'calls',
     'call',
   ])('(%s) is named, and read as if it were absent', (field) => {

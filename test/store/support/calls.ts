@@ -136,7 +136,7 @@ export const calls: readonly Call[] = [
     counts: true,
     prepare: async (place) => {
       const { node, turn } = await running(place)
-      await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }, later], timersOpen: 2 })
+      await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }, later], signalsOpen: 2 })
       return () => node.upkeep.fire()
     },
   },
@@ -155,7 +155,7 @@ export const calls: readonly Call[] = [
         spawns: [place.child(turn.worker, 1, 'c1')],
         pendingCalls: [1],
         timers: [later],
-        timersOpen: 1,
+        signalsOpen: 1,
       })
       await place.sessions.cancel(session.id, 'enough')
       return () => node.upkeep.finishCancelled()
@@ -186,7 +186,7 @@ export const calls: readonly Call[] = [
     name: 'look',
     prepare: async (place) => {
       const { session, turn } = await running(place)
-      await turn.park('signals', { timers: [later], timersOpen: 1 })
+      await turn.park('signals', { timers: [later], signalsOpen: 1 })
       const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
       return () => audit.look(session.id, [session.root], ['default'])
     },

@@ -92,9 +92,9 @@ export const aTimerBeforeTheEndQueuesTheWorker: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   const turn = await node.claim()
-  await turn.record({ inputsConsumed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await turn.record({ inputsConsumed: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
   await node.upkeep.fire()
-  await turn.record({ timersOpen: 1, end: { wait: 'signals', next: null } })
+  await turn.record({ signalsOpen: 1, end: { wait: 'signals', next: null } })
   expect(await placeOf(place, root)).toBe('queued')
 }
 
@@ -352,7 +352,7 @@ export const aLargeSessionStandsInLine: Check = async (place) => {
 export const aTimerFiresOnce: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
-  await (await node.claim()).park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], timersOpen: 1 })
+  await (await node.claim()).park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
   await node.upkeep.fire()
   expect(await node.upkeep.fire()).toMatchObject({ fired: 0 })
   expect(await place.redis.llen(place.workerKeys(root).signals)).toBe(1)

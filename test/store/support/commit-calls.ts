@@ -30,7 +30,7 @@ export const commitCalls: readonly Call[] = [
         pendingCalls: [1, 2],
         sends: [{ workerId: other.root, mail: encodeInput(turn.worker, '1') }],
         timers: [later],
-        timersOpen: 1,
+        signalsOpen: 1,
       })
       return () => node.turns.commit(request)
     },

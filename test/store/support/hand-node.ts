@@ -140,7 +140,7 @@ export class HandTurn {
       resultsSeen: assignment.resultsSeen,
       pendingCalls: [],
       pendingCount: wish.pendingCalls?.length ?? 0,
-      timersOpen: 0,
+      signalsOpen: 0,
       spawns: [],
       sends: [],
       timers: [],

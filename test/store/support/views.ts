@@ -24,7 +24,7 @@ const workerStart: Fields = {
   attempt: '0',
   calls: '0',
   pendingCalls: '',
-  timersOpen: '0',
+  signalsOpen: '0',
   isolated: '0',
   crashes: '0',
   failed: '0',

@@ -148,7 +148,8 @@ export function delegate(
     const id = childId(assignment.workerId, run, call)
     const name = checkName(task.name ?? defaultName(kind, call))
     const mail = mailOf(task, name, assignment.workerId, facts)
-    bytes += Buffer.byteLength(mail)
+    const permissions = encodePermissions(allowed)
+    bytes += Buffer.byteLength(mail) + Buffer.byteLength(permissions)
     if (bytes > policy.stepBytesMax) throw tooBig(index)
     const note = {
       call,
@@ -159,7 +160,7 @@ export function delegate(
       ...(task.facts && { facts: task.facts }),
     }
     return {
-      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions: encodePermissions(allowed) },
+      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions },
       note,
     }
   })
@@ -167,7 +168,7 @@ export function delegate(
 }
 
 function tooBig(fitting: number): LimitError {
-  const limit = `inputs and facts of more than ${policy.stepBytesMax} bytes in one call`
+  const limit = `inputs, facts and permissions of more than ${policy.stepBytesMax} bytes in one call`
   return new LimitError(
     'step_too_big',
     `${limit}: only the first ${fitting} tasks fit; make another call for the others.`,

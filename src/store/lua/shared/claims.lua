@@ -41,7 +41,7 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   local base = workerKey(tag, id)
   local signals, results, inbox, awaited = false, false, false, false
   if record.open == '1' then
-    if (record.timersOpen or atStart.timersOpen) ~= '0' then signals = readLane(base .. laneKeys.signals, most, mailsMost) end
+    if (record.signalsOpen or atStart.signalsOpen) ~= '0' then signals = readLane(base .. laneKeys.signals, most, mailsMost) end
     if (record.pendingCalls or atStart.pendingCalls) ~= '' then
       local more
       results, more = readLane(base .. laneKeys.results, most)

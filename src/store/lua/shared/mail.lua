@@ -149,7 +149,7 @@ local function writeRunLeftovers(tag, id, record, awaited)
   local base = workerKey(tag, id)
   if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
   local signals, results = 0, 0
-  if (record.timersOpen or atStart.timersOpen) ~= '0' then
+  if (record.signalsOpen or atStart.signalsOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])

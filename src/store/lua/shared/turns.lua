@@ -47,7 +47,7 @@ local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'timersOpen', 'retryMs', 'deadKept')
+  checkNumbersIfAny(commit, 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'retryMs', 'deadKept')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
@@ -118,7 +118,7 @@ local function planTurn(tag, turn)
   turn.waitsForOne = wait and waitsForResults(wait)
   local refused = planConcerned(tag, turn)
   if refused then return { 'refused', refused } end
-  local hadTimers, consumed = (record.timersOpen or atStart.timersOpen) ~= '0', commit.inputsConsumed or 0
+  local hadTimers, consumed = (record.signalsOpen or atStart.signalsOpen) ~= '0', commit.inputsConsumed or 0
   if (commit.signalsConsumed or 0) > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.signals) end
   -- Read once, to know that it is a list, and whether more waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
