@@ -91,10 +91,11 @@ test('draws the next run of a conversation below', () => {
 })
 
 test.each([
-  ['in a pipe', () => Object.assign(new Screen(), { isTTY: false })],
-  ['on a dumb terminal', () => (vi.stubEnv('TERM', 'dumb'), new Screen())],
-])('writes only lines %s', (_, screenOf) => {
-  const { screen, tree, note } = opened(screenOf())
+  ['in a pipe', false, 'xterm'],
+  ['on a dumb terminal', true, 'dumb'],
+])('writes only lines %s', (_, isTTY, terminal) => {
+  vi.stubEnv('TERM', terminal)
+  const { screen, tree, note } = opened(Object.assign(new Screen(60), { isTTY }))
   note(created, spawning)
   vi.advanceTimersByTime(2_000)
   tree.tell('a line')
