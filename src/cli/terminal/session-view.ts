@@ -37,16 +37,20 @@ export function treeView(): SessionView | undefined {
   return tree.isShown ? new TreeView(tree) : undefined
 }
 
-/** The last state is on the screen in any case. */
-const stay = { watch() {}, resume() {}, end() {}, [Symbol.dispose]() {} }
-
-class JsonView implements SessionView {
+/** What is written stays, so that there is nothing to end. */
+class WrittenView {
   readonly tell = tell
-  readonly watch = stay.watch
-  readonly resume = stay.resume
-  readonly end = stay.end
-  readonly [Symbol.dispose] = stay[Symbol.dispose]
 
+  watch(_workerId: string): void {}
+
+  resume(): void {}
+
+  end(): void {}
+
+  [Symbol.dispose](): void {}
+}
+
+class JsonView extends WrittenView implements SessionView {
   showCommit(commit: readonly RawEvent[]): void {
     for (const event of commit) printJson(event)
   }
@@ -117,15 +121,11 @@ class TreeView implements SessionView {
   }
 }
 
-class LinesView implements SessionView {
-  readonly tell = tell
-  readonly resume = stay.resume
-  readonly end = stay.end
-  readonly [Symbol.dispose] = stay[Symbol.dispose]
+class LinesView extends WrittenView implements SessionView {
   readonly #tools = new ToolLines()
   #lines = new EventLines()
 
-  watch(workerId: string): void {
+  override watch(workerId: string): void {
     this.#lines = new EventLines(workerId)
   }
 

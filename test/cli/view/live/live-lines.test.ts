@@ -27,7 +27,7 @@ class Watched {
     return this
   }
 
-  fill(...workers: Partial<WorkerReport>[]): this {
+  readRecords(...workers: Partial<WorkerReport>[]): this {
     const whole = workers.map((worker) => ({ usage: {}, lastFailure: null, updatedAt: at, ...worker }) as WorkerReport)
     this.session.fill(whole, this.roster, 2)
     return this
@@ -147,7 +147,7 @@ describe('the live tree', () => {
 
   it('shows from the records what events do not say, and never an older state than the events', () => {
     const watched = three()
-    watched.fill({
+    watched.readRecords({
       id: 'src',
       kind: 'reader',
       name: 'src',
@@ -157,9 +157,9 @@ describe('the live tree', () => {
       updatedAt: at + 9_000,
     })
     expect(watched.lines()[3]).toMatch(/waiting for a timer 3s/)
-    watched.fill({ id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', activity: 'working', waitsFor: null })
+    watched.readRecords({ id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', activity: 'working', waitsFor: null })
     expect(watched.lines()[2]).toMatch(/ done /)
-    watched.fill({ id: 'older', kind: 'reader', name: 'older', parentId: 'root', activity: 'paused', waitsFor: null })
+    watched.readRecords({ id: 'older', kind: 'reader', name: 'older', parentId: 'root', activity: 'paused', waitsFor: null })
     expect(watched.lines().at(-1)).toMatch(/^└─ older \(reader\) {2}paused/)
   })
 })
