@@ -5,7 +5,7 @@
  * EXECUTOR-2 The first end counts. Whatever a tool returns, throws, publishes or records later is dropped.
  * EXECUTOR-3 An error that a tool throws goes to the model, with two exceptions: a TransientError makes the call run again, a TerminalError
  *            fails the run.
- * EXECUTOR-4 What a tool gave back is redacted here, in the node: a thread does not know the secrets of its node.
+ * EXECUTOR-4 What a tool returned is redacted here, in the node: a thread does not know the secrets of its node.
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
