@@ -2,14 +2,15 @@
  * Duty: convert messages of troupe to messages of the AI SDK. Pure except for a cache: a history grows at its end, so each message is converted
  * once and found again by its object.
  * SDK-PROMPT-1 Any recorded history gives a valid request: half surrogate pairs are replaced, arguments of calls are objects, names of tools have
- *              the form that providers accept, and messages without content are left out.
+ *              the form that providers accept, and messages without content are left out. Media are converted in sdk-media.ts.
  * SDK-PROMPT-2 Reasoning and opaque data go back only to the model that made them, because they are bound to it (often signed or encrypted).
  */
 
 import type { ModelMessage } from 'ai'
 import { isObject } from '../core/check/is-object.ts'
 import type { PromptMessage, PromptResult } from '../core/definition/model.ts'
-import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, UserBlock } from '../core/history/chat-message.ts'
+import type { AssistantBlock, Json, ProviderOptions, TextBlock, ToolCallBlock } from '../core/history/chat-message.ts'
+import { SdkMedia } from './sdk-media.ts'
 import { wellFormed } from './well-formed.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
@@ -18,69 +19,71 @@ type AssistantPart = Content<'assistant'>[number]
 type ToolPart = Content<'tool'>[number]
 type SdkOptions = NonNullable<ModelMessage['providerOptions']>
 
+/** `isLast`: nothing more can be left out. */
+export interface FewerMessages {
+  readonly messages: ModelMessage[]
+  readonly isLast: boolean
+}
+
 export class SdkPrompt {
   readonly #modelId: string
-  readonly #known = new WeakMap<PromptMessage, ModelMessage | null>()
+  readonly #media: SdkMedia
+  #known = new WeakMap<PromptMessage, ModelMessage | null>()
 
   /** `modelId`: `provider/model`. Only reasoning of this model is sent back. */
   constructor(modelId: string) {
     this.#modelId = modelId
+    this.#media = new SdkMedia(modelId)
   }
 
   messages(messages: readonly PromptMessage[]): ModelMessage[] {
     return messages.map((message) => this.#convert(message)).filter((message) => message !== null)
   }
 
+  /**
+   * The messages again, without media that the adapter has just refused to send. Null if the error has another reason.
+   */
+  withoutRefused(thrown: unknown, messages: readonly PromptMessage[]): FewerMessages | null {
+    const left = this.#media.learn(thrown, messages)
+    if (left === 'none') return null
+    if (left === 'one') {
+      this.#known = new WeakMap()
+      return { messages: this.messages(messages), isLast: false }
+    }
+    const bare = messages.map((message) => this.#toSdk(message, true))
+    return { messages: bare.filter((message) => message !== null), isLast: true }
+  }
+
   #convert(message: PromptMessage): ModelMessage | null {
     const known = this.#known.get(message)
     if (known !== undefined) return known
-    const converted = toSdkMessage(message, this.#modelId)
+    const converted = this.#toSdk(message, false)
     this.#known.set(message, converted)
     return converted
   }
-}
 
-function toSdkMessage(message: PromptMessage, modelId: string): ModelMessage | null {
-  switch (message.role) {
-    case 'user':
-      return { role: 'user', content: message.content.map(toUserPart) }
-    case 'assistant': {
-      const isOwn = isSameModel(message.model, modelId)
-      const content = message.content.flatMap((block) => toAssistantPart(block, isOwn))
-      return content.length === 0 ? null : { role: 'assistant', content }
-    }
-    case 'tool':
-      return message.results.length === 0 ? null : { role: 'tool', content: message.results.map(toToolPart) }
-  }
-}
-
-function toUserPart(block: UserBlock): UserPart {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
-    case 'image':
-    case 'audio': {
-      const { mediaType, data, url = '' } = block
-      if (data !== undefined) return { type: 'file', mediaType, data: { type: 'data', data } }
-      return URL.canParse(url)
-        ? { type: 'file', mediaType, data: { type: 'url', url: new URL(url) } }
-        : invalidAddress(block.type, url)
-    }
-    case 'file': {
-      const { mediaType, url, filename } = block
-      if (!URL.canParse(url)) return invalidAddress('file', url)
-      const data = { type: 'url' as const, url: new URL(url) }
-      return { type: 'file', mediaType, data, ...(filename === undefined ? {} : { filename: wellFormed(filename) }) }
+  #toSdk(message: PromptMessage, withoutMedia: boolean): ModelMessage | null {
+    switch (message.role) {
+      case 'user':
+        return {
+          role: 'user',
+          content: message.content.map((block) =>
+            block.type === 'text' ? toTextPart(block) : this.#media.part(block, withoutMedia),
+          ),
+        }
+      case 'assistant': {
+        const isOwn = isSameModel(message.model, this.#modelId)
+        const content = message.content.flatMap((block) => toAssistantPart(block, isOwn))
+        return content.length === 0 ? null : { role: 'assistant', content }
+      }
+      case 'tool':
+        return message.results.length === 0 ? null : { role: 'tool', content: message.results.map(toToolPart) }
     }
   }
 }
 
-/** Says in place of a file that its address is invalid. The model can then ask for it (SDK-PROMPT-1). */
-function invalidAddress(what: string, url: string): UserPart {
-  return {
-    type: 'text',
-    text: `(${what} left out: ${JSON.stringify(url.slice(0, 200).toWellFormed())} is not a valid address)`,
-  }
+function toTextPart(block: TextBlock): UserPart {
+  return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
 }
 
 function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[] {
@@ -138,7 +141,7 @@ export function providerOptionsOf(metadata: unknown): ProviderOptions | undefine
   return named.length === 0 ? undefined : wellFormed(Object.fromEntries(named) as ProviderOptions)
 }
 
-/** A provider may answer with a longer name of the model, which ends with the date of its version. */
+/** One model under two names: one of them ends with the date of its version. */
 function isSameModel(one: string, other: string): boolean {
   return nameOf(one) === nameOf(other)
 }

@@ -51,6 +51,7 @@ function isOurs(message: Fields): boolean {
     case 'assistant':
       return (
         typeof message.model === 'string' &&
+        isOptionalText(message.asked) &&
         knownReasons.has(message.finishReason) &&
         isUsage(message.usage) &&
         isListOf(message.content, isAssistantBlock)

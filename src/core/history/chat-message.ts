@@ -94,6 +94,8 @@ const assistantMessageSchema = z.looseObject({
   ...head,
   /** `provider/model`, as the provider names it. */
   model: z.string(),
+  /** `provider/model` as it was asked. Absent if the provider uses the same name. */
+  asked: z.string().optional(),
   /** In the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
@@ -212,6 +214,7 @@ export interface UserMessage extends MessageHead {
 export interface AssistantMessage extends MessageHead {
   readonly type: 'assistant'
   readonly model: string
+  readonly asked?: string | undefined
   readonly content: readonly AssistantBlock[]
   readonly finishReason: FinishReason
   readonly usage: Usage
@@ -243,6 +246,11 @@ export type ChatMessage =
   | ToolResultMessage
   | ErrorMessage
   | SummaryMessage
+
+/** The model that was asked for this reply. What the model signed goes back to this one only. */
+export function askedModel({ model, asked = model }: Pick<AssistantMessage, 'model' | 'asked'>): string {
+  return asked
+}
 
 export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')

@@ -49,6 +49,8 @@ export interface CompletedEntry extends EntryHead {
 export interface FailedEntry extends EntryHead {
   readonly type: 'failed'
   readonly failure: Failure
+  /** The model refused the prompt. Later prompts hold a note in place of what this run had added since the last reply. */
+  readonly leftOut?: true
 }
 
 /** One attempt failed; the next one follows after `retryMs`. */

@@ -133,6 +133,21 @@ export class ConversationHistory {
     this.#fold.closeCalls({ type: status === 'ok' ? 'text' : 'error-text', value: text })
   }
 
+  /** The number of blocks in the user message that is still open, for `leaveOutInput`. */
+  get openBlocks(): number {
+    return this.#fold.openBlocks
+  }
+
+  /** Prompts show this text in place of the user blocks that came after the first `kept`. The messages themselves stay. */
+  leaveOutInput(kept: number, text: string): void {
+    this.#fold.leaveOutInput(kept, text)
+  }
+
+  /** Prompts show this text in place of the newest results. The messages themselves stay. */
+  leaveOutResults(text: string): void {
+    this.#fold.leaveOutResults(text)
+  }
+
   /** The prompt for a model. Parts to which nothing was added are the same objects as in the previous prompt. */
   prompt(): readonly PromptMessage[] {
     return this.#fold.messages()

@@ -28,15 +28,27 @@ export interface ReplyRules {
   readonly bytesMax: number
 }
 
+/** `asked`: the model that was asked, if the provider gives it another name. */
+export interface AcceptedReply extends ModelReply {
+  readonly asked?: string
+}
+
 /** Throws a TransientError (`model_garbled`) for a value that is no reply, or for a reply that is too large. */
-export function acceptReply(reply: ModelReply, rules: ReplyRules): ModelReply {
+export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
   const { model = rules.model, content, finishReason = 'other', usage = noUsage } = (reply ?? {}) as Partial<ModelReply>
   const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
   if (problem !== null || content === undefined)
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
       code: 'model_garbled',
     })
-  return { model: model.slice(0, modelCharsMax), content: withOwnCallIds(content, rules), finishReason, usage }
+  const named = model.slice(0, modelCharsMax)
+  return {
+    model: named,
+    ...(named !== rules.model && { asked: rules.model }),
+    content: withOwnCallIds(content, rules),
+    finishReason,
+    usage,
+  }
 }
 
 /** A history entry has a size limit. A model that writes more is asked again, because its next reply may be shorter. */

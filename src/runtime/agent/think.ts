@@ -7,7 +7,7 @@
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
-import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { AgentResult, Entry } from '../../core/history/entry.ts'
@@ -20,7 +20,7 @@ import { askModel } from './ask-model.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
-import { acceptReply } from './reply.ts'
+import { type AcceptedReply, acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
@@ -45,7 +45,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     return cannotAsk(agentTurn, thrown)
   }
   if (!mayCall(turn)) return null
-  let reply: ModelReply
+  let reply: AcceptedReply
   try {
     const request = {
       instructions: container.agentPrompt,
@@ -90,7 +90,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: ModelReply): Pause | null {
+function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
@@ -223,6 +223,16 @@ export function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknow
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait
   journal.machine.apply(error.retryable ? 'retriesExceeded' : 'replyRefused')
-  end.fail(error, 'model', retries.failed('model') + 1)
+  end.fail(error, 'model', retries.failed('model') + 1, { leftOut: blamesPrompt(error) })
   return null
+}
+
+/**
+ * True if the model refused what the prompt holds. The same content in the next prompt would end each later run in the same way. Some
+ * servers answer content that they cannot read with status 500.
+ */
+function blamesPrompt({ code, details }: RuntimeError): boolean {
+  if (code === 'context_overflow') return true
+  if (code === 'model_refused') return details.wouldRefuseAny !== true
+  return code === 'model_unavailable' && details.status === 500
 }
