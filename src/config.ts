@@ -8,6 +8,7 @@ import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
 import { policy } from './core/policy.ts'
 import { checkRedisUrl } from './core/redis-url.ts'
+import { rememberSecretsOf } from './core/secret/known-secrets.ts'
 
 export interface ConfigFlags {
   readonly redisUrl?: string | undefined
@@ -47,7 +48,13 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** The default model and the settings of providers from the environment, for programs that start a node themselves. */
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
+  rememberSecretsOf(env)
   return { default: filled(env.TROUPE_MODEL), env: providerVariables(env) }
+}
+
+/** Remembers the secrets of the environment, so that no log and no record of this process repeats them. */
+export function rememberSecretsOfEnvironment(): void {
+  rememberSecretsOf(process.env)
 }
 
 /** True if the terminal says that it cannot move its cursor. Terminals inside editors often say so. */
@@ -56,6 +63,7 @@ export function isDumbTerminal(env: NodeJS.ProcessEnv = process.env): boolean {
 }
 
 export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = process.env): Config {
+  rememberSecretsOf(env)
   const of = (flag: string, value: string | number | undefined, ...variables: string[]) =>
     settingOf(env, flag, value, variables)
   const model = modelOf(of('--model', flags.model, 'TROUPE_MODEL'))

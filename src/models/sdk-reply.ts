@@ -17,6 +17,7 @@ import type {
 } from '../core/history/chat-message.ts'
 import { isDeeperThan } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
+import { withoutKnownSecrets } from '../core/secret/known-secrets.ts'
 import { providerOptionsOf } from './sdk-prompt.ts'
 import { TextJoiner, wellFormed } from './well-formed.ts'
 
@@ -136,7 +137,7 @@ export class SdkReply {
       })
     }
     return {
-      model: `${this.#id.split('/', 1)[0]}/${wellFormed(finish.response.modelId)}`,
+      model: `${this.#id.split('/', 1)[0]}/${withoutKnownSecrets(wellFormed(finish.response.modelId))}`,
       content,
       finishReason: reason satisfies FinishReason,
       usage: usageOf(finish.usage),
