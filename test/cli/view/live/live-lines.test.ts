@@ -157,9 +157,23 @@ describe('the live tree', () => {
       updatedAt: at + 9_000,
     })
     expect(watched.lines()[3]).toMatch(/waiting for a timer 3s/)
-    watched.readRecords({ id: 'docs', kind: 'reader', name: 'docs', parentId: 'root', activity: 'working', waitsFor: null })
+    watched.readRecords({
+      id: 'docs',
+      kind: 'reader',
+      name: 'docs',
+      parentId: 'root',
+      activity: 'working',
+      waitsFor: null,
+    })
     expect(watched.lines()[2]).toMatch(/ done /)
-    watched.readRecords({ id: 'older', kind: 'reader', name: 'older', parentId: 'root', activity: 'paused', waitsFor: null })
+    watched.readRecords({
+      id: 'older',
+      kind: 'reader',
+      name: 'older',
+      parentId: 'root',
+      activity: 'paused',
+      waitsFor: null,
+    })
     expect(watched.lines().at(-1)).toMatch(/^└─ older \(reader\) {2}paused/)
   })
 })
