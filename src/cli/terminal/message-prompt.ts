@@ -1,7 +1,7 @@
 /**
  * Duty: the messages that a person types, one line each: at a prompt on a terminal, or from a pipe.
- * PROMPT-1 Between two prompts the terminal is as it was, so that Ctrl+C is a signal like in any other command.
- * PROMPT-2 The prompt is on stderr, because stdout is data.
+ * TYPED-1 Between two prompts the terminal is as it was, so that Ctrl+C is a signal like in any other command.
+ * TYPED-2 The prompt is on stderr, because stdout is data.
  */
 import { createInterface, type Interface } from 'node:readline'
 import { canDraw } from './output.ts'
