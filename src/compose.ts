@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
-import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.ts'
+import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
 import { didYouMean } from './core/check/closest.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -115,6 +115,7 @@ export interface TroupeNode extends AsyncDisposable {
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
+  rememberSecretsOfEnvironment()
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const { pools } = options
   const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers

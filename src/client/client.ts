@@ -1,7 +1,7 @@
 /** Duty: `connect`, and the client that it returns: the calls that programs and the command line make. */
 
 import { type AuditReport, audit } from '../audit/audit.ts'
-import { defaultNamespace, defaultRedisUrl } from '../config.ts'
+import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from '../config.ts'
 import { checkOptions } from '../core/check/check-options.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
@@ -70,6 +70,7 @@ const callMs = 10_000
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
   checkOptions('connect', options, connectRules, ConfigError)
+  rememberSecretsOfEnvironment()
   return connectInternal(options)
 }
 

@@ -20,7 +20,7 @@ import {
   type RunState,
   type WorkerState,
 } from '../core/worker/run-state.ts'
-import { sumOfUsage, type UsageReport, usageOf } from '../core/worker/usage.ts'
+import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
 import { waitText } from '../core/worker/wait.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerRecord } from '../store/record/worker-record.ts'

@@ -10,6 +10,7 @@ import { TerminalError, TransientError } from '../core/errors.ts'
 import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, Usage } from '../core/history/chat-message.ts'
 import { isDeeperThan } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
+import { withoutKnownSecrets } from '../core/secret/known-secrets.ts'
 import { endingOf, type FailedCallCode } from './finish-reason.ts'
 import { providerOptionsOf } from './sdk-prompt.ts'
 import { TextJoiner, wellFormed } from './well-formed.ts'
@@ -135,7 +136,7 @@ export class SdkReply {
       })
     }
     return {
-      model: `${this.#id.split('/', 1)[0]}/${wellFormed(finish.response.modelId)}`,
+      model: `${this.#id.split('/', 1)[0]}/${withoutKnownSecrets(wellFormed(finish.response.modelId))}`,
       content,
       finishReason: reason,
       usage: usageOf(finish.usage),

@@ -13,6 +13,7 @@ import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { RuntimeError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
+import { redactSentence } from '../core/secret/redact.ts'
 import { SubmissionWorker } from './submission-worker.ts'
 
 const submissionQueue = 'submit'
@@ -127,8 +128,8 @@ export async function readSubmissionQueue(
 
 /** The error that BullMQ records. For a full mailbox BullMQ applies the producer's attempts and back-off, since there may be room later. */
 function refusal(error: unknown): Error {
-  if (!(error instanceof RuntimeError)) return new UnrecoverableError(String(error))
-  const reason = `${error.code}: ${error.message}`
+  if (!(error instanceof RuntimeError)) return new UnrecoverableError(redactSentence(String(error)))
+  const reason = redactSentence(`${error.code}: ${error.message}`)
   return error.code === 'mailbox_full' ? new Error(reason) : new UnrecoverableError(reason)
 }
 
