@@ -116,7 +116,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       async (ends) => {
         let ran = 0
         const pay = tool('pay', () => ++ran, { effect: 'once' })
-        const broken: Act = { ...calling({ name: 'pay' }), text: 'Half of it', ends }
+        const broken: Act = { text: 'Half of it', calls: [{ id: 'c0', name: 'pay', args: '{}' }], ends }
         const { result, history, preview } = await run([broken, fine], { worker: { tools: [pay] } })
         expect(result).toMatchObject(completed)
         expect([ran, preview.length]).toEqual([0, 2])
