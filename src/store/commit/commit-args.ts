@@ -7,8 +7,7 @@ import type { CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../co
 import { decodeRefusal } from '../../core/worker/refusal.ts'
 import { encodeCalls } from '../record/call-ranges.ts'
 import { decodeSpendings } from '../record/spending.ts'
-import type { HeaderValue } from '../script/header.ts'
-import type { Reply } from '../script/script.ts'
+import type { HeaderValue, Reply } from '../script/script.ts'
 import { parseWakeups } from '../wakeups.ts'
 import { decodeClaim } from './claim-answer.ts'
 
