@@ -15,7 +15,7 @@ import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindLine, poolOfKindLine } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/guarded.ts'
-import { type ScriptCaller } from './script/script.ts'
+import type { ScriptCaller } from './script/script.ts'
 import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
