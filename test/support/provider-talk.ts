@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { Entry, RunResult } from '../../src/core/history/entry.ts'
+import type { UsageReport } from '../../src/core/worker/usage.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { rawProvider } from '../models/support/raw-provider.ts'
 import { type FakeSurface, type Said, sendEvents } from './fake-surfaces.ts'
@@ -21,7 +22,7 @@ export interface Talked {
   readonly results: readonly RunResult[]
   readonly bodies: readonly string[]
   readonly history: readonly Entry[]
-  readonly usage: Readonly<Record<string, number>>
+  readonly usage: UsageReport
 }
 
 /** Sends the inputs one after another, each when the run before has ended. */

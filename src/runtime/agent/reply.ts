@@ -33,7 +33,7 @@ export interface AcceptedReply extends ModelReply {
   readonly asked?: string
 }
 
-/** Throws a TransientError (`model_garbled`) for a value that is no reply, or for a reply that is too large. */
+/** Throws a TransientError for a value that is no reply, for a reply that is too large, and for one that an error ended. */
 export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
   const { model = rules.model, content, finishReason = 'other', usage = noUsage } = (reply ?? {}) as Partial<ModelReply>
   const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
@@ -41,6 +41,8 @@ export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
       code: 'model_garbled',
     })
+  if (finishReason === 'error')
+    throw new TransientError(`model ${rules.model} ended its reply with an error`, { code: 'model_unavailable' })
   const named = model.slice(0, modelCharsMax)
   return {
     model: named,
