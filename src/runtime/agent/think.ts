@@ -7,8 +7,7 @@
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
-import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { EventNote } from '../../core/event/event.ts'
+import { LimitError, type RuntimeError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { cutOffText } from '../tool/messages.ts'
