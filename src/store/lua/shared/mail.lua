@@ -65,7 +65,7 @@ end
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
 -- added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
-  local plans, ahead = {}, {}
+  local plans, ahead, rules = {}, {}, sendRulesOf(own.record)
   for index = 1, #sends do
     local send = sends[index]
     local newborn = byId[send.worker]
@@ -73,6 +73,7 @@ local function planMails(tag, own, sends, byId, refused)
       table.insert(newborn.mails, send.mail)
       local most = limitsOf(own.recordKey, own.record.limits).mailbox
       if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
+      if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
       local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
       if not fine then
@@ -81,6 +82,7 @@ local function planMails(tag, own, sends, byId, refused)
         if not what then error(plan, 0) end
         plan, why = nil, 'damaged'
       end
+      if plan and not maySend(own, rules, send, plan.session, plan.record) then plan, why = nil, 'send_exceeded' end
       plans[#plans + 1] = plan
       if why then refused[#refused + 1] = { why, what or '0', send.worker } end
     end
