@@ -21,7 +21,7 @@ export interface ConfigFlags {
 }
 
 export interface Config {
-  /** Undefined if neither a flag nor the environment names a Redis. */
+  /** Undefined if neither a flag nor the environment names a Redis. It may be `folderRedisUrl`. */
   readonly redisUrl: string | undefined
   readonly namespace: string
   /** Undefined: the number with which the namespace was set up, or 1. */
@@ -36,8 +36,12 @@ export interface Config {
   readonly path: string | undefined
   /** The folder in which the user typed the command, if npm runs it in another one. */
   readonly typedIn: string | undefined
+  /** How the user called the command line: `troupe`, `npx troupe` or `npm run troupe --`. */
+  readonly calledAs: string
 }
 
+/** As an address: the Redis that keeps its data in .troupe/redis of the current folder. */
+export const folderRedisUrl = 'folder'
 export const defaultRedisUrl = 'redis://127.0.0.1:6379'
 export const defaultNamespace = 'troupe'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
@@ -75,7 +79,14 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     modelSettings: { default: model, env: providerVariables(env) },
     path: env.PATH,
     typedIn: filled(env.INIT_CWD),
+    calledAs: calledAs(filled(env.npm_lifecycle_event)),
   }
+}
+
+/** npm names the script that it runs. */
+function calledAs(script: string | undefined): string {
+  if (script === undefined) return 'troupe'
+  return script === 'npx' ? 'npx troupe' : 'npm run troupe --'
 }
 
 /** The variables whose names end in _API_KEY or _BASE_URL. */
@@ -104,6 +115,7 @@ function settingOf(
 function redisUrlOf(setting: Setting | undefined): string | undefined {
   if (setting === undefined) return undefined
   const url = String(setting.value)
+  if (url === folderRedisUrl) return url
   try {
     checkRedisUrl(url)
   } catch (thrown) {

@@ -97,6 +97,7 @@ function isAssistantBlock(block: Fields): boolean {
     case 'tool-call':
       return (
         typeof block.toolCallId === 'string' &&
+        isOptionalText(block.givenId) &&
         typeof block.toolName === 'string' &&
         block.input !== undefined &&
         isOptionalText(block.inputText)

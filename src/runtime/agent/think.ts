@@ -10,11 +10,11 @@ import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
-import type { AgentResult, Entry } from '../../core/history/entry.ts'
+import { type AgentResult, cutReasonOf, type Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
+import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
-import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
 import type { AgentTools } from './call/agent-tools.ts'
@@ -55,6 +55,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     }
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
+    journal.countRequest()
     const answered = await askModel(turn, kind.model, request, number, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
@@ -95,11 +96,11 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const { container, machine } = journal
   const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
   agentTurn.iteration = iteration
-  journal.countUsage(reply.usage, iteration.decision === 'blank')
+  journal.countReply(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
-  // A reply that was cut off or filtered is an answer like any other. The event names the reason so that readers can see it.
+  // A reply that was cut off or filtered is an answer like any other. Event and result name the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
   const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
   const parts: StepParts = {
@@ -132,7 +133,12 @@ function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: St
   const { container, machine, position } = journal
   const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
   const { facts } = container.run
-  const value: AgentResult = { text, ...(Object.keys(facts).length > 0 && { facts }) }
+  const finishReason = cutReasonOf(reply.finishReason)
+  const value: AgentResult = {
+    text,
+    ...(Object.keys(facts).length > 0 && { facts }),
+    ...(finishReason && { finishReason }),
+  }
   let valueJson: string
   try {
     valueJson = toJson(value, `the result of ${agentTurn.who}`)
@@ -201,7 +207,11 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const of = name === 'tokens' ? 'tokens' : 'model calls'
   // The session of a job ends with its root: a higher limit would come too late.
   const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
+  const failed =
+    name === 'modelCalls' && journal.tally.failedModelCalls
+      ? `, with ${journal.tally.failedModelCalls} that failed`
+      : ''
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
 }
 
 function overBudget({ journal, end }: AgentTurn, what: string): null {
