@@ -188,7 +188,7 @@ export function isWithinSend(send: Permissions['send'], outer: Permissions['send
   if (send === undefined) return false
   if (send === 'none' || send.length === 0) return true
   if (typeof outer === 'string')
-    return typeof send === 'string' && reaches.indexOf(send) <= reaches.indexOf(outer as SendReach)
+    return typeof send === 'string' && reaches.indexOf(send) <= reaches.indexOf(outer)
   return typeof send !== 'string' && send.every((id) => outer.includes(id))
 }
 
