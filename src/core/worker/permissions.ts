@@ -187,8 +187,7 @@ export function isWithinSend(send: Permissions['send'], outer: Permissions['send
   if (outer === undefined) return true
   if (send === undefined) return false
   if (send === 'none' || send.length === 0) return true
-  if (typeof outer === 'string')
-    return typeof send === 'string' && reaches.indexOf(send) <= reaches.indexOf(outer)
+  if (typeof outer === 'string') return typeof send === 'string' && reaches.indexOf(send) <= reaches.indexOf(outer)
   return typeof send !== 'string' && send.every((id) => outer.includes(id))
 }
 
