@@ -6,7 +6,7 @@ KEYS[3] claims    hash     declared; of this node
 KEYS[4] wakeups   zset     declared
 KEYS[5] busy      zset     declared
 ARGV[1] header    json:
-  pool             whose line it is
+  pool             whose run queue it is
   wakeup           id, or empty when the node answers no wake-up
   node, slot       who claims
   nonce            fresh for each claim, never derived from the wake-up

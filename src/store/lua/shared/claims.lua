@@ -122,7 +122,7 @@ local function readCandidate(tag, claim, id)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
 end
 
--- How far into a line is looked. The first ones are nearly always fit; behind them a record is read only when what little of it
+-- How far into a run queue a claim looks. The first ones are nearly always fit; behind them a record is read only when what little of it
 -- is asked for does not say that this node cannot run the worker now.
 local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
 local function mayFit(tag, claim, id)
@@ -163,7 +163,7 @@ local function planClaim(tag, claim)
   return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
 end
 
--- Out of the line: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+-- Takes a worker out of the run queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
 local function writeDamaged(tag, runKey, damaged)
   for index = 1, #damaged do
     local score = redis.call('ZSCORE', runKey, damaged[index])

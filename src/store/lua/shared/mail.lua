@@ -6,10 +6,11 @@ local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
 
--- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
-local function writeLine(tag, pool, line)
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line)) -- guard: run-queue entry on post
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(line)) end
+-- Puts workers into the run queue of a pool: their scores and ids in turn. If another program overwrote the key of the queue, they go to the
+-- unhosted, and a sweep moves them once the key is mended.
+local function enterRunQueue(tag, pool, scored)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(scored)) -- guard: run-queue entry on post
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(scored)) end
 end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
@@ -21,7 +22,7 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
   score = math.min(score, now + aheadMost) -- guard: a session waits behind others for a minute at most
-  writeLine(tag, pool, { digits(score), id })
+  enterRunQueue(tag, pool, { digits(score), id })
   return score
 end
 
