@@ -44,7 +44,10 @@ export interface AgentWorker {
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
    */
   readonly folder?: (input: Json) => string | null
-  /** A message to the model after a blank reply, before it is asked again. Default: none. */
+  /**
+   * A text to the model after a blank reply, before it is asked again; an empty text for none. Default: after tool results the model is
+   * told to go on, otherwise none.
+   */
   readonly nudge?: string
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
