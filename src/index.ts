@@ -21,6 +21,7 @@ export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
+export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
   AuditQuery,

@@ -20,7 +20,7 @@ import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../co
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
 import type { Assignment, SpawnOrder } from '../../core/ports/ports.ts'
-import { encodeInput, type Message } from '../../core/worker/message.ts'
+import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 
@@ -174,7 +174,8 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    const mail = encodeInput(this.id, toJson(value, `the message to ${workerId}`))
+    const permissions = encodePermissions(this.#context.assignment.permissions)
+    const mail = encodeLimitedInput(this.id, permissions, toJson(value, `the message to ${workerId}`))
     this.#countBytes('send', mail)
     this.requests.sends.push({ workerId, mail })
   }
