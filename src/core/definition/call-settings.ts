@@ -38,7 +38,7 @@ export function checkSettings(settings: unknown): void {
     const advice = didYouMean(name, names)
     throw new ConfigError(`settings does not know ${JSON.stringify(name)}; it takes ${names.join(', ')}.${advice}`)
   }
-  const { temperature, maxOutputTokens, effort, stop, providerOptions } = settings as Readonly<Record<string, unknown>>
+  const { temperature, maxOutputTokens, effort, stop, providerOptions } = settings
   if (temperature !== undefined && !isBetween(temperature, 0, temperatureMax)) {
     throw new ConfigError(
       `settings.temperature must be a number from 0 to ${temperatureMax}, not ${preview(temperature)}.`,
