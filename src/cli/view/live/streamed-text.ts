@@ -12,6 +12,7 @@ const charsKept = 4_000
 export class StreamedText {
   #text = ''
   #iteration: unknown
+  #request: unknown
   /** The last iteration of this run whose reply is recorded. */
   #replied = 0
 
@@ -22,7 +23,7 @@ export class StreamedText {
   note({ type, details }: RawEvent): void {
     switch (type) {
       case 'text.delta':
-        this.#say(details.iteration, stringOr(details.text))
+        this.#say(details)
         return
       case 'model.replied':
         this.#replied = Number(details.iteration ?? 0)
@@ -43,10 +44,11 @@ export class StreamedText {
     }
   }
 
-  #say(iteration: unknown, text: string): void {
+  #say({ iteration, request, text }: RawEvent['details']): void {
     if (Number(iteration ?? Number.POSITIVE_INFINITY) <= this.#replied) return
-    if (iteration !== this.#iteration) this.#text = ''
+    if (iteration !== this.#iteration || request !== this.#request) this.#text = ''
     this.#iteration = iteration
-    this.#text = (this.#text + text).slice(-charsKept)
+    this.#request = request
+    this.#text = (this.#text + stringOr(text)).slice(-charsKept)
   }
 }
