@@ -66,6 +66,8 @@ export interface Assignment extends RunPosition {
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
+  /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */
+  readonly nodeFolder?: string | null
   readonly version: number
   readonly starts: number
   readonly crashes: number
