@@ -68,7 +68,7 @@ test('tools that a node does not permit are not offered, whatever the session pe
 })
 
 test('a node may keep all messages of its workers within their sessions, also those of handlers', async () => {
-  const asker = defineWorker({ receive: (message, self) => void self.send(message.value as string, 'hi') })
+  const asker = defineWorker({ receive: (message, self) => self.send(message.value as string, 'hi') })
   await using troupe = await TestTroupe.start({ workers: { asker }, permissions: { send: 'session' } })
   const other = await troupe.create('asker', null, { keepOpen: true })
   expect(await troupe.run('asker', other.rootId)).toMatchObject({ failure: { code: 'permission_exceeded' } })

@@ -206,7 +206,7 @@ function narrowSend(one: Permissions['send'], other: Permissions['send']): Permi
 
 /** How far a script lets a worker send that has these permissions, in words; undefined: as far as its record says. */
 export function reachOf({ send }: Permissions): SendReach | undefined {
-  return typeof send === 'string' ? (send as SendReach) : undefined
+  return typeof send === 'string' ? send : undefined
 }
 
 /** Are the first no wider than the second? The audit asks; scripts decide by children.lua. */
