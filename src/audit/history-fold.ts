@@ -62,7 +62,6 @@ export class HistoryFold {
   last: Entry | null = null
   lastEpoch = 0
   #place = -1
-  #previous: Entry | null = null
   readonly #say: Say
   readonly #isAgent: boolean
 
@@ -98,12 +97,11 @@ export class HistoryFold {
   #add(position: number, entry: Entry): void {
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
-    else if (entry.type === 'user' && this.#previous?.type !== 'blank') this.#input(entry.from ?? null)
+    else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
       this.#end(entry, position)
-    this.#previous = entry
     this.last = entry
   }
 

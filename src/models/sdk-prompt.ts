@@ -4,12 +4,14 @@
  * SDK-PROMPT-1 Any recorded history gives a valid request: half surrogate pairs are replaced, arguments of calls are objects, names of tools have
  *              the form that providers accept, and messages without content are left out. Media are converted in sdk-media.ts.
  * SDK-PROMPT-2 Reasoning and opaque data go back only to the model that made them, because they are bound to it (often signed or encrypted).
+ *              Ids of calls go back to it unchanged (call-id.ts).
  */
 
 import type { ModelMessage } from 'ai'
 import { isObject } from '../core/check/is-object.ts'
 import type { PromptMessage, PromptResult } from '../core/definition/model.ts'
 import type { AssistantBlock, Json, ProviderOptions, TextBlock, ToolCallBlock } from '../core/history/chat-message.ts'
+import { sentCallId } from './call-id.ts'
 import { SdkMedia } from './sdk-media.ts'
 import { wellFormed } from './well-formed.ts'
 
@@ -37,7 +39,9 @@ export class SdkPrompt {
   }
 
   messages(messages: readonly PromptMessage[]): ModelMessage[] {
-    return messages.map((message) => this.#convert(message)).filter((message) => message !== null)
+    return messages
+      .map((message, index) => this.#convert(message, messages[index - 1]))
+      .filter((message) => message !== null)
   }
 
   /**
@@ -50,19 +54,20 @@ export class SdkPrompt {
       this.#known = new WeakMap()
       return { messages: this.messages(messages), isLast: false }
     }
-    const bare = messages.map((message) => this.#toSdk(message, true))
+    const bare = messages.map((message, index) => this.#toSdk(message, messages[index - 1], true))
     return { messages: bare.filter((message) => message !== null), isLast: true }
   }
 
-  #convert(message: PromptMessage): ModelMessage | null {
+  #convert(message: PromptMessage, before: PromptMessage | undefined): ModelMessage | null {
     const known = this.#known.get(message)
     if (known !== undefined) return known
-    const converted = this.#toSdk(message, false)
+    const converted = this.#toSdk(message, before, false)
     this.#known.set(message, converted)
     return converted
   }
 
-  #toSdk(message: PromptMessage, withoutMedia: boolean): ModelMessage | null {
+  /** `before`: the message before it. Results follow the message with their calls. */
+  #toSdk(message: PromptMessage, before: PromptMessage | undefined, withoutMedia: boolean): ModelMessage | null {
     switch (message.role) {
       case 'user':
         return {
@@ -77,9 +82,27 @@ export class SdkPrompt {
         return content.length === 0 ? null : { role: 'assistant', content }
       }
       case 'tool':
-        return message.results.length === 0 ? null : { role: 'tool', content: message.results.map(toToolPart) }
+        return this.#toSdkResults(message.results, before)
     }
   }
+
+  #toSdkResults(results: readonly PromptResult[], before: PromptMessage | undefined): ModelMessage | null {
+    if (results.length === 0) return null
+    const ids = this.#sentIds(before)
+    const idOf = ({ toolCallId }: PromptResult) => ids.get(toolCallId) ?? sentCallId({ toolCallId }, false)
+    return { role: 'tool', content: results.map((result) => toToolPart(result, idOf(result))) }
+  }
+
+  /** The ids of the calls of this message as they are sent. */
+  #sentIds(message: PromptMessage | undefined): ReadonlyMap<string, string> {
+    if (message?.role !== 'assistant') return new Map()
+    const isOwn = isSameModel(message.model, this.#modelId)
+    return new Map(message.content.filter(isCall).map((call) => [call.toolCallId, sentCallId(call, isOwn)]))
+  }
+}
+
+function isCall(block: AssistantBlock): block is ToolCallBlock {
+  return block.type === 'tool-call'
 }
 
 function toTextPart(block: TextBlock): UserPart {
@@ -99,7 +122,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
       return [
         {
           type: 'tool-call',
-          toolCallId: wellFormed(block.toolCallId),
+          toolCallId: sentCallId(block, isOwn),
           toolName: sentName(block.toolName),
           input: inputOf(block),
           ...options,
@@ -120,10 +143,10 @@ function sentName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown'
 }
 
-function toToolPart({ toolCallId, toolName, output }: PromptResult): ToolPart {
+function toToolPart({ toolName, output }: PromptResult, toolCallId: string): ToolPart {
   return {
     type: 'tool-result',
-    toolCallId: wellFormed(toolCallId),
+    toolCallId,
     toolName: sentName(toolName),
     output: wellFormed(output),
   }

@@ -2,7 +2,8 @@
  * Duty: define the messages of a conversation: one tagged union of six types. They are plain JSON with the part names of the AI SDK, so that
  * adapters can copy them.
  * CHAT-1 A message is never changed after it was recorded.
- * CHAT-2 Ids of tool calls are unique within a history. An id that a provider repeats or leaves out is replaced before it is recorded.
+ * CHAT-2 Ids of tool calls are unique within a history. An id that a provider repeats or leaves out is replaced before it is recorded. One
+ *        that is too long is kept beside an id of our own.
  * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
@@ -38,6 +39,8 @@ const reasoningBlockSchema = z.looseObject({
 const toolCallBlockSchema = z.looseObject({
   type: z.literal('tool-call'),
   toolCallId: z.string(),
+  /** The provider's id of this call, if that is too long to be the id of the call here. It goes back to the model that gave it. */
+  givenId: z.string().optional(),
   toolName: z.string(),
   /** The arguments as JSON. Null if they could not be parsed. */
   input: z.json(),
@@ -85,6 +88,8 @@ const userMessageSchema = z.looseObject({
   ...head,
   /** The worker that sent it, set by the runtime. Absent if it came from outside the session. */
   from: z.string().optional(),
+  /** True for a text with which troupe itself asks a model again. It is no input. */
+  nudge: z.boolean().optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -161,6 +166,7 @@ export interface ReasoningBlock {
 export interface ToolCallBlock {
   readonly type: 'tool-call'
   readonly toolCallId: string
+  readonly givenId?: string | undefined
   readonly toolName: string
   readonly input: Json
   readonly inputText?: string | undefined
@@ -208,6 +214,7 @@ export interface SystemMessage extends MessageHead {
 export interface UserMessage extends MessageHead {
   readonly type: 'user'
   readonly from?: string | undefined
+  readonly nudge?: boolean | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

@@ -220,12 +220,13 @@ export class ContextContainer {
       this.#passedOver++
       return
     }
-    if (message.type === 'user' && this.#run.inputText === undefined) {
+    if (message.type === 'user' && !message.nudge && this.#run.inputText === undefined) {
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
     }
     this.history.push(message)
-    if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
+    else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       if (this.#firstText === undefined) {

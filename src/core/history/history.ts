@@ -45,7 +45,10 @@ export class ConversationHistory {
     this.#messages.push(message)
     if (message.type === 'assistant') {
       this.#lastAssistant = message
-      for (const call of toolCallsOf(message)) this.#callIds.add(call.toolCallId)
+      for (const { toolCallId, givenId } of toolCallsOf(message)) {
+        this.#callIds.add(toolCallId)
+        if (givenId !== undefined) this.#callIds.add(givenId)
+      }
     }
     this.#fold.add(message)
   }
@@ -123,7 +126,7 @@ export class ConversationHistory {
     return this.#fold.openCount
   }
 
-  /** True if any call of this history has this id. */
+  /** True if any call of this history has this id, or got it from its provider. */
   hasCall(toolCallId: string): boolean {
     return this.#callIds.has(toolCallId)
   }

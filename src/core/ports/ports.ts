@@ -8,7 +8,7 @@ import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
-import type { Permissions } from '../worker/permissions.ts'
+import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
 import type { Wakeup } from './wake.ts'
@@ -66,6 +66,8 @@ export interface Assignment extends RunPosition {
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
+  /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */
+  readonly nodeFolder?: string | null
   readonly version: number
   readonly starts: number
   readonly crashes: number
@@ -90,6 +92,13 @@ export interface SpawnOrder {
   readonly mail: string
   /** What it may use, as `encodePermissions` writes it; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
+}
+
+export interface SendOrder {
+  readonly workerId: string
+  readonly mail: string
+  /** How far the sender may send, if its permissions say nothing of it. Absent: to all. */
+  readonly reach?: SendReach | undefined
 }
 
 /** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
@@ -141,7 +150,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly spawns: readonly SpawnOrder[]
   /** With end. */
   readonly offer?: SlotOffer | undefined
-  readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
+  readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */

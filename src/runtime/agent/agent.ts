@@ -10,7 +10,14 @@
 
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import { InputError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import {
+  ConfigError,
+  InputError,
+  InvariantError,
+  TerminalError,
+  TransientError,
+  toRuntimeError,
+} from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
@@ -27,7 +34,10 @@ import { userMessage } from './user-message.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
-  const kind: AgentKind = { definition, model: parts.models.open(definition.model), toolbox: new Toolbox(definition) }
+  const model = parts.models.open(definition.model)
+  const problem = definition.settings && model.settingProblem?.(definition.settings)
+  if (problem) throw new ConfigError(problem)
+  const kind: AgentKind = { definition, model, toolbox: new Toolbox(definition) }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
     await advance(new AgentTurn(kind, parts, new Journal(turn, known)))

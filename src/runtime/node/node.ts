@@ -10,6 +10,7 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
+import type { Permissions } from '../../core/worker/permissions.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { ClaimNonces } from '../slot/nonces.ts'
 import { type RunQueue, Slots } from '../slot/slots.ts'
@@ -28,6 +29,8 @@ export interface NodeOptions {
   readonly kinds: ReadonlyMap<string, Kind>
   readonly concurrency: number
   readonly policy: Policy
+  /** What no session may go beyond here; null: everything is permitted. */
+  readonly permissions?: Permissions | null
   readonly stores: readonly PartitionStores[]
   readonly waker: Waker
   readonly live: LivePublisher
@@ -56,6 +59,7 @@ export class RuntimeNode {
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
       policy: options.policy,
+      permissions: options.permissions ?? null,
       log: options.log,
       kinds: options.kinds,
       slots: this.#slots,

@@ -8,7 +8,7 @@ ARGV[1] header    json:
   pools            their names
   headBytes        of each mail that are answered
   budget           most bytes of mails that are read in this call
-Returns {session, workers, pools whose line cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
+Returns {session, workers, pools whose run queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.

@@ -234,7 +234,7 @@ export function childrenOutput(
   return { type: 'json', value: value as Json }
 }
 
-/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. */
+/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. `finishReason` if its answer was cut. */
 function summarize(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -242,12 +242,17 @@ function summarize(value: unknown, charsMax: number): Record<string, Json> {
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
-  const parsed = structured(value.text)
-  if (parsed === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
+  const cutBy = value.finishReason && { finishReason: value.finishReason }
+  return { ...summarizeText(value.text, charsMax), ...cutBy }
+}
+
+function summarizeText(answer: string, charsMax: number): Record<string, Json> {
+  const parsed = structured(answer)
+  if (parsed === null) return { summary: firstLine(answer), details: cut(answer, charsMax) }
   if (JSON.stringify(parsed).length > charsMax)
     return {
       summary: firstLine(typeof parsed.summary === 'string' ? parsed.summary : ''),
-      details: cut(value.text, charsMax),
+      details: cut(answer, charsMax),
     }
   const { summary, ...rest } = parsed
   return { summary: typeof summary === 'string' ? summary : '', ...rest }

@@ -140,7 +140,7 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.signal,
     folder,
-    bound: assignment.permissions.folder ?? null,
+    bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
     limits: { ...assignment.limits, ...turn.spending.allowed },
     depth: assignment.depth,
     input: container.input,

@@ -1,16 +1,14 @@
 /** Duty: the form of a commit's arguments and answers, as the header of lua/commit.lua has them. */
 
-import { defaultName } from '../../core/definition/worker-name.ts'
-import { InvariantError } from '../../core/errors.ts'
-import type { Policy } from '../../core/policy.ts'
-import type { CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
-import { decodeRefusal } from '../../core/worker/refusal.ts'
-import { encodeCalls } from '../record/call-ranges.ts'
-import { decodeSpendings } from '../record/spending.ts'
-import type { HeaderValue } from '../script/header.ts'
-import type { Reply } from '../script/script.ts'
-import { parseWakeups } from '../wakeups.ts'
-import { decodeClaim } from './claim-answer.ts'
+import { defaultName } from '../core/definition/worker-name.ts'
+import { InvariantError } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+import type { CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
+import { decodeRefusal } from '../core/worker/refusal.ts'
+import { decodeClaim, decodeSpendings } from './record/assignment.ts'
+import { encodeCalls } from './record/call-ranges.ts'
+import type { HeaderValue, Reply } from './script/script.ts'
+import { parseWakeups } from './wakeups.ts'
 
 /** What a node says with each of its commits. */
 export interface CommitContext {
@@ -48,7 +46,8 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     const { slot, nonce } = offer
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
   }
-  if (sends.length > 0) fields.sends = sends.map(({ workerId, mail }) => ({ worker: workerId, mail: add(mail) }))
+  if (sends.length > 0)
+    fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
   if (end) {
     fields.wait = end.wait
