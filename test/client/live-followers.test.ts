@@ -189,7 +189,7 @@ test('the record shows within a moment that a model was asked, and that it speak
   modelCall.onFirstByte()
   await waitUntil('the record says that it speaks', async () => (await state()) === 'receiving', 20_000)
   held.end()
-  await session.result()
+  expect(await session.result()).toMatchObject({ status: 'completed' })
 })
 
 test('a follower gets what a worker logs on another node, without secrets, and bounded', async () => {
