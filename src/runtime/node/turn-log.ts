@@ -26,8 +26,8 @@ export function turnLog(
     const [message, fields] = readLogCall(text, more)
     log[level](message, { ...ids, ...fields })
     if (!live.isFollowed(sessionId)) return
-    const told = { level, message: redactSentence(message.slice(0, messageCharsMax)), fields: boundedFields(fields) }
-    live.publish(sessionId, workerId, [['worker.logged', { ...told, node: nodeId }]])
+    const line = { level, message: redactSentence(message.slice(0, messageCharsMax)), fields: boundedFields(fields) }
+    live.publish(sessionId, workerId, [['worker.logged', { ...line, node: nodeId }]])
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

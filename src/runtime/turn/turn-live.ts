@@ -28,7 +28,7 @@ export class TurnLive {
   readonly #publisher: LivePublisher
   readonly #calls = new Map<string, RunningCall>()
   #state: FineState = 'working'
-  #toldState: FineState | undefined
+  #publishedState: FineState | undefined
   #request: LiveRequest | undefined
   #requests = 0
 
@@ -48,8 +48,8 @@ export class TurnLive {
 
   changeState(state: FineState): void {
     this.#state = state
-    if (state === this.#toldState || !this.isFollowed) return
-    this.#toldState = state
+    if (state === this.#publishedState || !this.isFollowed) return
+    this.#publishedState = state
     this.tell([this.#stateNote()])
   }
 
@@ -83,7 +83,7 @@ export class TurnLive {
 
   /** Tells a follower that came late what goes on. */
   repeat(): void {
-    this.#toldState = this.#state
+    this.#publishedState = this.#state
     const notes = [this.#stateNote(), ...(this.#request?.repeated() ?? [])]
     for (const call of this.#calls.values()) {
       notes.push(['tool.started', { toolCallId: call.toolCallId, toolName: call.toolName }])
