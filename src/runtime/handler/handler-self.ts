@@ -19,16 +19,16 @@ import type { SpawnNote } from '../../core/history/entry.ts'
 import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
-import { encodePermissions } from '../../core/worker/permissions.ts'
+import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
   readonly spawns: SpawnOrder[]
   readonly spawnNotes: SpawnNote[]
-  readonly sends: { workerId: string; mail: string }[]
+  readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
   stateJson: string | undefined
   replyJson: string | undefined
@@ -175,10 +175,14 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    const permissions = encodePermissions(this.#context.assignment.permissions)
-    const mail = encodeLimitedInput(this.id, permissions, toJson(value, `the message to ${workerId}`))
+    const { permissions } = this.#context.assignment
+    const mail = encodeLimitedInput(
+      this.id,
+      encodePermissions(permissions),
+      toJson(value, `the message to ${workerId}`),
+    )
     this.#countBytes('send', mail)
-    this.requests.sends.push({ workerId, mail })
+    this.requests.sends.push({ workerId, mail, reach: reachOf(permissions) })
   }
 
   readonly reply = (value: unknown): void => {
