@@ -27,7 +27,6 @@ const writes: readonly [string, unknown, (value: Any) => unknown][] = [
   ['a shift', [1, 2], (value) => value.shift()],
   ['a splice', { list: [1, 2] }, (value) => value.list.splice(0, 1)],
   ['a sort', [2, 1], (value) => value.sort()],
-  ['a reverse', [2, 1], (value) => value.reverse()],
   ['a fill', [2, 1], (value) => value.fill(0)],
   ['a length', [2, 1], (value) => (value.length = 0)],
   ['a set of a Map', { map: new Map([['a', 1]]) }, (value) => value.map.set('a', 2)],
@@ -91,7 +90,14 @@ describe('a value that is made read-only', () => {
 })
 
 test('the type is read-only at every depth, and keeps dates, functions and unknown', () => {
-  type State = { n: number; list: { tags: string[] }[]; map: Map<string, number[]>; when: Date; raw: unknown; pair: [number, string[]] }
+  type State = {
+    n: number
+    list: { tags: string[] }[]
+    map: Map<string, number[]>
+    when: Date
+    raw: unknown
+    pair: [number, string[]]
+  }
   expectTypeOf<DeepReadonly<State>>().toEqualTypeOf<{
     readonly n: number
     readonly list: readonly { readonly tags: readonly string[] }[]

@@ -11,7 +11,14 @@
 
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
-import { CancelledError, InputError, RuntimeError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import {
+  CancelledError,
+  InputError,
+  RuntimeError,
+  TerminalError,
+  TransientError,
+  toRuntimeError,
+} from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'

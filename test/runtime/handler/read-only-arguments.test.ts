@@ -10,11 +10,11 @@ type Any = any
 const changes: readonly [string, (message: Any, self: Any) => unknown][] = [
   ['a field of the state', (_, self) => self.state.n++],
   ['a list within the state', (_, self) => self.state.list.push(1)],
-  ['the state after setState', (_, self) => (self.setState({ n: 5, list: [] }), self.state.n++)],
+  ['the state after setState', (_, self) => self.setState({ n: 5, list: [] }) ?? self.state.n++],
   ['the value of the message', (message) => (message.value.text = 'other')],
   ['a part of the value', (message) => message.value.tags.push('x')],
   ['the message', (message) => (message.value = 1)],
-  ['the state, after an await', async (_, self) => (await Promise.resolve(), (self.state.n = 2))],
+  ['the state, after an await', async (_, self) => (await Promise.resolve(self)).state.n++],
 ]
 
 describe('a change in place of', () => {
