@@ -80,19 +80,22 @@ describe('after receive has returned', () => {
     ['returns a value', { receive: () => 7 as never }, 'returned a value'],
     ['replies with null', { receive: (_, self) => self.reply(null) }, null],
     ['fails', { receive: (_, self) => self.fail('no') }, null],
-  ])('a receive that %s: a warning in log and event if nobody set its result (HANDLER-6)', async (_, worker, warning) => {
-    const lines: { msg: string; worker?: string; level: number }[] = []
-    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-    await using troupe = await TestTroupe.start({ workers: { worker: defineWorker(worker) }, logger })
-    const session = await troupe.create('worker')
-    const events = await Array.fromAsync(session.events({ after: '0-0' }))
-    const expected = expect.stringContaining(warning ?? '') as string
-    expect(events.filter(({ type }) => type === 'run.warned')).toMatchObject(
-      warning === null ? [] : [{ workerId: session.rootId, details: { run: 1, warning: expected } }],
-    )
-    const warned = lines.filter(({ msg }) => msg.includes('the result is null'))
-    expect(warned).toMatchObject(warning === null ? [] : [{ level: 40, worker: session.rootId, msg: expected }])
-  })
+  ])(
+    'a receive that %s: a warning in log and event if nobody set its result (HANDLER-6)',
+    async (_, worker, warning) => {
+      const lines: { msg: string; worker?: string; level: number }[] = []
+      const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
+      await using troupe = await TestTroupe.start({ workers: { worker: defineWorker(worker) }, logger })
+      const session = await troupe.create('worker')
+      const events = await Array.fromAsync(session.events({ after: '0-0' }))
+      const expected = expect.stringContaining(warning ?? '') as string
+      expect(events.filter(({ type }) => type === 'run.warned')).toMatchObject(
+        warning === null ? [] : [{ workerId: session.rootId, details: { run: 1, warning: expected } }],
+      )
+      const warned = lines.filter(({ msg }) => msg.includes('the result is null'))
+      expect(warned).toMatchObject(warning === null ? [] : [{ level: 40, worker: session.rootId, msg: expected }])
+    },
+  )
 
   test('a run that a message of another worker began needs no reply: nobody waits for it', async () => {
     const lines: string[] = []
