@@ -51,7 +51,7 @@ describe.concurrent('an uncaught error', () => {
     const { workerId, sessionId } = await cli.submit('late', ...place.slice(2))
     await node.saw('await everything', 'stderr')
     await cli.submit('late', ...place.slice(2))
-    await node.saw(/await everything[^]*await everything/, 'stderr')
+    await node.saw(/await everything[\s\S]*await everything/, 'stderr')
     node.kill('SIGTERM')
     const { code, stderr } = await node.ended
     expect(code).toBe(0)

@@ -43,7 +43,7 @@ describe('after receive has returned', () => {
         level: 50,
         worker: session.rootId,
         msg: `worker careless (${session.rootId}) of session ${session.id}: self.${call} was called after receive had returned: await everything before it returns. The call has no effect.`,
-        stack: expect.stringMatching(/^Error: [^]*\n +at .*late-calls\.test\.ts:\d+/) as string,
+        stack: expect.stringMatching(/^Error: [\s\S]*\n +at .*late-calls\.test\.ts:\d+/) as string,
       })
       expect(await troupe.history(session.rootId)).toHaveLength(2)
     },
