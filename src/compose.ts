@@ -15,7 +15,7 @@ import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { TurnStore } from './core/ports/ports.ts'
 import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
 import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
@@ -27,6 +27,7 @@ import { RuntimeNode } from './runtime/node/node.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
 import { kindsOfFiles, loadWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
+import { hearFollowers } from './store/followed-sessions.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { ReadStore } from './store/read-store.ts'
@@ -225,7 +226,7 @@ interface Parts {
   readonly policy: Policy
   readonly log: WorkerLog
   readonly redis: Redis
-  readonly live: LivePublisher
+  readonly live: RedisLivePublisher
   readonly caller: ScriptCaller
   readonly places: readonly Place[]
   readonly kinds: ReadonlyMap<string, Kind>
@@ -292,6 +293,11 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
     const { places, policy } = parts
+    const onFollower = ({ partition }: Place, announcement: string) => {
+      const sessionId = parts.live.followed.note(announcement)
+      if (sessionId !== null) node.tellFollower(partition, sessionId)
+    }
+    await hearFollowers(subscriber, places, onFollower, policy.leaseMs)
     await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
