@@ -5,7 +5,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { Producer } from '../submit/support/producer.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-const waits = defineWorker({ receive: (_, self) => void self.after(600_000, null) })
+const waits = defineWorker({ receive: (_, self) => self.after(600_000, null) })
 
 test('the actor of a client is in the events of what it creates, sends and cancels', async () => {
   await using troupe = await TestTroupe.start({ workers: { waits } })
