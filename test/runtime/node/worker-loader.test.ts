@@ -1,6 +1,6 @@
 /** Worker files: one file, one kind; each wrong file is named with what is wrong. */
-import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { describe, expect, onTestFinished, test } from 'vitest'
@@ -127,8 +127,15 @@ describe('loadWorkers', () => {
   })
 })
 
+/** Like a pipe, it is a file that nobody can load. */
+function listenAt(path: string): Promise<void> {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  return new Promise((resolve) => server.listen(path, resolve))
+}
+
 test.each([
-  ['a pipe', (path: string) => void execFileSync('mkfifo', [path]), /is no regular file/],
+  ['a socket', (path: string) => listenAt(path), /is no regular file/],
   ['a link to a device', (path: string) => symlink('/dev/zero', path), /is no regular file/],
   ['a link to nothing', (path: string) => symlink('/nowhere/at/all.ts', path), /is a link to nothing/],
 ])('a worker file that is %s is refused, and not waited for', async (_, make, why) => {
