@@ -265,7 +265,7 @@ export class HandlerSelf implements Self<unknown> {
   #isClosed(call: 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'setState' | 'state'): boolean {
     if (this.#closed === undefined) return false
     const late = new Error(`self.${call} was called after receive had ${this.#closed}.`)
-    Error.captureStackTrace(late, call === 'state' ? this.#isClosed : this[call])
+    if (call !== 'state') Error.captureStackTrace(late, this[call])
     this.#context.onLateCall(late)
     return true
   }
