@@ -9,6 +9,7 @@
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
@@ -87,7 +88,7 @@ class HandlerTurn {
       if (!schema) return raw
       const fit = fitTo(schema, raw)
       if (fit.ok) return fit.value
-      throw new Error(fit.reasons.join('; '))
+      throw new Error(fit.reasons.join('; '), { cause: fit.thrown })
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause)
       throw new InputError(`the state of worker ${assignment.workerId} does not fit ${assignment.kind}: ${why}`, {
@@ -124,7 +125,7 @@ class HandlerTurn {
         attempt,
         of: attempts,
         error: error.message,
-        ...stackOf(thrown),
+        ...thrownFields(thrown),
       })
       if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
@@ -145,6 +146,7 @@ class HandlerTurn {
     if (!fit.ok)
       throw new InputError(
         `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+        { cause: fit.thrown },
       )
     Object.assign(mail.message, { value: fit.value })
   }
@@ -322,16 +324,6 @@ class HandlerTurn {
         { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
       ],
     ]
-  }
-}
-
-/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
-function stackOf(thrown: unknown): { stack?: string } {
-  try {
-    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
-  } catch {
-    return {}
   }
 }
 

@@ -2,9 +2,10 @@
  * Duty: loads worker kinds from a folder: one file, one kind; the file's path below the folder, without its ending, is the kind.
  * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests, type declarations and node_modules.
  */
-import { readdir } from 'node:fs/promises'
+import { readdir, realpath } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { namePlacesFrom } from '../../core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { isKind, kindRule } from '../../core/ids.ts'
@@ -19,6 +20,8 @@ export async function loadWorkers(
 ): Promise<Map<string, WorkerDefinition>> {
   const root = resolve(folder)
   const files = await workerFiles(root, root)
+  // Stacks name files by their real paths.
+  namePlacesFrom([process.cwd(), root, await realpath(root)])
   const kinds = new Map<string, WorkerDefinition>()
   for (const { file, kind } of files) {
     if (!isKind(kind)) throw new ConfigError(`${file} is not named like a worker kind: ${kindRule}.`)
