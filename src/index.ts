@@ -50,6 +50,7 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { CallSettings } from './core/definition/call-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
   Effect,
@@ -151,6 +152,7 @@ export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
+export type { DeepReadonly } from './core/read-only.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
   InputMessage,

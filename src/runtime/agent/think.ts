@@ -39,7 +39,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   const number = iterations + 1
   try {
     const folder = agentTurn.folder()
-    container.agentPrompt = tools.instructions(turn, folder && (await folder))
+    container.agentPrompt = tools.instructions(turn, folder && (await folder), container.input)
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
@@ -47,9 +47,10 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   let reply: AcceptedReply
   try {
     const request = {
-      instructions: container.agentPrompt,
+      instructions: container.instructions,
       messages: container.history.prompt(),
       tools: tools.specs(turn),
+      settings: kind.definition.settings,
       idempotencyKey: `${turn.assignment.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
     }
     const { history } = container
