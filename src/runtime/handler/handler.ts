@@ -16,7 +16,7 @@ import type { HandlerDefinition, Self } from '../../core/definition/define-worke
 import {
   CancelledError,
   InputError,
-  RuntimeError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
