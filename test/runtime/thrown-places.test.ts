@@ -20,7 +20,7 @@ interface Line {
 async function runWith(worker: WorkerDefinition) {
   const lines: Line[] = []
   const write = (fields: object, message: string) => {
-    if ('stack' in fields) lines.push({ fields: fields as Line['fields'], message })
+    if ('stack' in fields) lines.push({ fields, message })
   }
   await using troupe = await TestTroupe.connect()
   await troupe.startNode(
