@@ -110,7 +110,7 @@ class SdkModel implements Model {
       experimental_download: async (wanted) => wanted.map(() => null),
       // The default prints the error together with the request.
       onError: () => undefined,
-      ...(request.instructions === '' ? {} : { instructions: wellFormed(request.instructions) }),
+      ...(request.instructions.trim() === '' ? {} : { instructions: wellFormed(request.instructions) }),
       ...(sdkSettings(request.settings, this.#options.providerOptions, this.#options.settingRules) as SdkSettings),
     })
     let isFirst = true

@@ -19,6 +19,7 @@ import {
   toRuntimeError,
 } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import { contentProblem } from '../../core/history/foreign-format.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -168,6 +169,13 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   }
   const { input } = kind.definition
   const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
-  if (fit === undefined || fit.ok) return null
+  if (fit === undefined) return blocksProblem(message, assignment.kind)
+  if (fit.ok) return null
   return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+}
+
+/** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
+function blocksProblem(message: Mail['message'], kind: string): InputError | null {
+  const problem = message.kind === 'input' ? contentProblem(message.value) : null
+  return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }
