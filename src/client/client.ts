@@ -143,6 +143,7 @@ export class Troupe implements AsyncDisposable {
       waker,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
+      actor: options.actor,
     })
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(

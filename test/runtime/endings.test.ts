@@ -227,7 +227,7 @@ describe('receive', () => {
     expect(timer).toEqual({ ...head, message: expect.objectContaining({ kind: 'timer', value: 3 }) })
   })
 
-  test('state changed in place without setState is not seen by the next receive, in this turn or after it (HANDLER-3)', async () => {
+  test('state changed in place without setState fails the run, and is not seen by the next receive (HANDLER-3, HANDLER-5)', async () => {
     await using troupe = await TestTroupe.connect()
     const session = await troupe.create('careless', 1, { keepOpen: true })
     await session.root.send(2)
@@ -235,13 +235,13 @@ describe('receive', () => {
       careless: defineWorker<{ list: unknown[] }>({
         initial: { list: [] },
         receive(message, self) {
-          self.state.list.push(message.value)
+          if (message.value === 1) (self.state.list as unknown[]).push(message.value)
           self.reply(self.state.list.length)
         },
       }),
     })
-    expect(await session.result({ run: 1 })).toMatchObject({ value: 1 })
-    expect(await session.result({ run: 2 })).toMatchObject({ value: 1 })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 0 })
   })
 
   test('a state that nobody has set is null, where its definition has no first one', async () => {

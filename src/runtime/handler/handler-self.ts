@@ -43,6 +43,8 @@ export interface SelfContext {
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown
+  /** The state that this JSON stands for, as the next receive would see it. */
+  readState(json: string): unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
   readonly spending: Spending
@@ -66,7 +68,6 @@ export class HandlerSelf implements Self<unknown> {
     failure: undefined,
   }
   readonly #context: SelfContext
-  #state: unknown
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -74,7 +75,6 @@ export class HandlerSelf implements Self<unknown> {
 
   constructor(context: SelfContext) {
     this.#context = context
-    this.#state = context.state
   }
 
   get id(): string {
@@ -108,7 +108,8 @@ export class HandlerSelf implements Self<unknown> {
     return this.#context.openChildren + this.requests.spawns.filter((spawn) => !spawn.detached).length
   }
   get state(): unknown {
-    return this.#state
+    const { stateJson } = this.requests
+    return stateJson === undefined ? this.#context.state : this.#context.readState(stateJson)
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
@@ -218,7 +219,6 @@ export class HandlerSelf implements Self<unknown> {
     if (fit?.ok === false)
       throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
     this.requests.stateJson = toJson(next, 'the state')
-    this.#state = next
   }
 
   /** From now on every call throws. `isLate`: receive still runs, although its time is over. */

@@ -79,8 +79,9 @@ async function filesOf(root: string): Promise<FoundFiles> {
 }
 
 async function loadFile({ file, kind, not }: WorkerFile, loadMs: number): Promise<WorkerDefinition> {
+  if (not?.startsWith('a link')) throw new ConfigError(`worker file ${file} is ${not}.`)
   if (not !== undefined)
-    throw new ConfigError(`worker file ${file} cannot be loaded: it is ${not}, and no regular file.`)
+    throw new ConfigError(`worker file ${file} is no regular file but ${not}: remove it, or put a file there.`)
   if (!isKind(kind)) throw new ConfigError(`${file} is not named like a worker kind: ${kindRule}.`)
   return loadWorker(file, loadMs)
 }

@@ -1,10 +1,11 @@
 /** Worker files: one file, one kind; each wrong file is named with what is wrong. */
 import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { loadWorkers, readWorkers } from '../../../src/runtime/node/worker-loader.ts'
+import { describe, describe, expect, expect, onTestFinished, test, test } from 'vitest'
+import { loadWorkers, loadWorkers, readWorkers } from '../../../src/runtime/node/worker-loader.ts'
 
 const source = new URL('../../../src/index.ts', import.meta.url).pathname
 const worker = `import { defineWorker } from ${JSON.stringify(source)}\nexport default defineWorker({ receive(m, self) { self.reply(m.value) } })\n`
@@ -171,11 +172,29 @@ describe('readWorkers', () => {
       await symlink('gone.ts', join(folder, 'link.ts'))
       const { kinds, broken } = await readWorkers(folder)
       expect([...kinds.keys()]).toEqual(['own'])
-      const said = Object.fromEntries([...broken].map(([kind, { message }]) => [kind, message.split('it is ')[1]]))
+      const said = Object.fromEntries([...broken].map(([kind, { message }]) => [kind, message.split('.ts is ')[1]]))
       expect(said).toEqual({
-        pipe: 'a pipe, and no regular file.',
-        device: 'a device, and no regular file.',
-        link: 'a link to nothing, and no regular file.',
+        pipe: 'no regular file but a pipe: remove it, or put a file there.',
+        device: 'no regular file but a device: remove it, or put a file there.',
+        link: 'a link to nothing.',
       })
     }))
+})
+
+/** Like a pipe, it is a file that nobody can load. */
+function listenAt(path: string): Promise<void> {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  return new Promise((resolve) => server.listen(path, resolve))
+}
+
+test.each([
+  ['a socket', (path: string) => listenAt(path), /is no regular file/],
+  ['a link to a device', (path: string) => symlink('/dev/zero', path), /is no regular file/],
+  ['a link to nothing', (path: string) => symlink('/nowhere/at/all.ts', path), /is a link to nothing/],
+])('a worker file that is %s is refused, and not waited for', async (_, make, why) => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-workers-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await make(join(folder, 'x.ts'))
+  await expect(loadWorkers(folder)).rejects.toThrow(why)
 })
