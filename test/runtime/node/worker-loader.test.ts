@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, describe, expect, expect, onTestFinished, test, test } from 'vitest'
-import { loadWorkers, loadWorkers, readWorkers } from '../../../src/runtime/node/worker-loader.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadWorkers, readWorkers } from '../../../src/runtime/node/worker-loader.ts'
 
 const source = new URL('../../../src/index.ts', import.meta.url).pathname
 const worker = `import { defineWorker } from ${JSON.stringify(source)}\nexport default defineWorker({ receive(m, self) { self.reply(m.value) } })\n`
