@@ -138,7 +138,10 @@ export class HandlerSelf implements Self<unknown> {
     return `${this.id}/${this.run}/${this.#context.message.id}`
   }
 
-  readonly step = <Value>(name: string, work: (key: string) => Value | Promise<Value>): Promise<DeepReadonly<Value>> => {
+  readonly step = <Value>(
+    name: string,
+    work: (key: string) => Value | Promise<Value>,
+  ): Promise<DeepReadonly<Value>> => {
     if (this.#isClosed('step')) return never()
     const result = this.#takeStep(name, work)
     // Whoever awaits it gets the error. If nobody does, it must not end the process.

@@ -110,14 +110,22 @@ describe('a step', () => {
   })
 
   const wrong: readonly [string, (self: Self) => unknown, RegExp][] = [
-    ['a name twice', async (self) => (await self.step('a', () => 1)) + (await self.step('a', () => 2)), /step\("a"\) twice/],
+    [
+      'a name twice',
+      async (self) => (await self.step('a', () => 1)) + (await self.step('a', () => 2)),
+      /step\("a"\) twice/,
+    ],
     ['an empty name', (self) => self.step('', () => 1), /step takes a name/],
     ['a name that is no text', (self) => self.step(7 as never, () => 1), /step takes a name/],
     ['a long name', (self) => self.step('x'.repeat(65), () => 1), /1 to 64 bytes/],
     ['no function', (self) => self.step('a', 7 as never), /step takes a function that does "a", not 7/],
     ['a Map as value', (self) => self.step('a', () => new Map([[1, 2]])), /value of step "a" is a Map/],
     ['a function as value', (self) => self.step('a', () => () => 1), /value of step "a" cannot be written as JSON/],
-    ['an error that is not to be retried', (self) => self.step('a', () => Promise.reject(new TerminalError('no'))), /^no$/],
+    [
+      'an error that is not to be retried',
+      (self) => self.step('a', () => Promise.reject(new TerminalError('no'))),
+      /^no$/,
+    ],
   ]
   test.each(wrong)('with %s fails the run, with a sentence that says so', async (_, ask, message) => {
     let received = 0
