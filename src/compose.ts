@@ -10,6 +10,7 @@ import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
+import { namePlacesFrom } from './core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
@@ -34,7 +35,8 @@ import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { ReadStore } from './store/read-store.ts'
 import { hearChannels } from './store/redis/channels.ts'
-import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
+import { Connections } from './store/redis/connections.ts'
+import { awaitRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
@@ -128,6 +130,7 @@ export interface TroupeNode extends AsyncDisposable {
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
   rememberSecretsOfEnvironment()
+  namePlacesFrom([process.cwd()])
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const { pools } = options
   const log = toWorkerLog(options.logger)
@@ -200,34 +203,6 @@ async function policyOf(options: InternalNodeOptions, redis: Redis, namespace: s
   const policy = { ...defaultPolicy, ...options.policy, ...(drainMs === undefined ? {} : { drainMs }) }
   if (retentionMs !== undefined) await setRetention(redis, namespace, retentionMs)
   return { ...policy, retentionMs: retentionMs ?? (await retentionOf(redis, namespace)) ?? policy.retentionMs }
-}
-
-/** The connections of one node: all are closed with it. */
-class Connections {
-  readonly #url: string
-  readonly #opened: Redis[] = []
-
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  open(): Redis {
-    return this.#keep(openRedis(this.#url))
-  }
-
-  /** For what may be lost. */
-  openLossy(): Redis {
-    return this.#keep(openLossyRedis(this.#url))
-  }
-
-  #keep(redis: Redis): Redis {
-    this.#opened.push(redis)
-    return redis
-  }
-
-  close(): void {
-    for (const redis of this.#opened) endRedis(redis)
-  }
 }
 
 /** What a node is made of, before any of it runs. */

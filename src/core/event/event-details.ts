@@ -83,7 +83,8 @@ export interface EventDetails {
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }
-  readonly 'tool.failed': CallDetails & { readonly ms?: number }
+  /** `error`: what its code threw, shortened; `thrownAt`: the place in that code. */
+  readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
   readonly 'worker.stateChanged': {

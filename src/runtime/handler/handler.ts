@@ -11,11 +11,12 @@
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import {
   CancelledError,
   InputError,
-  RuntimeError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
@@ -117,7 +118,7 @@ class HandlerTurn {
         attempt,
         of: attempts,
         error: error.message,
-        ...stackOf(thrown),
+        ...thrownFields(thrown),
       })
       if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
@@ -138,6 +139,7 @@ class HandlerTurn {
     if (!fit.ok)
       throw new InputError(
         `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+        { cause: fit.thrown },
       )
     Object.assign(mail.message, { value: fit.value })
   }
@@ -349,16 +351,6 @@ function errorOf(thrown: unknown): RuntimeError {
   if (!isRefusedWrite(thrown)) return toRuntimeError(thrown)
   const advice = 'self.state and messages are read-only. Call self.setState with a changed copy'
   return new TerminalError(`${thrown.message}: ${advice}, like { ...self.state, count: 1 }.`, { cause: thrown })
-}
-
-/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
-function stackOf(thrown: unknown): { stack?: string } {
-  try {
-    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
-  } catch {
-    return {}
-  }
 }
 
 /** True for anything with a `then`. For example, a database query may start only when it is awaited. */

@@ -8,6 +8,7 @@
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { namePlacesFrom } from '../../core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { isKind, kindRule } from '../../core/ids.ts'
@@ -28,6 +29,8 @@ export interface WorkerFolder {
 export async function readWorkers(folder: string, loadMs: number = policy.loadMs): Promise<WorkerFolder> {
   const root = resolve(folder)
   const { files, skipped } = await filesOf(root)
+  // Stacks name files by their real paths.
+  namePlacesFrom([process.cwd(), root, await realpath(root)])
   const kinds = new Map<string, WorkerDefinition>()
   const broken = new Map<string, ConfigError>()
   for (const one of files) {
