@@ -62,7 +62,7 @@ describe('an application in one file', () => {
     async (format) => {
       const name = format === 'esm' ? 'app.mjs' : 'app.cjs'
       // A file of the format cjs cannot wait at its top level.
-      const [, imports = '', body = ''] = /^(import .*\n)([^]*)$/.exec(app) ?? []
+      const [, imports = '', body = ''] = /^(import .*\n)([\s\S]*)$/.exec(app) ?? []
       await project.write('app.js', format === 'esm' ? app : `${imports}void (async () => {${body}})()`)
       const options = ['--format', format, '--platform', 'node', '--file', join(project.folder, 'out', name)]
       const codeSplitting = ['--no-codeSplitting']
