@@ -27,6 +27,14 @@ export const noUsage: Omit<UsageReport, 'failedModelCalls'> = {
 
 const names = Object.keys(noUsage) as readonly (keyof typeof noUsage)[]
 
+/** A number of tokens as a provider or a model of an author reports it: a whole number from 0 that can be added up. */
+export function countOf(value: unknown): number {
+  const number = Math.trunc(
+    typeof value === 'string' ? Number.parseFloat(value) : typeof value === 'number' ? value : 0,
+  )
+  return Number.isSafeInteger(number) ? Math.max(0, number) : 0
+}
+
 /** The tokens that count towards the limits of a session. Tokens read from a cache are among the input tokens, so they are not added again. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'inputTokens' | 'outputTokens'>): number {
   return inputTokens + outputTokens
