@@ -83,6 +83,7 @@ export class Roster {
         this.#change(workerId, 'cancelled')
         return
       case 'events.trimmed':
+      case 'run.warned':
       case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':

@@ -14,6 +14,7 @@ import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
@@ -44,11 +45,13 @@ export class Session {
   /** Set by `create` if its key was used before, or if the session may have to wait, for example for a kind that no node ever hosted. */
   readonly warning: string | null
   readonly #context: SessionContext
+  #early: EarlyNotes | undefined
   /** The result of the session, once it is known without a read. */
   #result: RunResult | undefined
 
-  constructor(id: string, context: SessionContext, warning: string | null = null) {
+  constructor(id: string, context: SessionContext, warning: string | null = null, early?: EarlyNotes) {
     this.id = id
+    this.#early = early
     this.#context = context
     this.warning = warning
   }
@@ -183,7 +186,9 @@ export class Session {
     checkOptions('events', query, eventsRules, InputError)
     const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
-    const context = { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }
+    const early = this.#early
+    this.#early = undefined
+    const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded: () => this.#hasEnded() }
     // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
   }
@@ -201,7 +206,9 @@ export class Session {
       throw new InputError(
         `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(reason)}.`,
       )
-    const answer = await this.#context.submission.store(this.id, 'session').cancel(this.id, reason)
+    const answer = await this.#context.submission
+      .store(this.id, 'session')
+      .cancel(this.id, reason, this.#context.submission.by)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
   }

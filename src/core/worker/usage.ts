@@ -27,14 +27,6 @@ export const noUsage: Omit<UsageReport, 'failedModelCalls'> = {
 
 const names = Object.keys(noUsage) as readonly (keyof typeof noUsage)[]
 
-/** A number of tokens as a provider or a model of an author reports it: a whole number from 0 that can be added up. */
-export function countOf(value: unknown): number {
-  const number = Math.trunc(
-    typeof value === 'string' ? Number.parseFloat(value) : typeof value === 'number' ? value : 0,
-  )
-  return Number.isSafeInteger(number) ? Math.max(0, number) : 0
-}
-
 /** The tokens that count towards the limits of a session. Tokens read from a cache are among the input tokens, so they are not added again. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'inputTokens' | 'outputTokens'>): number {
   return inputTokens + outputTokens
@@ -42,6 +34,25 @@ export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'input
 
 export function addSpending(total: Spending, more: Spending): Spending {
   return { modelCalls: total.modelCalls + more.modelCalls, tokens: total.tokens + more.tokens }
+}
+
+/** More tokens than any model call has. Sums of such numbers stay exact, also over all calls that a session may make. */
+const callTokensMax = 1_000_000_000
+
+/** A number of tokens as a server writes it: a text, a fraction or nonsense. Nonsense is 0. */
+export function countOf(value: unknown): number {
+  const number = Math.trunc(Number(typeof value === 'string' || typeof value === 'number' ? value : 0))
+  return number >= 0 && number <= callTokensMax ? number : 0
+}
+
+/** Usage as a provider reported it. A number that no call can have counts as not reported: it would use up the session, or never fit a sum. */
+export function credibleUsage<Usage>(usage: Usage): Usage {
+  if (typeof usage !== 'object' || usage === null) return usage
+  const isCredible = (count: unknown) => typeof count !== 'number' || (count >= 0 && count <= callTokensMax)
+  if (Object.values(usage).every(isCredible)) return usage
+  return Object.fromEntries(
+    Object.entries(usage).map(([name, count]) => [name, isCredible(count) ? count : 0]),
+  ) as Usage
 }
 
 /** Only the numbers of usage, without the other properties of the object. */

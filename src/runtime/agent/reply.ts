@@ -11,14 +11,15 @@
 import type { ModelReply } from '../../core/definition/model.ts'
 import { TransientError } from '../../core/errors.ts'
 import { replyProblem } from '../../core/history/chat-codec.ts'
-import type { AssistantBlock, Usage } from '../../core/history/chat-message.ts'
+import type { AssistantBlock } from '../../core/history/chat-message.ts'
 import type { ConversationHistory } from '../../core/history/history.ts'
-import { countOf } from '../../core/worker/usage.ts'
+import { credibleUsage } from '../../core/worker/usage.ts'
 
 /** Longest id of a call here. Entries, events and keys for idempotency repeat it. */
 const idCharsMax = 128
 /** Longest name of a model. A provider chooses the name, and each entry and each event of a reply repeats it. */
 const modelCharsMax = 320
+const noUsage = { inputTokens: 0, outputTokens: 0 }
 
 export interface ReplyRules {
   /** Id of the model that was asked. */
@@ -36,8 +37,8 @@ export interface AcceptedReply extends ModelReply {
 
 /** Throws a TransientError for a value that is no reply, for a reply that is too large, and for one that an error ended. */
 export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
-  const { model = rules.model, content, finishReason = 'other', usage: given } = (reply ?? {}) as Partial<ModelReply>
-  const usage = cleanUsage(given)
+  const { model = rules.model, content, finishReason = 'other', ...given } = (reply ?? {}) as Partial<ModelReply>
+  const usage = credibleUsage(given.usage ?? noUsage)
   const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
   if (problem !== null || content === undefined)
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
@@ -52,19 +53,6 @@ export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply
     content: withOwnCallIds(content, rules),
     finishReason,
     usage,
-  }
-}
-
-/** A wrong number does not void a reply that is paid for. */
-function cleanUsage(given: unknown): Usage {
-  const usage = (typeof given === 'object' && given !== null ? given : {}) as Partial<Usage>
-  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage
-  return {
-    inputTokens: countOf(inputTokens),
-    outputTokens: countOf(outputTokens),
-    ...(cacheReadTokens !== undefined && { cacheReadTokens: countOf(cacheReadTokens) }),
-    ...(cacheWriteTokens !== undefined && { cacheWriteTokens: countOf(cacheWriteTokens) }),
-    ...(reasoningTokens !== undefined && { reasoningTokens: countOf(reasoningTokens) }),
   }
 }
 

@@ -7,14 +7,16 @@
  * HANDLER-3 The next receive sees the state of the step before it, even if the commit of that step is still on its way.
  * HANDLER-4 A message is recorded as it was accepted. A schema may change what `receive` gets, but not what is recorded.
  * HANDLER-5 What receive gets is read-only at every depth. A change in place, which no commit would record, fails the run.
+ * HANDLER-6 A run whose result is null because nobody set it warns in log and event, if somebody waits for the result.
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import {
   CancelledError,
   InputError,
-  RuntimeError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
@@ -22,7 +24,7 @@ import {
 import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'
-import type { RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
@@ -55,6 +57,8 @@ class HandlerTurn {
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   readonly #state: HandlerState
+  /** Of calls that came too late: the next step of this turn records them. */
+  readonly #warnings: EventNote[] = []
 
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
@@ -105,12 +109,7 @@ class HandlerTurn {
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
-      const step = this.#stepOf(mail, self, position, attempt)
-      if (returned !== undefined && step.outcome === 'completed' && self.requests.replyJson === undefined)
-        self.log.warn(
-          'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
-        )
-      return step
+      return this.#stepOf(mail, self, position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = errorOf(timeout.reason ?? thrown)
@@ -119,7 +118,7 @@ class HandlerTurn {
         attempt,
         of: attempts,
         error: error.message,
-        ...stackOf(thrown),
+        ...thrownFields(thrown),
       })
       if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
       return this.#failedStep(mail, error, position, attempt)
@@ -140,6 +139,7 @@ class HandlerTurn {
     if (!fit.ok)
       throw new InputError(
         `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+        { cause: fit.thrown },
       )
     Object.assign(mail.message, { value: fit.value })
   }
@@ -160,12 +160,13 @@ class HandlerTurn {
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),
     }
   }
 
   // HANDLER-1: all outcomes of a receive that did not throw.
-  #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number): Step {
+  #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number, returned: unknown): Step {
     const { requests } = self
     if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
     const { assignment } = this.#turn
@@ -206,6 +207,7 @@ class HandlerTurn {
         },
       }
     }
+    if (requests.replyJson === undefined && isAwaited(assignment, run)) notes.push(this.#warnOfNoReply(run, returned))
     const valueJson = requests.replyJson ?? 'null'
     entries.push(completedEntry(run, assignment.epoch, at, valueJson))
     notes.push(completedNote(assignment, run, valueJson))
@@ -310,9 +312,32 @@ class HandlerTurn {
     return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 
+  #warnOfNoReply(run: number, returned: unknown): EventNote {
+    const { assignment, host } = this.#turn
+    const warning =
+      returned === undefined
+        ? 'receive returned without a reply, with no child or timer open, so the result is null: call self.reply(value) to set it'
+        : 'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it'
+    const { sessionId, workerId, kind } = assignment
+    host.log.warn(warning, { session: sessionId, worker: workerId, kind, run })
+    return ['run.warned', { run, warning }]
+  }
+
+  #warnOfLateCall({ message, stack }: Error, run: number): void {
+    const { assignment, host, isOpen, live } = this.#turn
+    const { name, workerId, sessionId } = assignment
+    const who = `worker ${name} (${workerId}) of session ${sessionId}`
+    host.workerLog(assignment, run).error(`${who}: ${message} The call has no effect.`, { stack })
+    const details = { run, warning: message }
+    if (isOpen) this.#warnings.push(['run.warned', details])
+    else live.tell([['run.warned', details]])
+  }
+
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
-    if (!position.open) return [['run.started']]
+    const warnings = this.#warnings.splice(0)
+    if (!position.open) return [['run.started'], ...warnings]
     return [
+      ...warnings,
       [
         'message.consumed',
         { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
@@ -328,19 +353,14 @@ function errorOf(thrown: unknown): RuntimeError {
   return new TerminalError(`${thrown.message}: ${advice}, like { ...self.state, count: 1 }.`, { cause: thrown })
 }
 
-/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
-function stackOf(thrown: unknown): { stack?: string } {
-  try {
-    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
-  } catch {
-    return {}
-  }
-}
-
 /** True for anything with a `then`. For example, a database query may start only when it is awaited. */
 function isAwaitable(value: unknown): value is PromiseLike<unknown> {
   return value != null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Somebody waits for the result of this run: a client, or the parent's call. */
+function isAwaited({ parentId, call }: Assignment, run: number): boolean {
+  return parentId === null || (call !== null && run === 1)
 }
 
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */
