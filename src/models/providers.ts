@@ -111,9 +111,9 @@ export function openProviderModel(name: string, model: string, env: Environment)
   })
 }
 
-function rulesOf(name: string, { settingRules, outputTokens }: Provider, model: string): SettingRules {
-  const rules = settingRules ?? { optionNames: [name, 'openaiCompatible'] }
-  const most = outputTokens?.(model)
+function rulesOf(name: string, provider: Provider, model: string): SettingRules {
+  const rules = provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] }
+  const most = provider.outputTokens?.(model)
   return most === undefined ? rules : { ...rules, outputTokens: most }
 }
 

@@ -208,9 +208,9 @@ function withCounts(usage: Fields, needed: readonly string[] = []): Fields {
   for (const name of needed) counted[name] = 0
   for (const [name, value] of Object.entries(usage)) {
     if (name === 'iterations' || value === null || value === undefined) continue
-    if (/tokens$/.test(name)) counted[name] = countOf(value)
+    if (name.endsWith('tokens')) counted[name] = countOf(value)
     else if (isFields(value)) counted[name] = withCounts(value)
-    else if (!/_details$/.test(name)) counted[name] = value
+    else if (!name.endsWith('_details')) counted[name] = value
   }
   return counted
 }

@@ -93,7 +93,7 @@ describe.each(protocols)('$provider', ({ surface, eventsOf }) => {
   })
 
   test('events may be cut anywhere on their way', async () => {
-    const { reply } = await replyTo(surface, [...events.join('')])
+    const { reply } = await replyTo(surface, Array.from(events.join('')))
     expect(reply).toMatchObject(good)
   })
 
