@@ -22,7 +22,7 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
+import type { DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 
@@ -63,6 +63,8 @@ export interface RunSoFar {
   readonly errors: string
   /** Why the run must fail. It is recorded with the result of the call that decided it. */
   readonly failure: Failure | null
+  /** It had failed, and somebody let it go on. */
+  readonly wasRetried: boolean
 }
 
 /** Ask the model, stop, or call a tool. */
@@ -81,6 +83,18 @@ interface MutableRun {
   sameErrors: number
   errors: string
   failure: Failure | null
+  wasRetried: boolean
+}
+
+/** What was known of a run when it failed, until the next run begins. */
+interface FailedRun {
+  readonly run: MutableRun
+  readonly lastReply: AssistantMessage | null
+  readonly started: ReadonlySet<string>
+  readonly delegated: Map<string, DelegatedEntry['spawned']>
+  readonly childResults: Map<number, ResultMessage>
+  readonly results: readonly ToolResultMessage[]
+  readonly firstText: string | undefined
 }
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
@@ -109,6 +123,7 @@ export class ContextContainer {
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
+  #failedRun: FailedRun | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -202,6 +217,9 @@ export class ContextContainer {
       case 'failed':
         this.#failed(entry)
         return
+      case 'retried':
+        this.#retried(entry)
+        return
       case 'completed':
       case 'cancelled':
         this.#end()
@@ -221,6 +239,7 @@ export class ContextContainer {
       return
     }
     if (message.type === 'user' && !message.nudge && this.#run.inputText === undefined) {
+      this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
     }
@@ -273,8 +292,38 @@ export class ContextContainer {
     this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
   }
 
+  /** The run goes on with all that it had. What its failure says of it no longer counts. */
+  #retried({ run: number, reopened = [] }: RetriedEntry): void {
+    const failed = this.#failedRun
+    if (failed?.run.number !== number) {
+      this.#passedOver++
+      return
+    }
+    const again = new Set(reopened)
+    this.#failedRun = null
+    this.#leftOut = null
+    this.#isRunOpen = true
+    this.#run = { ...failed.run, failure: null, sameErrors: 0, errors: '', wasRetried: true }
+    this.#lastReply = failed.lastReply
+    this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
+    this.#delegated = failed.delegated
+    this.#childResults = failed.childResults
+    this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
+    this.#firstText = failed.firstText
+    this.history.reopenCalls(again)
+  }
+
   /** A refused input does not count as the first one. The next input becomes the first. */
   #failed({ failure, leftOut }: FailedEntry): void {
+    this.#failedRun = {
+      run: this.#run,
+      lastReply: this.#lastReply,
+      started: this.#started,
+      delegated: this.#delegated,
+      childResults: this.#childResults,
+      results: this.#results,
+      firstText: this.#firstText,
+    }
     if (leftOut) {
       const what = this.#run.iterations === 0 ? 'input' : 'results'
       this.#leftOut = { what, note: leftOutNote(what, failure.code) }
@@ -343,6 +392,7 @@ function newRun(number: number): MutableRun {
     sameErrors: 0,
     errors: '',
     failure: null,
+    wasRetried: false,
   }
 }
 

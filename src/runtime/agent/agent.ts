@@ -96,6 +96,7 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 }
 
 function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
+  if (refuseInputAgain(agentTurn)) return null
   if (agentTurn.journal.container.history.openCount > 0) return act(agentTurn, tools)
   return breakCircuit(agentTurn) ? null : think(agentTurn, tools)
 }
@@ -156,6 +157,17 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   return null
 }
 
+/** A run that failed because its input does not fit the schema of its kind was retried: does the input fit now? */
+function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
+  const { run, input } = journal.container
+  if (!run.wasRetried || run.iterations > 0) return false
+  const problem = schemaProblem(kind.definition, turn.assignment.kind, input)
+  if (problem === undefined) return false
+  journal.machine.apply('limitReached')
+  end.fail(problem, 'runtime', 1)
+  return true
+}
+
 function entryOf({ message }: Mail, journal: Journal): Entry {
   if (message.kind !== 'input') return journal.entry('received', { message })
   return journal.entry('user', userMessage(journal.nextId(), message))
@@ -166,8 +178,11 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   if (malformed !== undefined) {
     return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
   }
-  const { input } = kind.definition
-  const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
-  if (fit === undefined || fit.ok) return null
-  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+  return schemaProblem(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null) ?? null
+}
+
+function schemaProblem({ input }: AgentDefinition, kind: string, value: unknown): InputError | undefined {
+  const fit = input && fitTo(input, value)
+  if (fit === undefined || fit.ok) return undefined
+  return new InputError(`the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`)
 }
