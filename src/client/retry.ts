@@ -10,7 +10,7 @@ import type { EventNote } from '../core/event/event.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { planRetry, type RetryVerdict, type UnknownDecision, unknownDecisions } from '../core/history/retry-plan.ts'
-import { newId, partitionOf, rootIdOf } from '../core/ids.ts'
+import { rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow, WorkerRow } from '../store/inspect-store.ts'
@@ -62,15 +62,13 @@ export async function retrySession(
   query: RetryQuery,
 ): Promise<Retried> {
   const limits = query.limits && checkSpending(query.limits)
-  const nonce = newId(partitionOf(sessionId))
   for (let attempt = 0; attempt < attempts; attempt++) {
     const session = await readSession(store, sessionId)
     const { order, retried } = await orderOf(sessionId, store, query.unknown)
     const caps = limits && { ...session.session.allowed, ...limits }
-    const answer = await submission.retry(sessionId, { ...order, nonce, caps })
+    const answer = await submission.retry(sessionId, { ...order, caps })
     switch (answer.kind) {
       case 'ok':
-      case 'again':
         return retried
       case 'not_found':
         throw sessionNotFound(sessionId)
@@ -100,7 +98,7 @@ async function readSession(store: InspectStore, sessionId: string): Promise<Sess
 }
 
 interface Ordered {
-  readonly order: Omit<RetryOrder, 'nonce' | 'caps'>
+  readonly order: Omit<RetryOrder, 'caps'>
   readonly retried: Retried
 }
 

@@ -76,8 +76,6 @@ export type DismissAnswer =
 export interface RetryOrder {
   readonly version: number
   readonly run: number
-  /** Of this call, so that a call that is sent again is known. */
-  readonly nonce: string
   readonly runState: string
   readonly calls: number
   readonly entries: readonly string[]
@@ -90,7 +88,7 @@ export interface RetryOrder {
 
 export type RetryAnswer =
   | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
-  | { readonly kind: 'again' | 'not_found' | 'moved' | 'ending' | 'no_letter' }
+  | { readonly kind: 'not_found' | 'moved' | 'ending' | 'no_letter' }
   | { readonly kind: 'not_failed'; readonly state: string }
 
 export class SessionStore {
@@ -227,12 +225,12 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, nonce, runState, calls, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
       {
-        ...{ sessionId, version: String(version), run, nonce, runState, calls, entries: entries.length },
+        ...{ sessionId, version: String(version), run, runState, calls, entries: entries.length },
         caps: caps && encodeSpending(caps),
         letter,
         seed: newSeed(),
@@ -245,7 +243,7 @@ export class SessionStore {
     )
     if (reply[0] === 'ok') return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
     if (reply[0] === 'not_failed') return { kind: 'not_failed', state: String(reply[1]) }
-    return { kind: reply[0] as 'again' | 'not_found' | 'moved' | 'ending' | 'no_letter' }
+    return { kind: reply[0] as 'not_found' | 'moved' | 'ending' | 'no_letter' }
   }
 
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {

@@ -96,24 +96,27 @@ describe('a job of an agent', () => {
     ['failed', 1, /took no effect/],
     ['done', 1, /took effect/],
   ]
-  test.each(decisions)('with a call of unknown outcome goes on as a person decides: %s', async (unknown, runs, said) => {
-    const hangs = new Promise<never>(() => {})
-    const { keys, tool } = counted('once', () => (keys.length === 1 ? hangs : 'paid'), 'pay')
-    const model = recordedModel('test/m', [call('pay', {}, 'c1'), say('done')])
-    await using troupe = await TestTroupe.start({
-      workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
-    })
-    const session = await troupe.create('agent', 'go')
-    expect(await resultOf(session)).toMatchObject({ failure: { code: 'tool_outcome_unknown' } })
-    await expect(session.retry()).rejects.toThrow(/--unknown done/)
-    expect(await session.retry({ unknown })).toMatchObject({ step: 'tool call pay (c1)' })
-    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
-    expect(keys).toHaveLength(runs)
-    expect(new Set(keys).size).toBe(1)
-    const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
-    expect(told).toMatchObject({ results: [{ toolCallId: 'c1', output: { value: expect.stringMatching(said) } }] })
-    await expectSound(troupe)
-  })
+  test.each(decisions)(
+    'with a call of unknown outcome goes on as a person decides: %s',
+    async (unknown, runs, said) => {
+      const hangs = new Promise<never>(() => {})
+      const { keys, tool } = counted('once', () => (keys.length === 1 ? hangs : 'paid'), 'pay')
+      const model = recordedModel('test/m', [call('pay', {}, 'c1'), say('done')])
+      await using troupe = await TestTroupe.start({
+        workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
+      })
+      const session = await troupe.create('agent', 'go')
+      expect(await resultOf(session)).toMatchObject({ failure: { code: 'tool_outcome_unknown' } })
+      await expect(session.retry()).rejects.toThrow(/--unknown done/)
+      expect(await session.retry({ unknown })).toMatchObject({ step: 'tool call pay (c1)' })
+      expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+      expect(keys).toHaveLength(runs)
+      expect(new Set(keys).size).toBe(1)
+      const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+      expect(told).toMatchObject({ results: [{ toolCallId: 'c1', output: { value: expect.stringMatching(said) } }] })
+      await expectSound(troupe)
+    },
+  )
 
   test('that used up its tokens goes on with more, and fails again without', async () => {
     const usage = { inputTokens: 50, outputTokens: 50 } as never
@@ -210,7 +213,10 @@ test.each(['completed', 'cancelled'])('a session that is %s is not retried', asy
   const session = await troupe.create('worker', state)
   if (state === 'cancelled') await session.cancel()
   await resultOf(session)
-  await expect(session.retry()).rejects.toMatchObject({ code: 'transition_illegal', message: expect.stringContaining(state) })
+  await expect(session.retry()).rejects.toMatchObject({
+    code: 'transition_illegal',
+    message: expect.stringContaining(state),
+  })
 })
 
 test('of many that retry at once, one counts', async () => {
@@ -231,4 +237,48 @@ test('of many that retry at once, one counts', async () => {
   expect(await resultOf(session)).toMatchObject({ status: 'completed' })
   expect(inputs).toHaveLength(2)
   await expectSound(troupe)
+})
+
+test('a retry waits until the children of the failed run are cancelled, and the run goes on without them', async () => {
+  const child = defineWorker({ receive: (_, self) => self.after(3_600_000, 'x') })
+  let isMended = false
+  const { tool } = counted('pure', () => {
+    if (!isMended) throw new TerminalError('no such account')
+    return 'seen'
+  })
+  const spawn = call('spawn_workers', { tasks: [{ kind: 'child', input: 'x' }] }, 'c1')
+  const model = recordedModel('test/m', [together(spawn, call('look', {}, 'c2')), say('done')])
+  await using troupe = await TestTroupe.start({
+    workers: { child, agent: defineWorker({ instructions: 'x', model, tools: [tool], spawns: ['child'] }) },
+  })
+  const session = await troupe.create('agent', 'go')
+  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  isMended = true
+  expect(await session.retry()).toMatchObject({ step: 'tool call look (c2)' })
+  expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+  const [told] = model.requests[1]?.messages.filter(({ role }) => role === 'tool') ?? []
+  expect(told).toMatchObject({
+    results: [{ output: { value: expect.stringContaining('cancelled') } }, { output: { value: 'seen' } }],
+  })
+  await expectSound(troupe)
+})
+
+test('a handler whose failure cancelled other children is not retried, and the error names them', async () => {
+  const child = defineWorker({
+    receive: (message, self) => (message.value === 'stay' ? self.after(3_600_000, 'x') : self.reply(1)),
+  })
+  const worker = defineWorker({
+    receive(message, self) {
+      if (message.kind !== 'input') throw new TerminalError('not today')
+      self.spawn('child', 'go')
+      self.spawn('child', 'stay', { name: 'stayer' })
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker, child } })
+  const session = await troupe.create('worker')
+  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  await expect(session.retry()).rejects.toMatchObject({
+    code: 'transition_illegal',
+    message: expect.stringContaining('stayer'),
+  })
 })

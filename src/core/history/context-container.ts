@@ -25,6 +25,7 @@ import {
 import type { DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -47,44 +48,8 @@ export interface PendingTurn {
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
 
-/** What the run in progress has used so far, and the facts that its tools have set. */
-export interface RunSoFar {
-  /** Replies of the model that were not blank. */
-  readonly iterations: number
-  /** Blank replies in a row. */
-  readonly blanks: number
-  readonly tokens: number
-  readonly facts: Readonly<Record<string, Json>>
-  /** In call order. */
-  readonly children: readonly ChildFacts[]
-  /** Iterations in a row that ended with the same errors. */
-  readonly sameErrors: number
-  /** The errors of the last finished iteration, one line each: the tool, and the error that the model saw. */
-  readonly errors: string
-  /** Why the run must fail. It is recorded with the result of the call that decided it. */
-  readonly failure: Failure | null
-  /** It had failed, and somebody let it go on. */
-  readonly wasRetried: boolean
-}
-
 /** Ask the model, stop, or call a tool. */
 export type FlowAction = 'continue' | 'stop' | { readonly callTool: string }
-
-interface MutableRun {
-  number: number
-  inputText: string | undefined
-  /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
-  input: Json | undefined
-  iterations: number
-  blanks: number
-  tokens: number
-  facts: Record<string, Json>
-  children: ChildFacts[]
-  sameErrors: number
-  errors: string
-  failure: Failure | null
-  wasRetried: boolean
-}
 
 /** What was known of a run when it failed, until the next run begins. */
 interface FailedRun {
@@ -367,41 +332,9 @@ function factsOf(value: unknown): Record<string, Json> {
   return isObject(facts) ? (facts as Record<string, Json>) : {}
 }
 
-// Tools and models choose the names of facts: "__proto__" must be a name like any other.
-function emptyFacts(): Record<string, Json> {
-  return Object.create(null) as Record<string, Json>
-}
-
 function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
   const why = code === 'context_overflow' ? 'it was too long for the model' : 'the model could not take it'
   return what === 'input'
     ? `(a message was left out here: ${why}, and nobody answered it)`
     : `(this result was left out: ${why}; the tool did run)`
-}
-
-function newRun(number: number): MutableRun {
-  return {
-    number,
-    inputText: undefined,
-    input: undefined,
-    iterations: 0,
-    blanks: 0,
-    tokens: 0,
-    facts: emptyFacts(),
-    children: [],
-    sameErrors: 0,
-    errors: '',
-    failure: null,
-    wasRetried: false,
-  }
-}
-
-/** An input that was JSON is in the conversation as its text. */
-function inputOf(text: string): Json {
-  if (!/^\s*[[{"\d\-tfn]/.test(text)) return text
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return text
-  }
 }

@@ -1,27 +1,28 @@
 --[[ retry – lets the failed run of a session's root go on: the run is open again, and the root is queued.
 Why a script   a session that is active again and whose root is not queued would wait for ever; and of two that retry at once, one counts.
-KEYS[1] root      hash               KEYS[2] log       list              KEYS[3] signals  list   declared
-KEYS[4] inbox     list   declared    KEYS[5] failure   string declared   KEYS[6] results  hash
-KEYS[7] dead      stream declared    KEYS[8] redriven  zset   declared   KEYS[9] run      zset   declared
-KEYS[10] events   stream declared
+KEYS[1] root      hash               KEYS[2] log      list               KEYS[3] signals  list
+KEYS[4] inbox     list               KEYS[5] failure  string             KEYS[6] results  hash
+KEYS[7] dead      stream             KEYS[8] redriven zset               KEYS[9] run      zset   declared
+KEYS[10] events   stream
 ARGV[1] header    json:
   sessionId        id
   version          of the record that the caller read, as text
   run              the one that failed
-  nonce            of this call: a call that is sent again is known by it
   runState         of the run as it goes on
   calls            how many children the run has spawned
   entries          how many texts are entries
   caps             of its agents together, "<model calls> <tokens>"; absent: as they are
   letter           the dead letter that holds the message of the run, which was never received: it goes back into the mailbox, and the next run
                    receives it; absent: the run goes on
-  seed             names of new wake-ups begin with it
+  seed             names of new wake-ups begin with it; a call that is sent again is known by it
   wakeupMs         how long a wake-up counts as sent
-ARGV[2] event     json               ARGV[3] mail      that is received again; empty: none      ARGV[4] texts     entries of the history
-Returns {"ok", wakeups} | {"again"}: this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
+ARGV[2] event     json
+ARGV[3] mail      that is received again; empty: none
+ARGV[4] texts     entries of the history, as many as their count
+Returns {"ok", wakeups}: also where this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
         | {"moved"}: the record is not as the caller read it | {"ending"}: children of the failed run are not all cancelled yet
         | {"no_letter"}: it holds no message of this worker, or was put back before
-Builds  T:s:<session>:cancelled; T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes.
+Builds  T:w:<root>; T:s:<session>:cancelled; T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local deadKey, redrivenKey, eventsKey = KEYS[7], KEYS[8], KEYS[10]
@@ -29,7 +30,7 @@ local header, event, mail = readHeader(ARGV[1]), ARGV[2], ARGV[3]
 local texts, cursor = ARGV, 4
 
 local tag = tagOf(rootKey)
-checkTexts(header, 'sessionId', 'version', 'nonce', 'runState', 'seed')
+checkTexts(header, 'sessionId', 'version', 'runState', 'seed')
 checkTextsIfAny(header, 'caps', 'letter')
 checkNumbers(header, 'run', 'calls', 'entries', 'wakeupMs')
 checkLast(mail)
@@ -37,8 +38,8 @@ if cursor + header.entries - 1 > #texts then error('the texts should be as many 
 local root = rootOf(header.sessionId)
 local record = readRecord(rootKey)
 if not record.kind or record.parent then return { 'not_found' } end -- guard: a session that is asked to retry has a root
-local retries, nonce = string.match(record.retried or '', '^(%d+) (%S+)$')
-if nonce == header.nonce then return { 'again' } end -- guard: a session is retried once by one call
+local retries, seed, wakeups = string.match(record.retried or '', '^(%d+) (%S+) ?(%S*)$')
+if seed == header.seed then return { 'ok', wakeups } end -- guard: a session is retried once by one call
 checkRecord(rootKey, record)
 local state = stateOf(record.cancel, record.ended)
 local isOpen = state == 'active' and record.mode == 'conversation'
@@ -67,7 +68,7 @@ if letter then
 end
 
 local now, woke = nowMs(), newWakes()
-local changes = { 'status', 'queued', 'wait', atStart.wait, 'retried', digits(tonumber(retries or 0) + 1) .. ' ' .. header.nonce }
+local changes = { 'status', 'queued', 'wait', atStart.wait }
 local function set(field, value)
   changes[#changes + 1] = field
   changes[#changes + 1] = value
@@ -99,8 +100,10 @@ else
   set('commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: a retry is a new version of the record
 end
 redis.call('HDEL', rootKey, 'ended', 'resting') -- guard: a retried session has not ended
-redis.call('HSET', rootKey, unpack(changes))
 writeWoken(tag, { id = root, session = header.sessionId, pool = record.pool or atStart.pool, score = record.score }, now, woke)
 writeScores(tag, woke)
+wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on retry
+set('retried', digits(tonumber(retries or 0) + 1) .. ' ' .. header.seed .. ' ' .. wakeups)
+redis.call('HSET', rootKey, unpack(changes))
 redis.pcall('XADD', eventsKey, '*', header.sessionId, event)
-return { 'ok', writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) } -- guard: wake-up rule on retry
+return { 'ok', wakeups }
