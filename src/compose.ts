@@ -8,31 +8,35 @@ import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
-import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
-import { didYouMean } from './core/check/closest.ts'
+import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
-import { preview } from './core/check/preview.ts'
+import { namePlacesFrom } from './core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
-import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { TurnStore } from './core/ports/ports.ts'
 import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
+import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
+import { offlineNotice } from './models/offline-notice.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
-import { kindsOfFiles, loadWorkers } from './runtime/node/worker-loader.ts'
+import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
+import { checkPools, poolOf } from './runtime/node/pools.ts'
+import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
+import { hearFollowers } from './store/followed-sessions.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { ReadStore } from './store/read-store.ts'
 import { hearChannels } from './store/redis/channels.ts'
-import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
+import { Connections } from './store/redis/connections.ts'
+import { awaitRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
@@ -46,7 +50,7 @@ import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
 
-export { kindsOfFiles, loadWorkers }
+export { kindsOfFiles, loadWorkers, readWorkers }
 
 export interface StartNodeOptions {
   /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
@@ -57,6 +61,11 @@ export interface StartNodeOptions {
   readonly partitions?: number | undefined
   /** Folder of worker files, or definitions by kind. */
   readonly workers: string | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
+  /**
+   * Leave out worker files that cannot be loaded, and kinds that cannot be used (a model without its key, for one), with a warning in the log.
+   * Default: false, and the node refuses to start.
+   */
+  readonly skipBroken?: boolean | undefined
   /** Host only the kinds of these pools. Default: all. */
   readonly pools?: readonly string[] | undefined
   /** Turns at once. Default 50. */
@@ -74,6 +83,8 @@ export interface StartNodeOptions {
    * was set last. Default 7 days.
    */
   readonly retentionMs?: number | undefined
+  /** What no session may go beyond on this node, whatever it asks for. Default: everything is permitted. */
+  readonly permissions?: Permissions | undefined
   /** How long `stop` waits for turns before it releases them. Default 30 s. */
   readonly drainMs?: number | undefined
 }
@@ -89,6 +100,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     expects: "a list of names that is not empty, like ['default']",
     fits: (value) => Array.isArray(value) && value.length > 0 && value.every((pool) => typeof pool === 'string'),
   },
+  skipBroken: yesOrNo,
   concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
   retentionMs: wholeNumberRule(retentionMsMin, Number.MAX_SAFE_INTEGER),
   drainMs: wholeNumberRule(0, Math.floor(defaultPolicy.timeoutMsMax / 2)),
@@ -96,6 +108,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     expects: 'an object with startSpan and count',
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
   },
+  permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -117,16 +130,27 @@ export interface TroupeNode extends AsyncDisposable {
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
   rememberSecretsOfEnvironment()
+  namePlacesFrom([process.cwd()])
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const { pools } = options
-  const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers
-  const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
-  if (entries.length === 0) throw new ConfigError(noKinds(options.workers))
+  const log = toWorkerLog(options.logger)
+  const leaveOut = (kind: string, { message }: ConfigError) => log.warn(`a kind is not hosted: ${message}`, { kind })
+  const { kinds: definitions, broken, skipped } = await workersOf(options.workers)
+  for (const sentence of skipped) log.warn(sentence)
+  for (const [kind, error] of broken) {
+    if (!options.skipBroken) throw error
+    leaveOut(kind, error)
+  }
+  const entries = [...definitions]
+  if (entries.length === 0) throw new ConfigError(noKinds(options.workers, broken.size))
   checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
-  const maker = new KindMaker(openModels(options.models ?? readModelSettings()), safeTelemetry(options.telemetry))
-  const kinds = entries
-    .filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
-    .map(([name, definition]) => maker.make(name, definition))
+  const models = options.models ?? readModelSettings()
+  const maker = new KindMaker(openModels(models), safeTelemetry(options.telemetry))
+  const wanted = entries.filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
+  const kinds = makeKinds(maker, wanted, options.skipBroken ? leaveOut : undefined)
+  if (kinds.length === 0) throw new ConfigError(noKinds(options.workers, wanted.length))
+  const offline = offlineNotice(wanted, models)
+  if (offline) log[offline.level](offline.message, { kinds: offline.kinds })
   return startInternalNode({ ...options, kinds, onStopped: () => maker.close() })
 }
 
@@ -137,14 +161,7 @@ export async function unusableKinds(
 ): Promise<Map<string, ConfigError>> {
   const maker = new KindMaker(openModels(models))
   const unusable = new Map<string, ConfigError>()
-  for (const [kind, definition] of definitions) {
-    try {
-      maker.make(kind, definition)
-    } catch (thrown) {
-      if (!(thrown instanceof ConfigError)) throw thrown
-      unusable.set(kind, thrown)
-    }
-  }
+  makeKinds(maker, definitions, (kind, error) => unusable.set(kind, error))
   await maker.close()
   return unusable
 }
@@ -188,34 +205,6 @@ async function policyOf(options: InternalNodeOptions, redis: Redis, namespace: s
   return { ...policy, retentionMs: retentionMs ?? (await retentionOf(redis, namespace)) ?? policy.retentionMs }
 }
 
-/** The connections of one node: all are closed with it. */
-class Connections {
-  readonly #url: string
-  readonly #opened: Redis[] = []
-
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  open(): Redis {
-    return this.#keep(openRedis(this.#url))
-  }
-
-  /** For what may be lost. */
-  openLossy(): Redis {
-    return this.#keep(openLossyRedis(this.#url))
-  }
-
-  #keep(redis: Redis): Redis {
-    this.#opened.push(redis)
-    return redis
-  }
-
-  close(): void {
-    for (const redis of this.#opened) endRedis(redis)
-  }
-}
-
 /** What a node is made of, before any of it runs. */
 interface Parts {
   readonly id: string
@@ -223,12 +212,13 @@ interface Parts {
   readonly policy: Policy
   readonly log: WorkerLog
   readonly redis: Redis
-  readonly live: LivePublisher
+  readonly live: RedisLivePublisher
   readonly caller: ScriptCaller
   readonly places: readonly Place[]
   readonly kinds: ReadonlyMap<string, Kind>
   readonly kindsByPool: ReadonlyMap<string, readonly string[]>
   readonly concurrency: number
+  readonly permissions: Permissions | null
   readonly aroundTurns: (turns: TurnStore) => TurnStore
 }
 
@@ -253,12 +243,13 @@ function partsOf(
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
+    permissions: options.permissions ? checkCeiling(options.permissions) : null,
     aroundTurns: options.aroundTurns ?? ((turns) => turns),
   }
 }
 
 function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
-  const { id, redis, caller, policy, kinds, concurrency, log } = parts
+  const { id, redis, caller, policy, kinds, concurrency, permissions, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
@@ -267,7 +258,7 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
     }
   })
-  return new RuntimeNode({ id, kinds, concurrency, policy, stores, waker, live: parts.live, log })
+  return new RuntimeNode({ id, kinds, concurrency, policy, permissions, stores, waker, live: parts.live, log })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
@@ -288,6 +279,11 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
     const { places, policy } = parts
+    const onFollower = ({ partition }: Place, announcement: string) => {
+      const sessionId = parts.live.followed.note(announcement)
+      if (sessionId !== null) node.tellFollower(partition, sessionId)
+    }
+    await hearFollowers(subscriber, places, onFollower, policy.leaseMs)
     await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
@@ -330,24 +326,6 @@ function listenersOf(
 
 function nodeFacts(): Record<string, unknown> {
   return { pid: process.pid, host: hostname(), startedAt: Date.now() }
-}
-
-/** What is no definition is refused where its kind is made. */
-function poolOf(definition: WorkerDefinition): string {
-  return (isWorkerDefinition(definition) ? definition.pool : undefined) ?? defaultPool
-}
-
-/** A pool without a kind is a misspelt one: its kinds would wait for a node in silence. */
-function checkPools(wanted: readonly string[], known: readonly string[]): void {
-  const empty = wanted.find((pool) => !known.includes(pool))
-  if (empty === undefined) return
-  const advice = didYouMean(empty, known)
-  throw new ConfigError(`no worker kind is in the pool ${preview(empty)}: the pools are ${known.join(', ')}.${advice}`)
-}
-
-function noKinds(workers: StartNodeOptions['workers']): string {
-  const where = typeof workers === 'string' ? `the folder ${workers} holds no worker files` : 'no workers were given'
-  return `${where}: a worker file has \`export default defineWorker({ … })\`.`
 }
 
 class ComposedNode implements TroupeNode {

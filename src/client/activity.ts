@@ -69,7 +69,9 @@ export class Roster {
         this.#goOn(workerId, 'waiting')
         return
       case 'worker.stateChanged':
-        if (isFineState(details.state)) this.#goOn(workerId, activityOfState(details.state))
+        // The stored events tell how a run ends, and in which order the next one begins.
+        if (isFineState(details.state) && !isOver(activityOfState(details.state)))
+          this.#goOn(workerId, activityOfState(details.state))
         return
       case 'run.completed':
         this.#change(workerId, 'done')
@@ -84,6 +86,7 @@ export class Roster {
         this.#change(workerId, 'queued')
         return
       case 'events.trimmed':
+      case 'run.warned':
       case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':
@@ -94,6 +97,7 @@ export class Roster {
       case 'session.failed':
       case 'text.delta':
       case 'reasoning.delta':
+      case 'worker.logged':
         return
     }
   }

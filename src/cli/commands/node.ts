@@ -1,4 +1,5 @@
 /** `troupe node`: a node for production. It runs until a signal stops it, and then drains. */
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { policy, retentionMsMin } from '../../core/policy.ts'
 import { configOf } from '../host/connection.ts'
@@ -20,6 +21,8 @@ interface NodeCommandFlags extends NodeFlags {
   readonly retention?: number
   readonly drain?: number
   readonly pool?: readonly string[]
+  readonly skipBroken?: boolean
+  readonly folder?: string
 }
 
 export function addNodeCommand(program: Command): void {
@@ -27,11 +30,13 @@ export function addNodeCommand(program: Command): void {
     .command('node')
     .description('run a node until it is stopped')
     .option('--pool <name...>', 'only kinds of these pools')
+    .option('--skip-broken', 'leave out files and kinds that cannot be used, instead of refusing to start')
     .option(
       '--retention <duration>',
       'how long finished sessions of the namespace stay; default: unchanged, at first 7d',
       retention,
     )
+    .option('--folder <path>', 'no worker uses files outside of this folder, whatever its session permits')
     .option('--drain <duration>', 'how long a stop waits for running turns; default: 30s', duration)
   addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
@@ -68,7 +73,9 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     workers: config.workers ?? workersFolderDefault,
     logger,
     pools: flags.pool,
+    skipBroken: flags.skipBroken,
     retentionMs: flags.retention,
+    permissions: flags.folder === undefined ? undefined : { folder: resolve(flags.folder) },
     drainMs: flags.drain,
   })
   const { id, kinds } = running

@@ -8,6 +8,7 @@ import { parseKind } from '../../core/ids.ts'
 import { exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { KindHost } from '../host/kind-host.ts'
+import { isRemoteLog } from '../host/local-node.ts'
 import { queuedAmong, UnhostedNotice } from '../host/unhosted-notice.ts'
 import { addInputOptions, type InputFlags, readInput } from '../input.ts'
 import {
@@ -84,12 +85,13 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   if (!isHere) for (const line of ignoredOptions(kind, flags)) tell(line)
   using _notice = new UnhostedNotice(troupe, () => queuedAmong(roster, kind), tell)
   const begin = async (first: unknown) => {
-    const session = await troupe.sessions.create({ ...sessionRequest(kind, first, flags), keepOpen: isTalk })
+    const request = { ...sessionRequest(kind, first, flags), keepOpen: isTalk }
+    const session = await troupe.sessions.create(request, { follow: true })
     onSuddenEnd({ sessionId: session.id, isLasting: true })
     tell(`troupe: session ${session.id}`)
     if (session.warning) tell(`troupe: ${safe(session.warning)}`)
     view.watch(session.rootId)
-    const follower = new Follower(session, view)
+    const follower = new Follower(session, view, (event) => flags.json === true || isRemoteLog(event, config.logLevel))
     roster = follower.roster
     return { session, follower }
   }

@@ -4,6 +4,7 @@
  */
 import type { StartNodeOptions } from '../../compose.ts'
 import type { Config } from '../../config.ts'
+import type { RawEvent } from '../../core/event/event.ts'
 import type { Logger } from '../../log.ts'
 import {
   type LabelOf,
@@ -28,6 +29,15 @@ export interface CommandOutput {
   readonly labelOf?: LabelOf
 }
 
+/** Ids of nodes in this process. Their log lines are written as they come. */
+const localNodes = new Set<string>()
+
+/** True for a log line of a worker that another process runs, from this level on. */
+export function isRemoteLog({ details }: RawEvent, least: string): boolean {
+  const level = logLevels.find((known) => known === details.level)
+  return level !== undefined && isWanted(level, least) && !localNodes.has(String(details.node))
+}
+
 export async function startLocalNode(
   config: Config,
   workers: StartNodeOptions['workers'],
@@ -39,6 +49,7 @@ export async function startLocalNode(
     if (line !== undefined) tell(line)
   })
   const node = await startNode({ ...nodeOptions(config), workers, logger })
+  localNodes.add(node.id)
   return {
     get busy() {
       return node.busy
@@ -72,7 +83,10 @@ async function lineLogger(least: string, write: (record: LogRecord) => void): Pr
   const log = (level: LogLevel) => (fields: unknown, message?: unknown) => {
     if (isWanted(level, least)) write({ at: Date.now(), level, fields, message })
   }
-  return Object.assign(silentLogger(), Object.fromEntries(logLevels.map((level) => [level, log(level)])))
+  const levels = Object.fromEntries(logLevels.map((level) => [level, log(level)]))
+  return Object.assign(silentLogger(), levels, {
+    isLevelEnabled: (level: string) => isWanted(level as LogLevel, least),
+  })
 }
 
 function isWanted(level: LogLevel, least: string): boolean {

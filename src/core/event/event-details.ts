@@ -6,6 +6,7 @@
 import type { FinishReason } from '../history/chat-message.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
+import type { FineState } from '../worker/run-state.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {
@@ -26,17 +27,28 @@ type DeltaDetails = {
   /** The text that was added. */
   readonly text: string
   readonly iteration: number
+  /** How many characters (as JavaScript counts them) of this sort, text or reasoning, the reply had before. */
+  readonly offset: number
+  /** Names the model call. A call that is made again has another name, and its text begins again at offset 0. */
+  readonly request: string
 }
+
+type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
 type Nothing = Readonly<Record<string, never>>
 
 export interface EventDetails {
-  readonly 'session.created': { readonly kind: string; readonly name?: string; readonly mode?: 'conversation' }
+  readonly 'session.created': {
+    readonly kind: string
+    readonly name?: string
+    readonly mode?: 'conversation'
+    readonly by?: string
+  }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
-  readonly 'session.cancelRequested': { readonly reason: string }
+  readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {
     readonly id: string
@@ -45,10 +57,13 @@ export interface EventDetails {
     readonly parent: string
     readonly detached?: boolean
   }
-  readonly 'worker.stateChanged': Nothing
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
   readonly 'worker.cancelled': { readonly run?: number }
-  readonly 'message.accepted': { readonly kind: 'input' | 'timer'; readonly id?: string }
+  readonly 'message.accepted': {
+    readonly kind: 'input' | 'timer'
+    readonly id?: string /** The actor of the client that sent it. */
+    readonly by?: string
+  }
   readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string }
@@ -57,6 +72,7 @@ export interface EventDetails {
   readonly 'run.started': Nothing
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
+  readonly 'run.warned': { readonly run: number; readonly warning: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number
@@ -68,9 +84,23 @@ export interface EventDetails {
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }
-  readonly 'tool.failed': CallDetails & { readonly ms?: number }
+  /** `error`: what its code threw, shortened; `thrownAt`: the place in that code. */
+  readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
+  readonly 'worker.stateChanged': {
+    readonly state: FineState
+    /** Counts the claims of the worker: a state of an earlier claim may arrive late, and is dropped. */
+    readonly epoch: number
+  }
+  readonly 'worker.logged': {
+    readonly level: LogLevelName
+    readonly message: string
+    /** JSON. */
+    readonly fields: Readonly<Record<string, unknown>>
+    /** Id of the node that wrote the line into its own log. */
+    readonly node: string
+  }
   readonly 'text.delta': DeltaDetails
   readonly 'reasoning.delta': DeltaDetails
   readonly 'tool.progress': CallDetails & { /** JSON. */ readonly value: unknown }

@@ -16,13 +16,13 @@ type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type
 
 /** For the most frequent types: the order of their details. A detail that is not listed is not written. */
 const orders = {
-  'session.created': ['kind', 'name', 'mode'],
+  'session.created': ['kind', 'name', 'mode', 'by'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
   'message.consumed': ['kind', 'from'],
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],
-  'tool.failed': ['toolCallId', 'toolName', 'ms'],
+  'tool.failed': ['toolCallId', 'toolName', 'ms', 'error', 'thrownAt'],
 } as const satisfies Orders
 
 /** Details that are not stored: the parent of a spawned worker is the subject of the event. */

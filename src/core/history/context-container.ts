@@ -8,7 +8,8 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type ErrorCode, InputError } from '../errors.ts'
+import { parseExactJson } from '../exact-json.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
@@ -23,6 +24,7 @@ import {
   textOf,
 } from './chat-message.ts'
 import type { DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import { messageProblem } from './foreign-format.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
@@ -60,6 +62,7 @@ interface FailedRun {
   readonly childResults: Map<number, ResultMessage>
   readonly results: readonly ToolResultMessage[]
   readonly firstText: string | undefined
+  readonly code: ErrorCode
 }
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
@@ -124,8 +127,10 @@ export class ContextContainer {
     return this.#isRunOpen ? 'continue' : 'stop'
   }
 
-  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. */
+  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. Throws an InputError if it is none. */
   push(message: ChatMessage): void {
+    const problem = messageProblem(message, this.history.length)
+    if (problem !== null) throw new InputError(problem)
     this.#say(message)
   }
 
@@ -134,9 +139,14 @@ export class ContextContainer {
     this.push({ type: 'user', ...stamp, content: [{ type: 'text', text }], ...(from !== undefined && { from }) })
   }
 
-  /** An estimate from the number of bytes. A provider will count differently. */
+  /** An estimate from the number of bytes, with the prompt. A provider will count differently. */
   estimatedTokens(tools: readonly ToolSpec[] = []): number {
-    return this.history.estimatedTokens(tools)
+    return this.history.estimatedTokens(tools, this.agentPrompt)
+  }
+
+  /** What a model gets as its system prompt: the prompt, and the system messages of the conversation. */
+  get instructions(): string {
+    return [this.agentPrompt, ...this.history.systemTexts].filter((text) => text.trim() !== '').join('\n\n')
   }
 
   /** The conversation in the form that other libraries use: the prompt first, as a system message. */
@@ -208,7 +218,7 @@ export class ContextContainer {
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
     }
-    this.history.push(message)
+    this.history.add(message)
     if (message.type === 'user' && message.nudge) this.#isRunOpen = true
     else if (message.type === 'user') {
       this.#isRunOpen = true
@@ -268,7 +278,7 @@ export class ContextContainer {
     this.#failedRun = null
     this.#leftOut = null
     this.#isRunOpen = true
-    this.#run = { ...failed.run, failure: null, sameErrors: 0, errors: '', wasRetried: true }
+    this.#run = { ...failed.run, failure: null, sameErrors: 0, errors: '', retriedAfter: failed.code }
     this.#lastReply = failed.lastReply
     this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
     this.#delegated = failed.delegated
@@ -288,12 +298,14 @@ export class ContextContainer {
       childResults: this.#childResults,
       results: this.#results,
       firstText: this.#firstText,
+      code: failure.code,
     }
     if (leftOut) {
       const what = this.#run.iterations === 0 ? 'input' : 'results'
       this.#leftOut = { what, note: leftOutNote(what, failure.code) }
     }
     const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
+    if (isRefused) this.#leftOut = { what: 'input', note: leftOutNote('input', failure.code) }
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
     this.#end()
   }
@@ -332,8 +344,14 @@ function factsOf(value: unknown): Record<string, Json> {
   return isObject(facts) ? (facts as Record<string, Json>) : {}
 }
 
+const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
+  ['context_overflow', 'it was too long for the model'],
+  ['input_invalid', 'it did not have the form that this worker takes'],
+  ['permission_exceeded', 'it asked for a folder that this worker may not use'],
+])
+
 function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
-  const why = code === 'context_overflow' ? 'it was too long for the model' : 'the model could not take it'
+  const why = leftOutBecause.get(code) ?? 'the model could not take it'
   return what === 'input'
     ? `(a message was left out here: ${why}, and nobody answered it)`
     : `(this result was left out: ${why}; the tool did run)`

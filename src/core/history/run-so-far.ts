@@ -1,4 +1,6 @@
 /** Duty: what a run of an agent has used and found out so far, and its start. Only the container changes it (context-container.ts). */
+import type { ErrorCode } from '../errors.ts'
+import { parseExactJson } from '../exact-json.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { ChildFacts, Json } from './chat-message.ts'
 
@@ -18,8 +20,8 @@ export interface RunSoFar {
   readonly errors: string
   /** Why the run must fail. It is recorded with the result of the call that decided it. */
   readonly failure: Failure | null
-  /** It had failed, and somebody let it go on. */
-  readonly wasRetried: boolean
+  /** It had failed with this code, and somebody let it go on. */
+  readonly retriedAfter: ErrorCode | null
 }
 
 export interface MutableRun {
@@ -35,7 +37,7 @@ export interface MutableRun {
   sameErrors: number
   errors: string
   failure: Failure | null
-  wasRetried: boolean
+  retriedAfter: ErrorCode | null
 }
 
 export function newRun(number: number): MutableRun {
@@ -51,7 +53,7 @@ export function newRun(number: number): MutableRun {
     sameErrors: 0,
     errors: '',
     failure: null,
-    wasRetried: false,
+    retriedAfter: null,
   }
 }
 
@@ -64,7 +66,7 @@ export function emptyFacts(): Record<string, Json> {
 export function inputOf(text: string): Json {
   if (!/^\s*[[{"\d\-tfn]/.test(text)) return text
   try {
-    return JSON.parse(text) as Json
+    return parseExactJson(text)
   } catch {
     return text
   }

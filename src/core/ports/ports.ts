@@ -66,6 +66,8 @@ export interface Assignment extends RunPosition {
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
+  /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */
+  readonly nodeFolder?: string | null
   readonly version: number
   readonly starts: number
   readonly crashes: number
@@ -241,9 +243,12 @@ export interface UpkeepStore {
   kindPools(): Promise<ReadonlyMap<string, string>>
 }
 
-/** What is told to who listens now and never stored: text as it streams, progress of tools. Losing it is harmless. */
+/** What is told to those who follow now, and never stored: states, text as it streams, tools and their progress. Losing it is harmless. */
 export interface LivePublisher {
-  publish(sessionId: string, workerId: string, notes: readonly LiveNote[]): void
+  /** Somebody follows the session, as far as this node knows. It costs no command. */
+  isFollowed(sessionId: string): boolean
+  /** `isRepeat`: what a follower that came late has missed. Those who have it already drop it. */
+  publish(sessionId: string, workerId: string, notes: readonly LiveNote[], options?: { isRepeat?: boolean }): void
 }
 
 export type LiveNote = readonly [type: TransientType, details: Readonly<Record<string, unknown>>]

@@ -8,7 +8,7 @@
  */
 
 import { preview } from '../check/preview.ts'
-import { InputError } from '../errors.ts'
+import { ConfigError, InputError } from '../errors.ts'
 import { isId } from '../ids.ts'
 import { policy } from '../policy.ts'
 
@@ -69,7 +69,29 @@ export function checkPermissions(permissions: Permissions): Permissions {
   const { folder } = permissions
   if (folder === undefined) return permissions
   const plain = plainFolder(folder)
+  if (isSystemFolder(plain))
+    throw new InputError(
+      `permissions.folder may not be ${preview(folder)}: no worker may use ${systemFolders.join(', ')}.`,
+    )
   return plain === folder ? permissions : { ...permissions, folder: plain }
+}
+
+/** The permissions of a node. It knows no ids of workers beforehand. */
+export function checkCeiling(permissions: Permissions): Permissions {
+  if (Array.isArray(permissions.send))
+    throw new ConfigError(`permissions.send of startNode is one of ${reaches.join(', ')}, not a list.`)
+  try {
+    return checkPermissions(permissions)
+  } catch (thrown) {
+    throw thrown instanceof InputError ? new ConfigError(`startNode: ${thrown.message}`, { cause: thrown }) : thrown
+  }
+}
+
+const systemFolders = ['/proc', '/sys', '/dev']
+
+/** True of folders in which files are the kernel's: they tell the secrets of processes, or have no end. The path is plain, or a real one. */
+export function isSystemFolder(path: string): boolean {
+  return systemFolders.some((folder) => path === folder || path.startsWith(`${folder}/`))
 }
 
 /** The folder without `.`, `..`, doubled separators, and a separator at its end. It is an absolute path. */
@@ -180,6 +202,11 @@ function narrowSend(one: Permissions['send'], other: Permissions['send']): Permi
   if (typeof one === 'string' && typeof other === 'string')
     return reaches.find((reach) => reach === one || reach === other)
   return typeof one === 'string' || typeof other === 'string' ? 'none' : one.filter((id) => other.includes(id))
+}
+
+/** How far a script lets a worker send that has these permissions, in words; undefined: as far as its record says. */
+export function reachOf({ send }: Permissions): SendReach | undefined {
+  return typeof send === 'string' ? send : undefined
 }
 
 /** Are the first no wider than the second? The audit asks; scripts decide by children.lua. */

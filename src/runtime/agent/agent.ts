@@ -9,6 +9,7 @@
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import {
   ConfigError,
@@ -19,6 +20,7 @@ import {
   toRuntimeError,
 } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import { contentProblem } from '../../core/history/foreign-format.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -78,7 +80,7 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause
     const { journal, end, who } = agentTurn
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
-    journal.log.error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
+    journal.log.error('a turn broke', { error: reason, stack: stackOf(cause)?.slice(0, stackCharsMax) })
     if (!journal.position.open) throw error
     journal.machine.apply('quarantined')
     end.fail(error, 'runtime', 1)
@@ -160,9 +162,9 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
 /** A run that failed because its input does not fit the schema of its kind was retried: does the input fit now? */
 function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
   const { run, input } = journal.container
-  if (!run.wasRetried || run.iterations > 0) return false
-  const problem = schemaProblem(kind.definition, turn.assignment.kind, input)
-  if (problem === undefined) return false
+  if (run.retriedAfter !== 'input_invalid' || run.iterations > 0) return false
+  const problem = valueProblem(kind.definition, turn.assignment.kind, input)
+  if (problem === null) return false
   journal.machine.apply('limitReached')
   end.fail(problem, 'runtime', 1)
   return true
@@ -178,11 +180,20 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   if (malformed !== undefined) {
     return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
   }
-  return schemaProblem(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null) ?? null
+  return valueProblem(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
 }
 
-function schemaProblem({ input }: AgentDefinition, kind: string, value: unknown): InputError | undefined {
+function valueProblem({ input }: AgentDefinition, kind: string, value: unknown): InputError | null {
   const fit = input && fitTo(input, value)
-  if (fit === undefined || fit.ok) return undefined
-  return new InputError(`the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+  if (fit === undefined) return blocksProblem(value, kind)
+  if (fit.ok) return null
+  return new InputError(`the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
+    cause: fit.thrown,
+  })
+}
+
+/** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
+function blocksProblem(value: unknown, kind: string): InputError | null {
+  const problem = contentProblem(value)
+  return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }

@@ -47,7 +47,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   let reply: AcceptedReply
   try {
     const request = {
-      instructions: container.agentPrompt,
+      instructions: container.instructions,
       messages: container.history.prompt(),
       tools: tools.specs(turn),
       settings: kind.definition.settings,

@@ -2,8 +2,8 @@
  * Duty: the `self` of one receive. It collects what the handler asks for; nothing takes effect before the commit.
  * Does not own: what becomes of these requests (handler.ts).
  * SELF-1 Each value is turned into JSON, and checked for its size, by the call that passes it. The error then points at the author's line.
- * SELF-2 After receive has returned, self is closed. A later call throws and has no effect. It is also logged, because often nobody catches
- *        that error, and then the process ends.
+ * SELF-2 After receive has returned, self is closed. A later call has no effect, and is logged with the author's line. It does not throw:
+ *        often nobody would catch that error, and then the process would end, with all workers that it runs.
  * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
@@ -19,16 +19,16 @@ import type { SpawnNote } from '../../core/history/entry.ts'
 import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SpawnOrder } from '../../core/ports/ports.ts'
+import type { Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
-import { encodePermissions } from '../../core/worker/permissions.ts'
+import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
   readonly spawns: SpawnOrder[]
   readonly spawnNotes: SpawnNote[]
-  readonly sends: { workerId: string; mail: string }[]
+  readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
   stateJson: string | undefined
   replyJson: string | undefined
@@ -43,12 +43,16 @@ export interface SelfContext {
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown
+  /** The state that this JSON stands for, as the next receive would see it. */
+  readState(json: string): unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
   readonly spending: Spending
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
+  /** A call came after self was closed. The stack of the error begins at the author's code. */
+  onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
 }
@@ -66,7 +70,6 @@ export class HandlerSelf implements Self<unknown> {
     failure: undefined,
   }
   readonly #context: SelfContext
-  #state: unknown
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -74,7 +77,6 @@ export class HandlerSelf implements Self<unknown> {
 
   constructor(context: SelfContext) {
     this.#context = context
-    this.#state = context.state
   }
 
   get id(): string {
@@ -108,10 +110,12 @@ export class HandlerSelf implements Self<unknown> {
     return this.#context.openChildren + this.requests.spawns.filter((spawn) => !spawn.detached).length
   }
   get state(): unknown {
-    return this.#state
+    const { stateJson } = this.requests
+    return stateJson === undefined ? this.#context.state : this.#context.readState(stateJson)
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
+    if (this.#isClosed('state')) return
     throw new InputError('self.state cannot be assigned: call self.setState(state) with the new state.')
   }
   get signal(): AbortSignal {
@@ -125,8 +129,10 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
-    this.#mayAskForMore('spawn')
     const { assignment, limits, definition } = this.#context
+    // A worker that will never exist: code that goes on with it may only send to it, and that is late, too.
+    if (this.#isClosed('spawn')) return { id: newId(partitionOf(this.id)), name: options.name ?? kind, kind }
+    this.#mayAskForMore('spawn')
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
@@ -165,6 +171,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly send = (to: WorkerRef | string, value: unknown): void => {
+    if (this.#isClosed('send')) return
     this.#mayAskForMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
@@ -174,14 +181,18 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    const permissions = encodePermissions(this.#context.assignment.permissions)
-    const mail = encodeLimitedInput(this.id, permissions, toJson(value, `the message to ${workerId}`))
+    const { permissions } = this.#context.assignment
+    const mail = encodeLimitedInput(
+      this.id,
+      encodePermissions(permissions),
+      toJson(value, `the message to ${workerId}`),
+    )
     this.#countBytes('send', mail)
-    this.requests.sends.push({ workerId, mail })
+    this.requests.sends.push({ workerId, mail, reach: reachOf(permissions) })
   }
 
   readonly reply = (value: unknown): void => {
-    this.#mustBeOpen('reply')
+    if (this.#isClosed('reply')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
@@ -189,7 +200,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly fail = (error: Error | string): void => {
-    this.#mustBeOpen('fail')
+    if (this.#isClosed('fail')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
     }
@@ -197,6 +208,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly after = (ms: number, value: unknown): void => {
+    if (this.#isClosed('after')) return
     this.#mayAskForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
@@ -208,25 +220,23 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly setState = (next: unknown): void => {
-    this.#mustBeOpen('setState')
+    if (this.#isClosed('setState')) return
     const schema = this.#context.definition.state
     const fit = schema && fitTo(schema, next)
     if (fit?.ok === false)
       throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
     this.requests.stateJson = toJson(next, 'the state')
-    this.#state = next
   }
 
-  /** From now on every call throws. `isLate`: receive still runs, although its time is over. */
+  /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
       ? 'taken longer than its timeoutMs: let it end when self.signal fires'
       : 'returned: await everything before it returns'
   }
 
-  /** Throws if self is closed, or if this receive has already made as many requests as it may. */
+  /** Throws if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
-    this.#mustBeOpen(call)
     const { spawns, sends, timers } = this.requests
     if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
     throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
@@ -251,11 +261,13 @@ export class HandlerSelf implements Self<unknown> {
     )
   }
 
-  #mustBeOpen(call: string): void {
-    if (this.#closed === undefined) return
-    const late = `self.${call} was called after receive had ${this.#closed}.`
-    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} The call has no effect.`)
-    throw new TerminalError(late)
+  /** True after receive has returned: the call is reported, and must have no effect. */
+  #isClosed(call: 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'setState' | 'state'): boolean {
+    if (this.#closed === undefined) return false
+    const late = new Error(`self.${call} was called after receive had ${this.#closed}.`)
+    if (call !== 'state') Error.captureStackTrace(late, this[call])
+    this.#context.onLateCall(late)
+    return true
   }
 }
 

@@ -13,7 +13,7 @@ import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
-import { failureCause, failureSentence, stringOr } from './message-line.ts'
+import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
 export class EventLines {
   readonly #resultOf: string | undefined
@@ -104,7 +104,13 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
+/** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
+function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
+  const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
+  return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
+}
+
+function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
@@ -113,6 +119,9 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
         : `done in ${formatDuration(at - member.startedAt)}`
+    case 'run.warned':
+      // Where it is transient, a line of the worker's log says the same.
+      return transient ? undefined : `warning: ${stringOr(details.warning)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
@@ -134,7 +143,7 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
-      return `${stringOr(details.toolName, 'a tool')} failed${took(details.ms)}`
+      return failedToolPart(details)
     case 'tool.unknown':
       return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
     case 'tool.started':
@@ -144,6 +153,8 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.progress':
+    case 'worker.logged':
+    case 'worker.stateChanged':
       // These are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':
@@ -154,7 +165,6 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'session.failed':
     case 'turn.parked':
     case 'worker.spawned':
-    case 'worker.stateChanged':
       return undefined
     case 'turn.retried':
     case 'worker.failed':

@@ -13,7 +13,7 @@ import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { receiveResult } from '../../../core/worker/child-result.ts'
 import { encodeLimitedInput, type ResultMessage } from '../../../core/worker/message.ts'
-import { encodePermissions, type SendReach } from '../../../core/worker/permissions.ts'
+import { encodePermissions, reachOf, type SendReach } from '../../../core/worker/permissions.ts'
 import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
@@ -81,7 +81,7 @@ export class DelegatedCalls {
     const { permissions } = assignment
     const json = toJson(text, `the message to ${workerId}`)
     const mail = encodeLimitedInput(assignment.workerId, encodePermissions(permissions), json)
-    const reach = permissions.send === undefined ? agentReach : undefined
+    const reach = permissions.send === undefined ? agentReach : reachOf(permissions)
     const output: ToolOutput = { type: 'text', value: `Sent to ${workerId}.` }
     const result = this.#journal.entry('toolResult', { ...this.#parts(call, output), sent: [workerId] })
     const declined = await this.#journal.propose([result], { sends: [{ workerId, mail, reach }] })
