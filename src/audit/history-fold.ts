@@ -31,6 +31,7 @@ class RunFold {
   readonly timers = new Set<string>()
   timersSet = 0
   calls = 0
+  steps = 0
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
   /** A handler receives this message again: it is counted once. */
@@ -102,6 +103,7 @@ export class HistoryFold {
     if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
+    else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'toolResult') this.#answered(entry)

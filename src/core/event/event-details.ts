@@ -73,6 +73,7 @@ export interface EventDetails {
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'run.warned': { readonly run: number; readonly warning: string }
+  readonly 'step.recorded': { readonly name: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number

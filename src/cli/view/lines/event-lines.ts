@@ -122,6 +122,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
+    case 'step.recorded':
+      return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
