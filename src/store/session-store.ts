@@ -232,7 +232,12 @@ export class SessionStore {
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
       {
-        ...{ sessionId, version: String(version), run, runState, calls, entries: entries.length },
+        sessionId,
+        version: String(version),
+        run,
+        runState,
+        calls,
+        entries: entries.length,
         caps: caps && encodeSpending(caps),
         letter,
         seed: newSeed(),

@@ -9,15 +9,12 @@
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
 import { type ErrorCode, InputError } from '../errors.ts'
-import { parseExactJson } from '../exact-json.ts'
-import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
-  type ChildFacts,
   type Json,
   type ToolCallBlock,
   type ToolResultMessage,
