@@ -136,7 +136,7 @@ function openRunRules({ picture, fold, say }: Seen): void {
   const missing = open.missing.map((child) => open.joined.get(child)).join()
   if (pendingCalls !== missing)
     say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
-  const timers = open.timersSet - open.received.timer
+  const timers = open.timersSet - open.received.timer + (open.repeated === null ? 0 : 1)
   if (record.signalsOpen !== timers)
     say('I4', 'timers', `${record.signalsOpen} signals are open by its record, ${timers} by its history`)
   if (record.calls !== open.calls)

@@ -83,6 +83,9 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'session.retried':
+        this.#change(workerId, 'queued')
+        return
       case 'events.trimmed':
       case 'run.warned':
       case 'message.accepted':

@@ -142,10 +142,15 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
-  const { sessionId, isJob } = turn.assignment
+  const { sessionId, isJob, parentId } = turn.assignment
   const of = name === 'tokens' ? 'tokens' : 'model calls'
-  // The session of a job ends with its root: a higher limit would come too late.
-  const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
+  // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.
+  const more = `${name}=${2 * spent[name]}`
+  const onlyRetry = isJob ? `, or let this one go on with more: troupe session retry ${sessionId} --limits ${more}` : ''
+  const raise =
+    parentId !== null || !isJob
+      ? `, or raise it while it is active: troupe session limit ${sessionId} ${more}`
+      : onlyRetry
   const failed =
     name === 'modelCalls' && journal.tally.failedModelCalls
       ? `, with ${journal.tally.failedModelCalls} that failed`

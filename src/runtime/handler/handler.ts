@@ -177,7 +177,7 @@ class HandlerTurn {
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const signalsOpen = position.signalsOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
+    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + requests.timers.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
