@@ -124,6 +124,9 @@ function historyRules({ picture, fold, say }: Seen): void {
 function openRunRules({ picture, fold, say }: Seen): void {
   const { open } = fold
   const { record } = picture
+  // A handler may have recorded a step before its run is open.
+  if (record.steps !== open.steps)
+    say('I4', 'steps', `its run has ${record.steps} steps by its record, ${open.steps} by its history`)
   if (!isOpen(picture)) {
     if (open.received.input + open.received.result + open.received.timer > 0)
       say('I4', 'unended', `run ${fold.run} is in its history, is not open and has no end`)
@@ -133,7 +136,7 @@ function openRunRules({ picture, fold, say }: Seen): void {
   const missing = open.missing.map((child) => open.joined.get(child)).join()
   if (pendingCalls !== missing)
     say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
-  const timers = open.timersSet - open.received.timer
+  const timers = open.timersSet - open.received.timer + (open.repeated === null ? 0 : 1)
   if (record.signalsOpen !== timers)
     say('I4', 'timers', `${record.signalsOpen} signals are open by its record, ${timers} by its history`)
   if (record.calls !== open.calls)

@@ -53,6 +53,7 @@ export class Roster {
         this.#change(workerId, 'working', event.at)
         return
       case 'message.consumed':
+      case 'step.recorded':
       case 'model.blanked':
       case 'model.replied':
       case 'tool.failed':
@@ -81,6 +82,9 @@ export class Roster {
         return
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
+        return
+      case 'session.retried':
+        this.#change(workerId, 'queued')
         return
       case 'events.trimmed':
       case 'run.warned':

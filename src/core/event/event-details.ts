@@ -46,6 +46,7 @@ export interface EventDetails {
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
+  readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
@@ -72,6 +73,7 @@ export interface EventDetails {
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'run.warned': { readonly run: number; readonly warning: string }
+  readonly 'step.recorded': { readonly name: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number

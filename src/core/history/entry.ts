@@ -40,6 +40,13 @@ export interface ReceivedEntry extends EntryHead {
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
 }
 
+/** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
+export interface StepEntry extends EntryHead {
+  readonly type: 'step'
+  readonly name: string
+  readonly value: unknown
+}
+
 /** The run ended with a result. */
 export interface CompletedEntry extends EntryHead {
   readonly type: 'completed'
@@ -94,8 +101,18 @@ export interface BlankEntry extends EntryHead {
   readonly usage: Usage
 }
 
+/** Somebody let a failed run go on. The failure before this entry is no longer the end of the run. */
+export interface RetriedEntry extends EntryHead {
+  readonly type: 'retried'
+  /** Calls of an agent whose results no longer count: they run again, or the entries behind this one answer them. */
+  readonly reopened?: readonly string[]
+  /** The message that a handler receives again. */
+  readonly messageId?: string
+}
+
 export type Entry =
   | ReceivedEntry
+  | StepEntry
   | CompletedEntry
   | FailedEntry
   | AttemptFailedEntry
@@ -104,6 +121,7 @@ export type Entry =
   | ToolStartedEntry
   | DelegatedEntry
   | BlankEntry
+  | RetriedEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -154,6 +172,11 @@ function withHead(head: string, more: string): string {
 /** The entry of a completed run. The value is JSON already, so that a large value is serialised only once. */
 export function completedEntry(run: number, epoch: number, at: number, valueJson: string): string {
   return `{${entryHead('completed', run, epoch, at)},"value":${valueJson}}`
+}
+
+/** The value is JSON already. */
+export function stepEntry(run: number, epoch: number, at: number, name: string, valueJson: string): string {
+  return `{${entryHead('step', run, epoch, at)},"name":${JSON.stringify(name)},"value":${valueJson}}`
 }
 
 /** The entry of a received message. `messageJson` was made before the handler got the message, because a handler may change it. */
@@ -230,6 +253,8 @@ function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':
       return isObject(entry.message) && typeof entry.message.kind === 'string'
+    case 'step':
+      return typeof entry.name === 'string'
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
@@ -240,6 +265,8 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'blank':
       return isObject(entry.usage)
+    case 'retried':
+      return entry.reopened === undefined || Array.isArray(entry.reopened)
     default:
       return true
   }
