@@ -10,6 +10,7 @@ import { newNamespace } from '../support/namespace.ts'
 import { PackedProject } from '../support/packed-project.ts'
 
 const run = promisify(execFile)
+/** The bundler that vitest brings with it. */
 const bundler = fileURLToPath(new URL('../../node_modules/rolldown/bin/cli.mjs', import.meta.url))
 
 const app = `import { connect, defineTool, defineWorker, startNode } from 'troupe'
