@@ -27,6 +27,7 @@ const parts = [
   'spending',
   'waits',
   'wakeups',
+  'asks',
   'mail',
   'sessions',
   'claims',
