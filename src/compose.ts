@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
-import { defaultNamespace, defaultRedisUrl, readModelSettings } from './config.ts'
+import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
 import { didYouMean } from './core/check/closest.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -26,7 +26,7 @@ import { openModels } from './models/model-source.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
-import { loadWorkers } from './runtime/node/worker-loader.ts'
+import { kindsOfFiles, loadWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
@@ -36,8 +36,9 @@ import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './s
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
+import { guarded } from './store/script/guarded.ts'
 import { orElse } from './store/script/replies.ts'
-import { guarded, ScriptCaller } from './store/script/script.ts'
+import { ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
@@ -45,7 +46,7 @@ import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
 
-export { loadWorkers }
+export { kindsOfFiles, loadWorkers }
 
 export interface StartNodeOptions {
   /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
@@ -115,6 +116,7 @@ export interface TroupeNode extends AsyncDisposable {
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
+  rememberSecretsOfEnvironment()
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const { pools } = options
   const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers

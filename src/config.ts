@@ -8,6 +8,7 @@ import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
 import { policy } from './core/policy.ts'
 import { checkRedisUrl } from './core/redis-url.ts'
+import { rememberSecretsOf } from './core/secret/known-secrets.ts'
 
 export interface ConfigFlags {
   readonly redisUrl?: string | undefined
@@ -20,7 +21,7 @@ export interface ConfigFlags {
 }
 
 export interface Config {
-  /** Undefined if neither a flag nor the environment names a Redis. */
+  /** Undefined if neither a flag nor the environment names a Redis. It may be `folderRedisUrl`. */
   readonly redisUrl: string | undefined
   readonly namespace: string
   /** Undefined: the number with which the namespace was set up, or 1. */
@@ -35,15 +36,25 @@ export interface Config {
   readonly path: string | undefined
   /** The folder in which the user typed the command, if npm runs it in another one. */
   readonly typedIn: string | undefined
+  /** How the user called the command line: `troupe`, `npx troupe` or `npm run troupe --`. */
+  readonly calledAs: string
 }
 
+/** As an address: the Redis that keeps its data in .troupe/redis of the current folder. */
+export const folderRedisUrl = 'folder'
 export const defaultRedisUrl = 'redis://127.0.0.1:6379'
 export const defaultNamespace = 'troupe'
 const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 
 /** The default model and the settings of providers from the environment, for programs that start a node themselves. */
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
+  rememberSecretsOf(env)
   return { default: filled(env.TROUPE_MODEL), env: providerVariables(env) }
+}
+
+/** Remembers the secrets of the environment, so that no log and no record of this process repeats them. */
+export function rememberSecretsOfEnvironment(): void {
+  rememberSecretsOf(process.env)
 }
 
 /** True if the terminal says that it cannot move its cursor. Terminals inside editors often say so. */
@@ -52,6 +63,7 @@ export function isDumbTerminal(env: NodeJS.ProcessEnv = process.env): boolean {
 }
 
 export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = process.env): Config {
+  rememberSecretsOf(env)
   const of = (flag: string, value: string | number | undefined, ...variables: string[]) =>
     settingOf(env, flag, value, variables)
   const model = modelOf(of('--model', flags.model, 'TROUPE_MODEL'))
@@ -67,7 +79,14 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     modelSettings: { default: model, env: providerVariables(env) },
     path: env.PATH,
     typedIn: filled(env.INIT_CWD),
+    calledAs: calledAs(filled(env.npm_lifecycle_event)),
   }
+}
+
+/** npm names the script that it runs. */
+function calledAs(script: string | undefined): string {
+  if (script === undefined) return 'troupe'
+  return script === 'npx' ? 'npx troupe' : 'npm run troupe --'
 }
 
 /** The variables whose names end in _API_KEY or _BASE_URL. */
@@ -96,6 +115,7 @@ function settingOf(
 function redisUrlOf(setting: Setting | undefined): string | undefined {
   if (setting === undefined) return undefined
   const url = String(setting.value)
+  if (url === folderRedisUrl) return url
   try {
     checkRedisUrl(url)
   } catch (thrown) {

@@ -1,6 +1,10 @@
-/** Duty: make pino, the console or another logger usable as the log that the layers below know. Data goes to stdout, logs go to stderr. */
+/**
+ * Duty: make pino, the console or another logger usable as the log that the layers below know. Data goes to stdout, logs go to stderr.
+ * LOG-1 No line holds a secret that this process knows, or a field that is named like one.
+ */
 import { type DestinationStream, type Logger, pino } from 'pino'
 import type { WorkerLog } from './core/definition/worker-log.ts'
+import { redactFields, redactSentence } from './core/secret/redact.ts'
 
 export type { Logger }
 
@@ -28,7 +32,8 @@ export function silentLogger(): Logger {
 export function toWorkerLog(logger: LoggerLike = silentLogger()): WorkerLog {
   const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
     try {
-      logger[level](fields ?? {}, message)
+      if ((logger as Partial<Logger>).isLevelEnabled?.(level) === false) return
+      logger[level](redactFields(fields ?? {}), redactSentence(message))
     } catch {}
   }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

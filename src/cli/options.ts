@@ -24,7 +24,10 @@ export interface NodeFlags extends ConnectionFlags {
 /** `otherwise`: the Redis if no option and no variable names one. */
 export function addConnectionOptions(command: Command, otherwise = 'redis://127.0.0.1:6379'): Command {
   command
-    .option('--redis-url <url>', `Redis to use; default: TROUPE_REDIS_URL, else REDIS_URL, else ${otherwise}`)
+    .option(
+      '--redis-url <url>',
+      `Redis to use, or folder for the one of .troupe/redis; default: TROUPE_REDIS_URL, else REDIS_URL, else ${otherwise}`,
+    )
     .option('--namespace <name>', 'namespace in Redis; default: TROUPE_NAMESPACE, else troupe')
   return addJsonOption(command)
 }

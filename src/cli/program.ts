@@ -8,6 +8,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../core/errors.ts'
 import { addAuditCommand } from './commands/audit.ts'
+import { addCompletionCommands } from './commands/completion.ts'
 import { addDemoCommand } from './commands/demo.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
@@ -82,6 +83,7 @@ function buildProgram(): Command {
   addToolsCommand(program)
   addDoctorCommand(program)
   addAuditCommand(program)
+  addCompletionCommands(program)
   addHelpCommand(program)
   throwWithAdvice(program)
   return program

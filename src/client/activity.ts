@@ -12,6 +12,7 @@ import {
   isOver,
 } from '../core/worker/activity.ts'
 import { type FineState, fineStates } from '../core/worker/run-state.ts'
+import type { WorkerReport } from './report.ts'
 
 export interface Member {
   readonly id: string
@@ -94,8 +95,24 @@ export class Roster {
     }
   }
 
+  /**
+   * Takes over from a record what events do not say: that a worker waits, and workers whose events are gone. What a running worker does, and
+   * that a run has ended, the events say earlier.
+   */
+  learn({ id, kind, name, parentId, activity }: WorkerReport): void {
+    const known = this.#seats.get(id)
+    if (known === undefined) this.#seat(id, kind, name, parentId)
+    else if (isOver(known.activity) || (isActive(known.activity) && isActive(activity))) return
+    this.#change(id, activity)
+  }
+
   member(id: string): Member | undefined {
     return this.#seats.get(id)
+  }
+
+  /** All workers, parents before their children. */
+  members(): IterableIterator<Member> {
+    return this.#seats.values()
   }
 
   /** The number of workers for each activity, of one kind or of all kinds. */

@@ -1,7 +1,7 @@
 /** Duty: `connect`, and the client that it returns: the calls that programs and the command line make. */
 
 import { type AuditReport, audit } from '../audit/audit.ts'
-import { defaultNamespace, defaultRedisUrl } from '../config.ts'
+import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from '../config.ts'
 import { checkOptions } from '../core/check/check-options.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
@@ -18,7 +18,8 @@ import { awaitRedis, closeRedis, endRedis, openRedis, type Redis } from '../stor
 import { retentionOf } from '../store/redis/retention.ts'
 import { checkRights } from '../store/redis/rights.ts'
 import { checkRedis, lookAtRedis } from '../store/redis/set-up.ts'
-import { guarded, guardedReads, ScriptCaller } from '../store/script/script.ts'
+import { guarded, guardedReads } from '../store/script/guarded.ts'
+import { ScriptCaller } from '../store/script/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
@@ -70,6 +71,7 @@ const callMs = 10_000
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
   checkOptions('connect', options, connectRules, ConfigError)
+  rememberSecretsOfEnvironment()
   return connectInternal(options)
 }
 

@@ -5,7 +5,7 @@
  */
 
 import { damageOf } from '../core/errors.ts'
-import { decodeTally } from '../core/history/agent-tally.ts'
+import { decodeTally, reportedUsage } from '../core/history/agent-tally.ts'
 import { childId, sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, policy, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
@@ -20,7 +20,7 @@ import {
   type RunState,
   type WorkerState,
 } from '../core/worker/run-state.ts'
-import { sumOfUsage, type UsageReport, usageOf } from '../core/worker/usage.ts'
+import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
 import { waitText } from '../core/worker/wait.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerRecord } from '../store/record/worker-record.ts'
@@ -113,7 +113,7 @@ export function workerReport(
     lastFailure,
     runs,
     iterations: tally?.iterations ?? 0,
-    usage: tally === null ? {} : usageOf(tally),
+    usage: tally === null ? {} : reportedUsage(tally),
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
     approvals: [],
     node: row.node,

@@ -10,9 +10,18 @@ import { fitTo } from '../core/check/schema-problems.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { digestKey, newId, parseId, parseKind, partitionOf, partitionOfKey, unhostedPool } from '../core/ids.ts'
+import {
+  digestKey,
+  type KeyOwner,
+  newId,
+  parseId,
+  parseKind,
+  partitionOf,
+  partitionOfKey,
+  unhostedPool,
+} from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
-import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, limitNames, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions } from '../core/worker/permissions.ts'
@@ -79,6 +88,8 @@ export interface SubmissionContext {
   readonly waker: Waker
   readonly policy: Policy
   readonly deadlineMs?: number
+  /** Default: caller. */
+  readonly keyOwner?: KeyOwner
 }
 
 /** Who created and sent nothing for so long takes the system to be idle. */
@@ -166,7 +177,7 @@ export class Submission {
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
     const pool = await store.poolOf(kind)
-    const keyDigest = key === undefined ? null : digestKey(key, 'session')
+    const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
     const event = encodeEvents([
       ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
     ])
@@ -180,7 +191,8 @@ export class Submission {
     const store = this.store(id, 'worker')
     const mail = encodeInput(null, toJson(value, 'the message'))
     const isGiven = idempotencyKey !== undefined
-    const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message')
+    const { keyOwner } = this.#context
+    const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message', keyOwner)
     const event = encodeEvents([['message.accepted', { kind: 'input' }]])
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
@@ -226,11 +238,12 @@ const permissionsOfJob = z.strictObject({
   kinds: z.array(z.string()).optional(),
   folder: z.string().optional(),
 })
+const limitsOfJob = Object.fromEntries(limitNames.map((name) => [name, z.number().optional()]))
 const sessionJob = z.strictObject({
   kind: z.string(),
   input: z.unknown(),
   name: z.string().optional(),
-  limits: z.record(z.string(), z.number()).optional(),
+  limits: z.strictObject(limitsOfJob).optional(),
   keepOpen: z.boolean().optional(),
   permissions: permissionsOfJob.optional(),
 })
@@ -240,7 +253,8 @@ const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 export function openSubmission(
   context: SubmissionContext,
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
-  const submission = new Submission(context)
+  // A caller could choose a key like that of a job, and get its session.
+  const submission = new Submission({ ...context, keyOwner: 'job' })
   return async (data, key) => {
     if (!isObject(data) || Object.keys(data).length === 0) {
       throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')

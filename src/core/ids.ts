@@ -127,12 +127,16 @@ export function isNamespace(value: unknown): value is string {
   return typeof value === 'string' && namespacePattern.test(value)
 }
 
+/** Whose idempotency keys these are: those that callers choose, or those that follow from the ids of submitted jobs. */
+export type KeyOwner = 'caller' | 'job'
+
 /**
- * A digest of an idempotency key, which is safe as a part of a Redis key whatever the text is. Digests for messages are one character longer than
- * those for sessions, so that the two never meet.
+ * A digest of an idempotency key, which is safe as a part of a Redis key whatever the text is. Digests for messages begin with another letter and are
+ * longer than those for sessions, and so are those of jobs, so that no key of one sort meets a key of another.
  */
-export function digestKey(key: string, of: 'session' | 'message'): string {
-  return (of === 'message' ? 'm' : '') + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
+export function digestKey(key: string, of: 'session' | 'message', owner: KeyOwner = 'caller'): string {
+  const sort = `${owner === 'job' ? 'j' : ''}${of === 'message' ? 'm' : ''}`
+  return sort + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
 }
 
 /** A digest of a request under an idempotency key, to tell it from another request under the same key. */

@@ -25,7 +25,6 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   if (text === undefined) throw new InputError(`${what} cannot be written as JSON: ${withoutJson(value)}`)
   const emptied = emptiedBy(value, text)
   if (emptied !== null) throw new InputError(`${what} is ${emptied}`)
-  if (text.includes('{}')) checkWithin(value, what)
   // A UTF-16 unit has at most three bytes in UTF-8, so most values need not be measured.
   if (text.length * 3 > bytesMax) {
     const bytes = Buffer.byteLength(text)
@@ -36,6 +35,8 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
       )
     }
   }
+  // After the size: the walk through a value of many MB would block the process.
+  if (text.includes('{}')) checkWithin(value, what)
   return text
 }
 

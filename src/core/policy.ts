@@ -153,6 +153,16 @@ export const policy = {
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,
+  /** A submitted job with more data is refused before it is parsed. Its input has the limit of a message; other languages may escape each letter. */
+  submitBytesMax: 4_194_304,
+  /** How many objects, lists and names of fields the data of a submitted job may hold. */
+  submitPartsMax: 100_000,
+  /** A submitted job that was taken this often, and never ended, fails: it may be what ended its nodes. */
+  submitStartsMax: 3,
+  /** The shortest wait of a submitted job before it is tried again. */
+  submitRetryMsMin: 1_000,
+  /** The longest wait of a submitted job before it is tried again. */
+  submitRetryMsMax: 600_000,
   /** Spawns, sends and timers of one `receive` together. A script that writes more would block Redis for too long. */
   stepPartsMax: 5_000,
   /** The size of all their values, and of all tasks in one call of an agent. With more, leases could not be renewed in time. */
@@ -164,6 +174,8 @@ export const policy = {
   permissionNamesMax: 256,
   /** The length of the folder in permissions. */
   folderBytesMax: 4_096,
+  /** The length of a question of `self.ask`, which lists show. */
+  questionBytesMax: 4_000,
   /** The length of the reason of a cancel, which every report shows. */
   reasonBytesMax: 1_000,
 

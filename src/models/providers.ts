@@ -7,6 +7,7 @@
 import type { Model, ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
+import { rememberSecret } from '../core/secret/known-secrets.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
 
@@ -71,6 +72,7 @@ function readKey(variable: string, env: Environment, isNeeded: boolean, id: stri
     if (isNeeded) throw new ConfigError(`the model ${id} needs a key: set ${variable}.`)
     return undefined
   }
+  rememberSecret(key)
   // fetch cannot send such a key, and its error would quote the key.
   if (!/^[\x21-\x7e]+$/.test(key)) {
     throw new ConfigError(`${variable} holds characters that no key has, such as spaces: copy the key again.`)

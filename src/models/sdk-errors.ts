@@ -6,6 +6,7 @@
  */
 import { RuntimeError, TerminalError, TransientError } from '../core/errors.ts'
 import { noEventsName } from './bounded-fetch.ts'
+import { saysOverflow } from './overflow.ts'
 import { redact, shortened } from './redact.ts'
 
 export interface ErrorContext {
@@ -36,8 +37,6 @@ const refusedWords = new Set([
   'permission_error',
   'not_found_error',
   'model_not_found',
-  'request_too_large',
-  'context_length_exceeded',
   'content_filter',
   'content_policy_violation',
 ])
@@ -80,7 +79,7 @@ interface Facts {
   readonly headers: Fields
 }
 
-type Verdict = 'overloaded' | 'unavailable' | 'garbled' | 'refused'
+type Verdict = 'overloaded' | 'unavailable' | 'garbled' | 'refused' | 'overflowed'
 
 export function toModelError(thrown: unknown, context: ErrorContext): RuntimeError {
   const chain = causesOf(thrown)
@@ -103,9 +102,14 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
       return new TransientError(`${id} did not answer${said}`, { ...options, code: 'model_unavailable' })
     case 'garbled':
       return new TransientError(`${id} sent a reply that cannot be read${said}`, { ...options, code: 'model_garbled' })
+    case 'overflowed':
+      return new TerminalError(`${id} cannot take a prompt of this length${said}`, {
+        details,
+        code: 'context_overflow',
+      })
     case 'refused':
       return new TerminalError(`${id} refused the request${said}${adviceFor(facts, context)}`, {
-        details,
+        details: { ...details, ...(wouldRefuseAny(facts) && { wouldRefuseAny: true }) },
         code: 'model_refused',
       })
   }
@@ -114,14 +118,39 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
 function verdictOf({ status, words, names, message }: Facts): Verdict {
   const has = (set: ReadonlySet<string>) => words.some((word) => set.has(word))
   if (has(quotaWords)) return 'refused'
+  if (status !== undefined && overloadedStatuses.has(status)) return 'overloaded'
+  if (status === undefined && has(overloadedWords)) return 'overloaded'
+  // Some servers answer a prompt that is too long with status 500.
+  if (saysOverflow(words, message)) return 'overflowed'
   if (status !== undefined && status >= 300) {
-    if (overloadedStatuses.has(status)) return 'overloaded'
     return status >= 500 || passingStatuses.has(status) ? 'unavailable' : 'refused'
   }
-  if (has(overloadedWords)) return 'overloaded'
   if (has(refusedWords)) return 'refused'
   if (names.some((name) => garbledNames.has(name)) || message.startsWith(unreadEvent)) return 'garbled'
   return names.some((name) => refusedNames.has(name)) ? 'refused' : 'unavailable'
+}
+
+/** Statuses, codes and names of errors that have nothing to do with what a prompt holds: the key, the account, the address, the model. */
+const anyRequestStatuses = new Set([401, 402, 404, 407])
+const anyRequestWords = new Set([
+  ...quotaWords,
+  'authentication_error',
+  'invalid_api_key',
+  'permission_error',
+  'not_found_error',
+  'model_not_found',
+])
+const anyRequestNames = new Set([
+  'AI_LoadAPIKeyError',
+  'AI_LoadSettingError',
+  'AI_NoSuchModelError',
+  'AI_UnsupportedModelVersionError',
+])
+
+/** True if the provider would refuse any other prompt in the same way. The input of the run is then not to blame. */
+function wouldRefuseAny({ status, words, names }: Facts): boolean {
+  if (status !== undefined && (anyRequestStatuses.has(status) || (status >= 300 && status < 400))) return true
+  return words.some((word) => anyRequestWords.has(word)) || names.some((name) => anyRequestNames.has(name))
 }
 
 function adviceFor({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {

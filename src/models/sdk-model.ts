@@ -5,11 +5,11 @@
  * SDK-MODEL-3 The stream is read at once and within a size limit. When the reply is no longer wanted, the request is aborted.
  * SDK-MODEL-4 Addresses in a message are passed to the provider. Nothing is fetched here.
  */
-import type { JSONSchema7, LanguageModel, ToolSet } from 'ai'
+import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
 import { policy } from '../core/policy.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
-import { SdkPrompt } from './sdk-prompt.ts'
+import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
 import { type SdkPart, SdkReply } from './sdk-reply.ts'
 import { wellFormed } from './well-formed.ts'
 
@@ -44,7 +44,7 @@ class SdkModel implements Model {
     const abort = () => own.abort(call.signal.reason)
     call.signal.addEventListener('abort', abort, { once: true })
     try {
-      return await this.#stream(request, call, own.signal)
+      return await this.#ask(request, call, own.signal)
     } catch (thrown) {
       call.signal.throwIfAborted()
       throw toModelError(thrown, this.#options)
@@ -64,13 +64,33 @@ class SdkModel implements Model {
     return this.#loaded
   }
 
-  async #stream(request: ModelRequest, call: ModelCall, abortSignal: AbortSignal): Promise<ModelReply> {
+  /** An adapter that cannot send some media throws before it sends anything. The request is then made without these media. */
+  async #ask(request: ModelRequest, call: ModelCall, abortSignal: AbortSignal): Promise<ModelReply> {
+    let messages = this.#prompt.messages(request.messages)
+    for (let isLast = false; ; ) {
+      try {
+        return await this.#stream(request, messages, call, abortSignal)
+      } catch (thrown) {
+        const fewer: FewerMessages | null = isLast ? null : this.#prompt.withoutRefused(thrown, request.messages)
+        if (fewer === null) throw thrown
+        isLast = fewer.isLast
+        messages = fewer.messages
+      }
+    }
+  }
+
+  async #stream(
+    request: ModelRequest,
+    messages: ModelMessage[],
+    call: ModelCall,
+    abortSignal: AbortSignal,
+  ): Promise<ModelReply> {
     const sdk = await loadSdk()
     const model = await this.#load()
     const reply = new SdkReply(this.id, policy.replyBytesMax, (delta) => call.onDelta(delta))
     const { stream } = sdk.streamText({
       model,
-      messages: this.#prompt.messages(request.messages),
+      messages,
       tools: toolsOf(sdk, request.tools),
       abortSignal,
       maxRetries: 0,

@@ -2,14 +2,17 @@
  * Duty: convert messages of troupe to messages of the AI SDK. Pure except for a cache: a history grows at its end, so each message is converted
  * once and found again by its object.
  * SDK-PROMPT-1 Any recorded history gives a valid request: half surrogate pairs are replaced, arguments of calls are objects, names of tools have
- *              the form that providers accept, and messages without content are left out.
+ *              the form that providers accept, and messages without content are left out. Media are converted in sdk-media.ts.
  * SDK-PROMPT-2 Reasoning and opaque data go back only to the model that made them, because they are bound to it (often signed or encrypted).
+ *              Ids of calls go back to it unchanged (call-id.ts).
  */
 
 import type { ModelMessage } from 'ai'
 import { isObject } from '../core/check/is-object.ts'
 import type { PromptMessage, PromptResult } from '../core/definition/model.ts'
-import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, UserBlock } from '../core/history/chat-message.ts'
+import type { AssistantBlock, Json, ProviderOptions, TextBlock, ToolCallBlock } from '../core/history/chat-message.ts'
+import { sentCallId } from './call-id.ts'
+import { SdkMedia } from './sdk-media.ts'
 import { wellFormed } from './well-formed.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
@@ -18,69 +21,92 @@ type AssistantPart = Content<'assistant'>[number]
 type ToolPart = Content<'tool'>[number]
 type SdkOptions = NonNullable<ModelMessage['providerOptions']>
 
+/** `isLast`: nothing more can be left out. */
+export interface FewerMessages {
+  readonly messages: ModelMessage[]
+  readonly isLast: boolean
+}
+
 export class SdkPrompt {
   readonly #modelId: string
-  readonly #known = new WeakMap<PromptMessage, ModelMessage | null>()
+  readonly #media: SdkMedia
+  #known = new WeakMap<PromptMessage, ModelMessage | null>()
 
   /** `modelId`: `provider/model`. Only reasoning of this model is sent back. */
   constructor(modelId: string) {
     this.#modelId = modelId
+    this.#media = new SdkMedia(modelId)
   }
 
   messages(messages: readonly PromptMessage[]): ModelMessage[] {
-    return messages.map((message) => this.#convert(message)).filter((message) => message !== null)
+    return messages
+      .map((message, index) => this.#convert(message, messages[index - 1]))
+      .filter((message) => message !== null)
   }
 
-  #convert(message: PromptMessage): ModelMessage | null {
+  /**
+   * The messages again, without media that the adapter has just refused to send. Null if the error has another reason.
+   */
+  withoutRefused(thrown: unknown, messages: readonly PromptMessage[]): FewerMessages | null {
+    const left = this.#media.learn(thrown, messages)
+    if (left === 'none') return null
+    if (left === 'one') {
+      this.#known = new WeakMap()
+      return { messages: this.messages(messages), isLast: false }
+    }
+    const bare = messages.map((message, index) => this.#toSdk(message, messages[index - 1], true))
+    return { messages: bare.filter((message) => message !== null), isLast: true }
+  }
+
+  #convert(message: PromptMessage, before: PromptMessage | undefined): ModelMessage | null {
     const known = this.#known.get(message)
     if (known !== undefined) return known
-    const converted = toSdkMessage(message, this.#modelId)
+    const converted = this.#toSdk(message, before, false)
     this.#known.set(message, converted)
     return converted
   }
-}
 
-function toSdkMessage(message: PromptMessage, modelId: string): ModelMessage | null {
-  switch (message.role) {
-    case 'user':
-      return { role: 'user', content: message.content.map(toUserPart) }
-    case 'assistant': {
-      const isOwn = isSameModel(message.model, modelId)
-      const content = message.content.flatMap((block) => toAssistantPart(block, isOwn))
-      return content.length === 0 ? null : { role: 'assistant', content }
+  /** `before`: the message before it. Results follow the message with their calls. */
+  #toSdk(message: PromptMessage, before: PromptMessage | undefined, withoutMedia: boolean): ModelMessage | null {
+    switch (message.role) {
+      case 'user':
+        return {
+          role: 'user',
+          content: message.content.map((block) =>
+            block.type === 'text' ? toTextPart(block) : this.#media.part(block, withoutMedia),
+          ),
+        }
+      case 'assistant': {
+        const isOwn = isSameModel(message.model, this.#modelId)
+        const content = message.content.flatMap((block) => toAssistantPart(block, isOwn))
+        return content.length === 0 ? null : { role: 'assistant', content }
+      }
+      case 'tool':
+        return this.#toSdkResults(message.results, before)
     }
-    case 'tool':
-      return message.results.length === 0 ? null : { role: 'tool', content: message.results.map(toToolPart) }
+  }
+
+  #toSdkResults(results: readonly PromptResult[], before: PromptMessage | undefined): ModelMessage | null {
+    if (results.length === 0) return null
+    const ids = this.#sentIds(before)
+    const idOf = ({ toolCallId }: PromptResult) => ids.get(toolCallId) ?? sentCallId({ toolCallId }, false)
+    return { role: 'tool', content: results.map((result) => toToolPart(result, idOf(result))) }
+  }
+
+  /** The ids of the calls of this message as they are sent. */
+  #sentIds(message: PromptMessage | undefined): ReadonlyMap<string, string> {
+    if (message?.role !== 'assistant') return new Map()
+    const isOwn = isSameModel(message.model, this.#modelId)
+    return new Map(message.content.filter(isCall).map((call) => [call.toolCallId, sentCallId(call, isOwn)]))
   }
 }
 
-function toUserPart(block: UserBlock): UserPart {
-  switch (block.type) {
-    case 'text':
-      return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
-    case 'image':
-    case 'audio': {
-      const { mediaType, data, url = '' } = block
-      if (data !== undefined) return { type: 'file', mediaType, data: { type: 'data', data } }
-      return URL.canParse(url)
-        ? { type: 'file', mediaType, data: { type: 'url', url: new URL(url) } }
-        : invalidAddress(block.type, url)
-    }
-    case 'file': {
-      const { mediaType, url, filename } = block
-      if (!URL.canParse(url)) return invalidAddress('file', url)
-      const data = { type: 'url' as const, url: new URL(url) }
-      return { type: 'file', mediaType, data, ...(filename === undefined ? {} : { filename: wellFormed(filename) }) }
-    }
-  }
+function isCall(block: AssistantBlock): block is ToolCallBlock {
+  return block.type === 'tool-call'
 }
 
-/** Says in place of a file that its address is invalid. The model can then ask for it (SDK-PROMPT-1). */
-function invalidAddress(what: string, url: string): UserPart {
-  return {
-    type: 'text',
-    text: `(${what} left out: ${JSON.stringify(url.slice(0, 200).toWellFormed())} is not a valid address)`,
-  }
+function toTextPart(block: TextBlock): UserPart {
+  return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
 }
 
 function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[] {
@@ -96,7 +122,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
       return [
         {
           type: 'tool-call',
-          toolCallId: wellFormed(block.toolCallId),
+          toolCallId: sentCallId(block, isOwn),
           toolName: sentName(block.toolName),
           input: inputOf(block),
           ...options,
@@ -117,10 +143,10 @@ function sentName(name: string): string {
   return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown'
 }
 
-function toToolPart({ toolCallId, toolName, output }: PromptResult): ToolPart {
+function toToolPart({ toolName, output }: PromptResult, toolCallId: string): ToolPart {
   return {
     type: 'tool-result',
-    toolCallId: wellFormed(toolCallId),
+    toolCallId,
     toolName: sentName(toolName),
     output: wellFormed(output),
   }
@@ -138,7 +164,7 @@ export function providerOptionsOf(metadata: unknown): ProviderOptions | undefine
   return named.length === 0 ? undefined : wellFormed(Object.fromEntries(named) as ProviderOptions)
 }
 
-/** A provider may answer with a longer name of the model, which ends with the date of its version. */
+/** One model under two names: one of them ends with the date of its version. */
 function isSameModel(one: string, other: string): boolean {
   return nameOf(one) === nameOf(other)
 }

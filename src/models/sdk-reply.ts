@@ -1,22 +1,17 @@
 /**
  * Duty: build one reply from the parts of the AI SDK's stream, within a size limit.
  * SDK-REPLY-1 Blocks stand in the order in which the model began them.
- * SDK-REPLY-2 A reply without an end is not a reply.
+ * SDK-REPLY-2 A reply without an end is not a reply, and neither is one that a failure ended. No call of it may run.
  * SDK-REPLY-3 Tool calls are passed on as the model wrote them, even if the SDK considers them invalid. Checking them is the runtime's work.
  */
 import type { TextStreamPart, ToolSet } from 'ai'
 import type { ModelDelta, ModelReply } from '../core/definition/model.ts'
 import { TerminalError, TransientError } from '../core/errors.ts'
-import type {
-  AssistantBlock,
-  FinishReason,
-  Json,
-  ProviderOptions,
-  ToolCallBlock,
-  Usage,
-} from '../core/history/chat-message.ts'
+import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, Usage } from '../core/history/chat-message.ts'
 import { isDeeperThan } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
+import { withoutKnownSecrets } from '../core/secret/known-secrets.ts'
+import { endingOf, type FailedCallCode } from './finish-reason.ts'
 import { providerOptionsOf } from './sdk-prompt.ts'
 import { TextJoiner, wellFormed } from './well-formed.ts'
 
@@ -121,14 +116,19 @@ export class SdkReply {
   end(): ModelReply {
     const content = this.#blocks.map(closed).filter((block) => block !== null)
     const finish = this.#finish
-    const reason = finish?.finishReason
-    const cutOff = reason === 'interrupted' || reason === 'error'
-    if (finish === undefined || reason === undefined || (reason === 'other' && finish.rawFinishReason === undefined)) {
+    const given = finish?.finishReason
+    if (finish === undefined || given === undefined || (given === 'other' && finish.rawFinishReason === undefined)) {
       throw this.#broken('model_garbled', 'sent a reply without an end')
     }
-    if (cutOff && content.length === 0) throw this.#broken('model_garbled', 'sent no reply that can be read')
-    if (reason === 'interrupted') throw this.#broken('model_unavailable', 'broke off in the middle of its reply')
-    if (reason === 'error') throw this.#broken('model_unavailable', 'ended its reply with an error')
+    const ending = endingOf(given, finish.rawFinishReason)
+    if (ending.kind === 'failed') {
+      if (content.length === 0 && (given === 'interrupted' || given === 'error'))
+        throw this.#broken('model_garbled', 'sent no reply that can be read')
+      if (given === 'interrupted') throw this.#broken(ending.code, 'broke off in the middle of its reply')
+      const word = given === 'error' ? '' : ` (finish reason ${JSON.stringify(finish.rawFinishReason?.slice(0, 100))})`
+      throw this.#broken(ending.code, `ended its reply with an error${word}`)
+    }
+    const { reason } = ending
     if (reason === 'content-filter' && content.every(({ type }) => type === 'reasoning')) {
       throw new TerminalError(`${this.#id} refused the request: its content filter let nothing through.`, {
         code: 'model_refused',
@@ -136,14 +136,14 @@ export class SdkReply {
       })
     }
     return {
-      model: `${this.#id.split('/', 1)[0]}/${wellFormed(finish.response.modelId)}`,
+      model: `${this.#id.split('/', 1)[0]}/${withoutKnownSecrets(wellFormed(finish.response.modelId))}`,
       content,
-      finishReason: reason satisfies FinishReason,
+      finishReason: reason,
       usage: usageOf(finish.usage),
     }
   }
 
-  #broken(code: 'model_garbled' | 'model_unavailable', what: string): TransientError {
+  #broken(code: FailedCallCode, what: string): TransientError {
     return new TransientError(`${this.#id} ${what}.`, { code, details: { model: this.#id } })
   }
 }

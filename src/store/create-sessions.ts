@@ -17,8 +17,7 @@ import {
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { PartitionKeys } from './keys.ts'
 import { batchesOf } from './script/batcher.ts'
-import type { HeaderValue } from './script/header.ts'
-import type { ScriptCaller } from './script/script.ts'
+import type { HeaderValue, ScriptCaller } from './script/script.ts'
 import { createSessionsScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 

@@ -7,8 +7,8 @@
 import { isEventBefore, type RawEvent, streamIdOf } from '../core/event/event.ts'
 import type { PartitionKeys } from './keys.ts'
 import { closeRedis, type Redis } from './redis/redis.ts'
+import { guarded } from './script/guarded.ts'
 import { type EventEntry, eventsOf, toEventEntries } from './script/replies.ts'
-import { guarded } from './script/script.ts'
 
 /** Not decoded: most are of sessions that nobody here follows. */
 export type EventListener = (entry: EventEntry) => void

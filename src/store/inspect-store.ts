@@ -23,7 +23,7 @@ import {
 import { readRecord, takenFields, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
-import { refusalOf, storeError } from './script/script.ts'
+import { refusalOf, storeError } from './script/store-error.ts'
 
 export interface WorkerRow {
   readonly id: string

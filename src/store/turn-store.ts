@@ -1,11 +1,14 @@
 /**
  * Duty: claim, commit and renew of one node in one partition.
- * Owns: the form of their arguments and answers. Does not own: what a turn decides, or when.
+ * Owns: the form of their arguments and answers, and which commits leave together: those of one pass of the event loop go in one script
+ * (bench/history.md). Does not own: what a turn decides, or when; the form of a commit (commit-args.ts).
  * CLAIM-1 A claim or commit that is sent again gives the same assignment: the nonce is kept by the caller across its own re-sends.
  * CLAIM-2 `trustedUntil` is counted from before the call was sent, so the node stops trusting its lease before Redis does.
+ * BATCH-1 Each commit is answered as if it had been sent alone: one that meets an error is sent again by itself, and then its caller gets the error.
  */
 
 import { performance } from 'node:perf_hooks'
+import { RuntimeError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
   ClaimAnswer,
@@ -17,12 +20,14 @@ import type {
   Verdict,
 } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
-import { decodeClaim } from './commit/claim-answer.ts'
-import { Commits } from './commit/commits.ts'
+import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
+import { decodeClaim } from './record/assignment.ts'
 import type { Redis } from './redis/redis.ts'
-import { guarded, type ScriptCaller } from './script/script.ts'
-import { claimScript, renewScript } from './script/scripts.ts'
+import { Batcher, bytesOf } from './script/batcher.ts'
+import { guarded } from './script/guarded.ts'
+import type { Reply, ScriptCaller } from './script/script.ts'
+import { claimScript, commitScript, renewScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface TurnStoreOptions {
@@ -38,23 +43,39 @@ export interface TurnStoreOptions {
   readonly policy: Policy
 }
 
+/** A commit that waits for the end of this pass. */
+interface Waiting extends CommitArgs {
+  readonly bytes: number
+  readonly answer: PromiseWithResolvers<CommitAnswer>
+}
+
+/** The position of the first text among the arguments of a script, counted from 1: behind the header. */
+const firstText = 2
+/** About: of the fields of a commit in the header, and of each child, without its permissions. */
+const fieldsBytes = 300
+
 const historyPage = 1_000
 
 export class RedisTurnStore implements TurnStore {
   readonly partition: number
   readonly #o: TurnStoreOptions
   readonly #kindLists = new Map<string, string>()
-  readonly #commits: Commits
+  readonly #context: CommitContext
+  readonly #commits = new Batcher<Waiting>(
+    (batch) => void this.#send(batch),
+    (leave) => setImmediate(leave),
+  )
 
   constructor(options: TurnStoreOptions) {
     this.#o = options
     this.partition = options.partition
     for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options.childless))
-    const { caller, keys, nodeId, policy } = options
-    this.#commits = new Commits(caller, keys, { nodeId, kindLists: this.#kindLists, policy })
+    const { nodeId, policy } = options
+    this.#context = { nodeId, kindLists: this.#kindLists, policy }
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
+    // About the same turns as commits that still wait here.
     this.#commits.flush()
     const asked = performance.now()
     const { keys, nodeId, policy } = this.#o
@@ -89,7 +110,43 @@ export class RedisTurnStore implements TurnStore {
   }
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
-    return this.#commits.commit(request)
+    const { fields, texts } = commitArgs(request, this.#context)
+    const permissions = request.spawns.map((spawn) => spawn.permissions ?? '')
+    const bytes = bytesOf(texts) + bytesOf(permissions) + fieldsBytes * (1 + permissions.length)
+    const answer = Promise.withResolvers<CommitAnswer>()
+    this.#commits.add({ fields, texts, bytes, answer })
+    return answer.promise
+  }
+
+  /** `asked`: when these commits were sent for the first time. */
+  async #send(batch: readonly Waiting[], asked = performance.now()): Promise<void> {
+    const { leaseMs, leaseMarginMs, wakeupMs } = this.#o.policy
+    const { leases, events } = this.#o.keys
+    let from = firstText
+    const commits = batch.map(({ fields, texts }) => {
+      const commit = { ...fields, texts: from }
+      from += texts.length
+      return commit
+    })
+    const args = { wakeupMs, seed: newSeed(), commits, texts: batch.flatMap(({ texts }) => texts) }
+    const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
+    let replies: Reply
+    try {
+      replies = await this.#o.caller.call(commitScript, { leases, events }, args, { deadlineMs })
+    } catch (error) {
+      // Where the time is over none is sent again. Else one of them met something that is not as it should be: each is sent by itself (BATCH-1).
+      const isFinal = batch.length === 1 || (error instanceof RuntimeError && error.retryable)
+      for (const waiting of batch) {
+        if (isFinal) waiting.answer.reject(error)
+        else void this.#send([waiting], asked)
+      }
+      return
+    }
+    for (const [index, waiting] of batch.entries()) {
+      const reply = replies[index] as Reply
+      if (reply[0] === 'failed') void this.#send([waiting])
+      else answerWith(waiting, () => decodeCommit(reply, asked + leaseMs - leaseMarginMs))
+    }
   }
 
   /** In pages: a long history must not hold Redis for long, nor come as one answer. */
@@ -108,6 +165,7 @@ export class RedisTurnStore implements TurnStore {
   async renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }> {
+    // About the same turns as commits that still wait here.
     this.#commits.flush()
     const asked = performance.now()
     const { keys, policy } = this.#o
@@ -141,4 +199,12 @@ export class RedisTurnStore implements TurnStore {
 function kindList(kinds: readonly string[], childless: ReadonlySet<string> = new Set()): string {
   const [none, some] = [kinds.filter((kind) => childless.has(kind)), kinds.filter((kind) => !childless.has(kind))]
   return ` ${[...some, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
+}
+
+function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {
+  try {
+    answer.resolve(read())
+  } catch (error) {
+    answer.reject(error)
+  }
 }

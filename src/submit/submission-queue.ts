@@ -5,12 +5,15 @@
  *     from 1 when somebody obliterates the queue; those are joined with the job's timestamp.
  * SUBMIT-2 A job that can never be accepted fails at once with a clear reason, and stays in BullMQ's failed set. If its producer asked BullMQ
  *     to remove failed jobs, only the log has the reason.
- * SUBMIT-3 A job that cannot be stored now is delayed and tried again. A job for a full mailbox is tried as often as its producer asked for.
+ * SUBMIT-3 A job that cannot be stored now is delayed and tried again. A job for a full mailbox is tried as often as its producer asked for, but
+ *     not more often than once a second.
  */
 import { type BackoffOptions, DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
-import { InputError, RuntimeError } from '../core/errors.ts'
+import { RuntimeError } from '../core/errors.ts'
+import { policy } from '../core/policy.ts'
+import { redactSentence } from '../core/secret/redact.ts'
 import { SubmissionWorker } from './submission-worker.ts'
 
 const submissionQueue = 'submit'
@@ -25,8 +28,6 @@ export interface Submitted {
 /** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
 export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitted>
 
-/** Wait before a job is tried again: one that could not be stored, or one for a full mailbox whose producer named no usable back-off. */
-const retryMs = 1_000
 /** A node that stops waits at most this long for jobs it works on. BullMQ gives the rest to another node. */
 const stopMsMax = 5_000
 
@@ -42,7 +43,7 @@ export class SubmissionListener {
       async (job, token) => {
         try {
           const why = this.#worker.whyUnreadable(job)
-          if (why !== undefined) throw new InputError(`the data of a submitted job is not JSON: ${why}.`)
+          if (why !== undefined) throw why
           const submitted = await submit(job.data, keyOf(job))
           if (submitted.warning !== undefined)
             log.warn('a submitted job was accepted with a warning', { jobId: job.id, warning: submitted.warning })
@@ -50,14 +51,16 @@ export class SubmissionListener {
         } catch (error) {
           if (error instanceof RuntimeError && error.retryable) {
             // If Redis refuses this command too, it may accept the next one, which must not record the job as failed.
-            await job.moveToDelayed(Date.now() + retryMs, token).catch((cause: unknown) => {
+            await job.moveToDelayed(Date.now() + policy.submitRetryMsMin, token).catch((cause: unknown) => {
               const what = 'a submitted job could not be delayed; BullMQ gives it to a node again'
               log.warn(what, { jobId: job.id, error: String(cause) })
             })
             throw new DelayedError()
           }
           log.warn('a submitted job was refused', { jobId: job.id, reason: String(error) })
-          job.opts.backoff = backoffOf(job)
+          job.opts.backoff = { type: 'fixed', delay: retryMsOf(job) }
+          // BullMQ stores a stack with each attempt, and a producer may ask for any number of attempts.
+          job.opts.stackTraceLimit = 1
           throw refusal(error)
         }
       },
@@ -125,19 +128,25 @@ export async function readSubmissionQueue(
 
 /** The error that BullMQ records. For a full mailbox BullMQ applies the producer's attempts and back-off, since there may be room later. */
 function refusal(error: unknown): Error {
-  if (!(error instanceof RuntimeError)) return new UnrecoverableError(String(error))
-  const reason = `${error.code}: ${error.message}`
+  if (!(error instanceof RuntimeError)) return new UnrecoverableError(redactSentence(String(error)))
+  const reason = redactSentence(`${error.code}: ${error.message}`)
   return error.code === 'mailbox_full' ? new Error(reason) : new UnrecoverableError(reason)
 }
 
 /**
- * The producer's back-off if BullMQ knows it, else ours. Without a back-off BullMQ would try again at once. With an unknown one it throws
- * and records nothing, so that the job comes to a node again whenever its lock has ended. (BullMQ turned a plain number into `fixed` before.)
+ * How long a job for a full mailbox waits, as its producer asked, but within bounds: without them, thousands of attempts a second would load
+ * the Redis, and a wait that BullMQ cannot store would bring the job to a node again and again. BullMQ throws for a back-off that it does
+ * not know and records nothing, so it gets a plain number of ours.
  */
-function backoffOf({ opts: { backoff } }: Job): BackoffOptions {
-  const { type, delay } = (backoff ?? {}) as BackoffOptions
-  const isKnown = (type === 'fixed' || type === 'exponential') && Number.isFinite(delay)
-  return isKnown ? (backoff as BackoffOptions) : { type: 'fixed', delay: retryMs }
+function retryMsOf({ opts: { backoff }, attemptsMade }: Job): number {
+  const { submitRetryMsMin: least, submitRetryMsMax: most } = policy
+  const { type, delay, jitter } = (backoff ?? {}) as Partial<BackoffOptions>
+  const isKnown = (type === 'fixed' || type === 'exponential') && typeof delay === 'number' && delay >= 0
+  if (!isKnown) return least
+  const full = type === 'fixed' ? delay : delay * 2 ** attemptsMade
+  const part = typeof jitter === 'number' && jitter > 0 && jitter <= 1 ? jitter * Math.random() : 0
+  const asked = Math.min(full, most) * (1 - part)
+  return Math.round(Math.max(least, asked))
 }
 
 function keyOf(job: Job): string {

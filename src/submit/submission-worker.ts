@@ -1,17 +1,21 @@
 /**
  * Duty: BullMQ's worker, hardened for jobs that other programs made and that may hold anything.
- * SUBMIT-4 A job whose data is not JSON reaches the processor like any other. BullMQ itself would throw before it called the processor, and
- *    give the job to one worker after another for ever.
+ * SUBMIT-4 A job whose data cannot be read reaches the processor like any other, without data. BullMQ itself would throw before it called the
+ *    processor, and give the job to one worker after another for ever. Data is measured before it is parsed: parsing it could block the node.
  * SUBMIT-5 A processed job never fails because Redis refused to record its completion. BullMQ would record such a failure as soon as Redis
  *    takes writes again, for example after a fail-over. Here the job is left alone: a worker gets it again when its lock has ended.
+ * SUBMIT-6 A job that was taken `submitStartsMax` times without an end fails with `poison`, and its data is not parsed once more.
  */
 import { type Job, type Processor, type Span, Worker, type WorkerOptions } from 'bullmq'
+import { jsonTextProblem } from '../core/check/json-text.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
+import { InputError, LimitError, type RuntimeError, TerminalError } from '../core/errors.ts'
+import { policy } from '../core/policy.ts'
 
 type JobJson = Parameters<typeof Job.fromJSON>[1]
 
 export class SubmissionWorker extends Worker {
-  readonly #unreadable = new WeakMap<Job, string>()
+  readonly #unreadable = new WeakMap<Job, RuntimeError>()
   readonly #log: Pick<WorkerLog, 'warn'>
 
   constructor(queue: string, processor: Processor, options: WorkerOptions, log: Pick<WorkerLog, 'warn'>) {
@@ -19,20 +23,27 @@ export class SubmissionWorker extends Worker {
     this.#log = log
   }
 
-  /** The reason if the job's data is not JSON; its `data` is then null. */
-  whyUnreadable(job: Job): string | undefined {
+  /** Why the job's data was not read; its `data` is then null. */
+  whyUnreadable(job: Job): RuntimeError | undefined {
     return this.#unreadable.get(job)
   }
 
   protected override createJob(json: JobJson, id: string): Job {
+    const problem = problemOf(json)
+    if (problem !== null) return this.#withoutData(json, id, problem)
     try {
       return super.createJob(json, id)
     } catch (thrown) {
       if (!(thrown instanceof SyntaxError)) throw thrown
-      const job = super.createJob({ ...json, data: 'null' }, id)
-      this.#unreadable.set(job, thrown.message)
-      return job
+      const why = `the data of a submitted job is not JSON: ${thrown.message}.`
+      return this.#withoutData(json, id, new InputError(why))
     }
+  }
+
+  #withoutData(json: JobJson, id: string, why: RuntimeError): Job {
+    const job = super.createJob({ ...json, data: 'null' }, id)
+    this.#unreadable.set(job, why)
+    return job
   }
 
   protected override async handleCompleted(
@@ -53,4 +64,24 @@ export class SubmissionWorker extends Worker {
       return undefined as unknown as Job
     }
   }
+}
+
+/** The input of a job has the limit of depth of all foreign values; the job is one level around it. */
+const bounds = { depthMax: policy.jsonDepthMax + 1, partsMax: policy.submitPartsMax }
+
+/** Why the data may not even be parsed. Null if it may. */
+function problemOf({ data, stalledCounter }: JobJson): RuntimeError | null {
+  // BullMQ counts how often a job was taken and its lock then ended.
+  if (stalledCounter >= policy.submitStartsMax) {
+    const what = `a submitted job was started ${stalledCounter} times, and each time its node died or stood still`
+    const message = `${what}. Look at its data and at the logs of the nodes, then submit it again.`
+    return new TerminalError(message, { code: 'poison' })
+  }
+  const bytes = Buffer.byteLength(data)
+  if (bytes > policy.submitBytesMax) {
+    const what = `the data of a submitted job has ${bytes} bytes; the limit is ${policy.submitBytesMax}`
+    return new LimitError('message_too_big', `${what}. Store large data elsewhere and pass a reference.`)
+  }
+  const problem = jsonTextProblem(data, bounds)
+  return problem === null ? null : new InputError(`the data of a submitted job ${problem}.`)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { countsText, withWorking } from '../../src/cli/view/progress-text.ts'
+import { countsText } from '../../src/cli/view/progress-text.ts'
 import type { EventType } from '../../src/core/event/event.ts'
 import { commit, created, failure, rosterAfter, spawning } from '../cli/view/commits.ts'
 
@@ -24,13 +24,6 @@ describe('Roster', () => {
     expect(roster.member('root')).toMatchObject({ activity: 'queued', openChildren: 0 })
     for (const event of commit('root', 'message.consumed', 'run.completed')) roster.note(event)
     expect(countsText(roster.counts())).toBe('2 done, 1 failed')
-  })
-
-  it('counts as working as many workers as the node runs turns', () => {
-    const counts = rosterAfter(created, spawning).counts()
-    expect(countsText(withWorking(counts, 0))).toBe('1 waiting, 2 queued')
-    expect(countsText(withWorking(counts, 1))).toBe('1 working, 1 waiting, 1 queued')
-    expect(countsText(withWorking(counts, 50))).toBe('2 working, 1 waiting')
   })
 
   it('counts an open child once, although it runs again', () => {

@@ -100,6 +100,7 @@ describe.concurrent('troupe demo', () => {
     await spoil(join(folder, '.troupe'))
     const { code, objects, stderr } = await cli.project.run(['demo', '--json'], { cwd: folder, env: ownRedis })
     expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(', thrown away afterwards.\n') })
+    expect(stderr).toMatch(/Its Redis is thrown away now, and the session with it\. Next: .*\n$/)
     expect(stderr).toMatch(/^troupe: no Redis can keep its data in \.troupe\/redis: .+\n/)
     expect(objects.at(-1)).toMatchObject({ type: 'report', unreadable: 0 })
   })
@@ -165,6 +166,12 @@ describe.concurrent('troupe demo', () => {
     expect(port).toBeGreaterThan(0)
     await waitUntil('the port is free again', () => isFree(port))
     expect(existsSync(join(cli.project.folder, '.troupe', 'redis'))).toBe(true)
+    // The last line names a command that shows the session, whose Redis has ended.
+    const [, words = ''] =
+      /\nNext: see .* with `troupe (session tree \S+ --redis-url folder)`, or .*\n$/.exec(stderr) ?? []
+    const tree = await cli.project.run(words.split(' '), { env: ownRedis })
+    expect(tree).toMatchObject({ code: 0, stdout: expect.stringMatching(/^surveyor +done +/m) })
+    expect(tree.stderr).toMatch(/^troupe: using .*, data in \.troupe\/redis\n$/)
   })
 })
 

@@ -110,6 +110,32 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
     })
   })
 
+  describe('a reply', () => {
+    test.each(['error', 'abort', 'cancelled', 'overloaded'])(
+      'that ended by %j is a failed call; no tool of it runs',
+      async (ends) => {
+        let ran = 0
+        const pay = tool('pay', () => ++ran, { effect: 'once' })
+        const broken: Act = { text: 'Half of it', calls: [{ id: 'c0', name: 'pay', args: '{}' }], ends }
+        const { result, history, preview } = await run([broken, fine], { worker: { tools: [pay] } })
+        expect(result).toMatchObject(completed)
+        expect([ran, preview.length]).toEqual([0, 2])
+        expect(history.map(({ type }) => type)).toEqual(['user', 'attemptFailed', 'assistant', 'completed'])
+      },
+    )
+
+    test.each([
+      ['length', { 'openai-chat/fake': 'length', 'openai/fake': 'max_output_tokens', 'anthropic/fake': 'max_tokens' }],
+      [
+        'content-filter',
+        { 'openai-chat/fake': 'content_filter', 'openai/fake': 'content_filter', 'anthropic/fake': 'refusal' },
+      ],
+    ])('that was cut by %s says so in the result', async (finishReason, words: Record<string, string>) => {
+      const { result } = await run([{ text: 'Half of', ends: words[surface.model] as string }])
+      expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of', finishReason } })
+    })
+  })
+
   describe('a model', () => {
     test('that says nothing is asked three times', async () => {
       const { result, preview, history } = await run([{ text: '' }, { text: ' \n' }])
@@ -308,6 +334,30 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       }
     })
   })
+})
+
+describe('a child whose answer was cut', () => {
+  const [surface] = fakeSurfaces as [FakeSurface]
+
+  test.each(['Half of', '{"summary":"all","details":1}'])(
+    'says so to its parent, also if the answer is %j',
+    async (text) => {
+      const tasks = [{ kind: 'child', input: 'help' }]
+      const spawn = calling({ id: 's', name: 'spawn_workers', args: JSON.stringify({ tasks }) })
+      const acts: FaultyRun['acts'] = ({ lastUser, results }) => {
+        if (lastUser.includes('help')) return { text, ends: 'length' }
+        return results.length === 0 ? spawn : fine
+      }
+      const ran = await runFaulty({
+        surface,
+        acts,
+        worker: { spawns: ['child'] },
+        others: { child: { instructions: 'Help.' } },
+      })
+      expect(ran.result).toMatchObject(completed)
+      expect(JSON.parse(told(ran)[0] ?? '')).toMatchObject([{ status: 'completed', finishReason: 'length' }])
+    },
+  )
 })
 
 describe('delegation', () => {

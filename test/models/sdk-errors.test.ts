@@ -8,7 +8,7 @@ const context = { id: 'acme/large', secrets: [] }
 test.each<[object, string]>([
   [{ message: 'Busy.', type: 'overloaded_error' }, 'model_overloaded'],
   [{ message: 'Busy.', type: 'invalid_request_error', code: 'rate_limit_exceeded' }, 'model_overloaded'],
-  [{ message: 'Too long.', code: 'context_length_exceeded' }, 'model_refused'],
+  [{ message: 'Too long.', code: 'context_length_exceeded' }, 'context_overflow'],
   [{ message: 'No.', data: { error: { type: 'invalid_request_error' } } }, 'model_refused'],
   [{ message: 'No money.', statusCode: 429, data: { error: { code: 'insufficient_quota' } } }, 'model_refused'],
   [{ message: 'Later.', statusCode: 409 }, 'model_unavailable'],

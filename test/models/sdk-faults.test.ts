@@ -175,7 +175,8 @@ describe('errors that the status does not show', () => {
   test.each([
     ['overloaded_error', 'Overloaded', 'model_overloaded'],
     ['api_error', 'Internal server error', 'model_unavailable'],
-    ['invalid_request_error', 'prompt is too long', 'model_refused'],
+    ['invalid_request_error', 'prompt is too long', 'context_overflow'],
+    ['invalid_request_error', 'an image is missing', 'model_refused'],
   ])('%s inside of a stream', async (type, message, code) => {
     const start = { type: 'message_start', message: { id: 'm', model: 'test-model', usage: { input_tokens: 1 } } }
     const text = ['content_block_start', { index: 0, content_block: { type: 'text', text: '' } }] as const

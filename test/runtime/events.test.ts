@@ -121,7 +121,7 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['message.consumed', { kind: 'result', from: childId(rootId, 1, 1) }],
     replied(4, 0, [3, 4], { finishReason: 'length' }),
     // What who waits for a job's result need not ask for.
-    ['run.completed', { value: { text: 'done' } }],
+    ['run.completed', { value: { text: 'done', finishReason: 'length' } }],
     ['session.completed', {}],
   ])
   const read = { cacheReadTokens: 10, cacheWriteTokens: 12, reasoningTokens: 14 }

@@ -2,7 +2,7 @@
 import { expect, inject, test } from 'vitest'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { unfit } from '../../src/store/redis/set-up.ts'
-import { storeError } from '../../src/store/script/script.ts'
+import { storeError } from '../../src/store/script/store-error.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { connectTo } from './support/connect-to.ts'
 

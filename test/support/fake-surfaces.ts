@@ -12,6 +12,8 @@ export interface SaidCall {
 export interface Said {
   readonly text?: string
   readonly calls?: readonly SaidCall[]
+  /** The provider's word for the end of the reply; default: its usual one. */
+  readonly ends?: string
 }
 
 /** What a request shows of the conversation, whatever its protocol. */
@@ -43,7 +45,7 @@ const event = (data: object & { type?: string }) => `event: ${data.type}\ndata: 
 
 const chat: FakeSurface = {
   model: 'openai-chat/fake',
-  events({ text, calls = [] }) {
+  events({ text, calls = [], ends }) {
     const chunk = (delta: object, reason: string | null = null) =>
       `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'fake', choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`
     return [
@@ -52,7 +54,7 @@ const chat: FakeSurface = {
       ...calls.map(({ id, name, args }, index) =>
         chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: args } }] }),
       ),
-      chunk({}, calls.length > 0 ? 'tool_calls' : 'stop'),
+      chunk({}, ends ?? (calls.length > 0 ? 'tool_calls' : 'stop')),
       'data: [DONE]\n\n',
     ]
   },
@@ -71,7 +73,7 @@ const chat: FakeSurface = {
 
 const responses: FakeSurface = {
   model: 'openai/fake',
-  events({ text, calls = [] }) {
+  events({ text, calls = [], ends }) {
     const usage = { input_tokens: 1, output_tokens: 1, total_tokens: 2 }
     const response = { id: 'r', object: 'response', created_at: 1, model: 'fake', output: [] }
     const message = { type: 'message', id: 'm', role: 'assistant' }
@@ -102,7 +104,9 @@ const responses: FakeSurface = {
       { type: 'response.created', response },
       ...said,
       ...called,
-      { type: 'response.completed', response: { ...response, usage } },
+      ends === undefined
+        ? { type: 'response.completed', response: { ...response, usage } }
+        : { type: 'response.incomplete', response: { ...response, usage, incomplete_details: { reason: ends } } },
     ].map(event)
   },
   preview(body) {
@@ -120,7 +124,7 @@ const responses: FakeSurface = {
 
 const anthropic: FakeSurface = {
   model: 'anthropic/fake',
-  events({ text, calls = [] }) {
+  events({ text, calls = [], ends }) {
     const usage = { input_tokens: 1, output_tokens: 1 }
     const start = { id: 'm', type: 'message', role: 'assistant', content: [], model: 'fake', usage }
     const said =
@@ -141,7 +145,7 @@ const anthropic: FakeSurface = {
       ...(deltas as object[]).map((delta) => ({ type: 'content_block_delta', index, delta })),
       { type: 'content_block_stop', index },
     ])
-    const reason = calls.length > 0 ? 'tool_use' : 'end_turn'
+    const reason = ends ?? (calls.length > 0 ? 'tool_use' : 'end_turn')
     return [
       { type: 'message_start', message: start },
       ...blocks,

@@ -1,10 +1,9 @@
 /** `troupe demo [folder]`: the main job on real input: a tree of workers surveys a folder, and the command prints the report. */
 import { access, constants, realpath, stat, writeFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 import type { Command } from 'commander'
-import type { Roster } from '../../client/activity.ts'
+import { folderRedisUrl } from '../../config.ts'
 import { InputError, TerminalError } from '../../core/errors.ts'
-import type { RawEvent } from '../../core/event/event.ts'
 import type { AgentResult, RunResult } from '../../core/history/entry.ts'
 import type { SessionLimits } from '../../core/policy.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -20,9 +19,10 @@ import {
   type NodeFlags,
   type RawFlag,
 } from '../options.ts'
+import { CountsView } from '../terminal/counts-view.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { printJson, printText, safe } from '../terminal/output.ts'
-import { Progress } from '../terminal/progress.ts'
+import { treeView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 import { followToEnd } from './follow.ts'
 import { printResult } from './print-result.ts'
@@ -38,10 +38,12 @@ interface Survey {
   readonly isComplete: boolean
 }
 
-/** The session of a survey, and the command that shows its result later, if its Redis stays. */
+/** The session of a survey. */
 interface Surveyed {
   readonly id: string
-  readonly later: string | undefined
+  /** The command with these words that shows the session later; undefined if its Redis does not stay. */
+  readonly later: ((words: string) => string) | undefined
+  readonly tell: (line: string) => void
 }
 
 const offlineModel = 'offline/rules'
@@ -60,7 +62,7 @@ export function addDemoCommand(program: Command): void {
     .command('demo')
     .description('survey a folder with a tree of workers')
     .argument('[folder]', 'folder to survey', '.')
-    .option('--out <file>', 'write the report to a file instead of stdout')
+    .option('--out <file>', 'file of the report; default: on a terminal .troupe/reports/survey.md, else stdout')
   addConnectionOptions(addModelOption(addRawOption(command)), 'a Redis of its own')
   addExamples(command, [
     ['troupe demo', 'this folder'],
@@ -69,7 +71,7 @@ export function addDemoCommand(program: Command): void {
   ])
   command.addHelpText(
     'after',
-    '\nIt uses the configured Redis. Without one it starts its own Redis, and stops it at\nthe end. Ctrl+C cancels the survey; a second one ends this process at once.',
+    '\nIt uses the configured Redis. Without one it starts its own Redis, and stops it at\nthe end; --redis-url folder lets other commands see its sessions later. Ctrl+C\ncancels the survey; a second one ends this process at once.',
   )
   command.action(demo)
 }
@@ -78,31 +80,36 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   const folder = await existingFolder(argument)
   if (flags.out !== undefined) await checkWritable(flags.out)
   const config = await configOf(flags)
-  using progress = new Progress()
-  onSuddenEnd({ tell: (line) => progress.tell(line) })
-  using interrupt = new Interrupt(() => progress.tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
-  await using redis = await interrupt.orThrow(demoRedis(config, (line) => progress.tell(line), interrupt.signal))
-  // The progress is enough, unless somebody asked for more.
+  using view = (flags.json ? undefined : treeView()) ?? new CountsView(flags.json === true)
+  const tell = (line: string) => view.tell(line)
+  onSuddenEnd({ tell })
+  using interrupt = new Interrupt(() => tell('troupe: interrupted (again to end at once)'), commandEndMsMax)
+  await using redis = await interrupt.orThrow(demoRedis(config, tell, interrupt.signal))
+  // The view is enough, unless somebody asked for more.
   const logLevel = config.logLevel === 'info' ? 'warn' : config.logLevel
   const settings = { ...config, redisUrl: redis.url, logLevel }
   await using troupe = await interrupt.orThrow(connectTo(settings, 'create'))
-  await using node = await interrupt.orThrow(
-    startLocalNode(settings, bundledWorkersFolder(), { tell: (line) => progress.tell(line) }),
-  )
-  progress.watch(() => node.busy)
-  progress.tell(modelLine(config.model))
+  await using _node = await interrupt.orThrow(startLocalNode(settings, bundledWorkersFolder(), { tell }))
+  tell(modelLine(config.model))
   const session = await troupe.sessions.create({ kind: 'surveyor', input: { folder }, limits })
-  onSuddenEnd({ sessionId: session.id, isLasting: redis.how === 'given' })
-  progress.tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
-  const show = (commit: readonly RawEvent[], roster: Roster) => {
-    if (flags.json) for (const event of commit) printJson(event)
-    progress.update(roster)
-  }
-  const result = await followToEnd(session, interrupt, show)
-  progress.end()
+  onSuddenEnd({ sessionId: session.id, isLasting: redis.fate !== 'thrown away' })
+  view.watch(session.rootId)
+  tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
+  const result = await followToEnd(session, interrupt, view)
+  view.end()
   process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
-  const later = redis.how === 'given' ? `troupe session result ${session.id} --json` : undefined
-  if (result) await deliver({ id: session.id, later }, result, flags, (line) => progress.tell(line))
+  const address = redis.fate === 'in the folder' ? ` --redis-url ${folderRedisUrl}` : ''
+  const later = (words: string) => `${config.calledAs} ${words} ${session.id}${address}`
+  const surveyed = { id: session.id, later: redis.fate === 'thrown away' ? undefined : later, tell }
+  if (result) await deliver(surveyed, result, flags)
+  tell(nextLine(surveyed))
+}
+
+/** The last line: what the person may do next. */
+function nextLine({ later }: Surveyed): string {
+  const own = 'write a worker of your own: README.md, "Write a worker"'
+  if (later === undefined) return `Its Redis is thrown away now, and the session with it. Next: ${own}.`
+  return `Next: see what each worker did with \`${later('session tree')}\`, or ${own}.`
 }
 
 function modelLine(model: string | undefined): string {
@@ -110,12 +117,8 @@ function modelLine(model: string | undefined): string {
   return `The model is ${offlineModel}: fixed rules, no language model. For a real one: --model provider/model.`
 }
 
-async function deliver(
-  { id, later }: Surveyed,
-  result: RunResult,
-  flags: DemoFlags,
-  tell: (line: string) => void,
-): Promise<void> {
+async function deliver(surveyed: Surveyed, result: RunResult, flags: DemoFlags): Promise<void> {
+  const { id, tell } = surveyed
   if (result.status !== 'completed') {
     printResult(id, result, flags)
     return
@@ -128,16 +131,42 @@ async function deliver(
     )
   }
   for (const line of text.trim().split('\n')) tell(safe(line))
+  await deliverReport(surveyed, markdown, flags)
+  if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
+}
+
+/** Into the file that the person named; on a terminal into a file of ours, because a long report would hide all else; otherwise to stdout. */
+async function deliverReport({ id, later, tell }: Surveyed, markdown: string, flags: DemoFlags): Promise<void> {
   if (flags.out !== undefined) {
     await writeReport(flags.out, markdown).catch((cause: unknown) => {
       const instead = flags.json ? '' : ' It is on stdout instead.'
-      const kept = later === undefined ? '' : ` It is also value.facts.report.markdown of \`${later}\`.`
+      const kept = later && ` It is also value.facts.report.markdown of \`${later('session result')} --json\`.`
       if (!flags.json) printText(markdown, flags)
-      throw new TerminalError(`${unwritable(cause).message} It belongs to session ${id}.${instead}${kept}`, { cause })
+      throw new TerminalError(`${unwritable(cause).message} It belongs to session ${id}.${instead}${kept ?? ''}`, {
+        cause,
+      })
     })
     tell(`The report is in ${safe(flags.out)}.`)
-  } else if (!flags.json) printText(markdown, flags)
-  if (flags.json) printJson({ type: 'report', ...totals, isComplete, text })
+    return
+  }
+  if (flags.json) return
+  const file = process.stdout.isTTY ? await writeOwnReport(markdown) : undefined
+  if (file === undefined) printText(markdown, flags)
+  else tell(`The report is in ${safe(file)}.`)
+}
+
+/** Returns the path of the file; undefined if no file can be written here. */
+async function writeOwnReport(markdown: string): Promise<string | undefined> {
+  const folder = join('.troupe', 'reports')
+  try {
+    const { prepareFolder } = await import('../../dev/shared-redis.ts')
+    await prepareFolder(folder)
+    const file = join(folder, 'survey.md')
+    await writeReport(file, markdown)
+    return file
+  } catch {
+    return undefined
+  }
 }
 
 /** The folder as a surveyor takes it: its path, or the bytes of its path if a name in it is not valid text. */

@@ -1,5 +1,5 @@
 /**
- * Duty: follows a session until its run has ended, reports each commit on the way, and cancels the session if the person interrupts.
+ * Duty: follows a session until its run has ended, shows each commit on the way, and cancels the session if the person interrupts.
  * FOLLOW-1 Events are for watching. The result comes from the record, so that a follower that fails or lags delays nothing.
  * FOLLOW-2 After an interrupt the wait is bounded: a session whose nodes are gone cannot keep the person waiting.
  * FOLLOW-3 A lost terminal cancels nothing. The follower leaves, and the session goes on.
@@ -7,11 +7,12 @@
 
 import { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
-import { type RawEvent, streamIdOf } from '../../core/event/event.ts'
+import { type EventType, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { toComplaint } from '../exit-code.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
-import { safe, tell } from '../terminal/output.ts'
+import { safe } from '../terminal/output.ts'
+import type { SessionView } from '../terminal/session-view.ts'
 
 /** A stream id may be a little older than the time of the session, because of how Redis keeps its clock. */
 const beginningMsMargin = 1_000
@@ -19,25 +20,125 @@ const beginningMsMargin = 1_000
 const lastEventsMsMax = 1_000
 /** How long a cancel may take after an interrupt. */
 const cancelMsMax = 10_000
+/** How often the records are read for a view that asks for them: seldom for a large session. */
+const recordsEveryMs = (workers: number) => (workers <= 100 ? 1_000 : workers <= 1_000 ? 3_000 : 15_000)
 
-/** Receives the events that were stored together, in order. The roster has noted them before. */
-export type CommitListener = (commit: readonly RawEvent[], roster: Roster) => void
+const rootEnds: ReadonlySet<EventType> = new Set<EventType>(['run.completed', 'worker.failed', 'worker.cancelled'])
 
-/** Receives events that are not stored (streamed text, progress of tools), between the commits. */
-type LiveListener = (event: RawEvent) => void
+/** Shows the events of one session until it is disposed of, or until the session ends. */
+export class Follower implements AsyncDisposable {
+  readonly roster = new Roster()
+  readonly #session: Session
+  readonly #view: SessionView
+  readonly #over = new AbortController()
+  /** Resolves when no more events come. Never rejects. */
+  readonly ended: Promise<void>
+  #timer: NodeJS.Timeout | undefined
+  /** How many runs of the first worker have ended, as far as the events say. */
+  #rootEnds = 0
+  #onRootEnd = () => {}
+
+  constructor(session: Session, view: SessionView) {
+    this.#session = session
+    this.#view = view
+    this.ended = this.#showEvents().catch((thrown: unknown) => {
+      if (!this.#over.signal.aborted)
+        view.tell(`troupe: events are no longer followed: ${safe(toComplaint(thrown).message)}`)
+    })
+    if (view.fill) this.#readRecordsIn(recordsEveryMs(0))
+  }
+
+  /** Waits for events that are on their way, but not for long. */
+  async catchUp(): Promise<void> {
+    await orAfter(this.ended, lastEventsMsMax)
+  }
+
+  /** The same for the events of so many runs of the first worker. */
+  async catchUpWithRuns(runs: number): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onRootEnd = () => this.#rootEnds >= runs && resolve()
+    this.#onRootEnd()
+    await orAfter(promise, lastEventsMsMax)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#over.abort()
+    await this.catchUp()
+  }
+
+  /** Events that were stored together share a stream id and arrive together. */
+  async #showEvents(): Promise<void> {
+    const { roster } = this
+    const { signal } = this.#over
+    const { createdAt } = await this.#session.summary()
+    // From the very beginning: workers that were spawned earlier are part of the picture.
+    const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
+    let commit: RawEvent[] = []
+    const flush = () => {
+      if (commit.length > 0) this.#view.showCommit(commit, roster)
+      this.#rootEnds += commit.filter(
+        ({ type, workerId }) => rootEnds.has(type) && workerId === this.#session.rootId,
+      ).length
+      commit = []
+      this.#onRootEnd()
+    }
+    try {
+      for await (const event of this.#session.events({ after, signal })) {
+        if (event.transient) {
+          flush()
+          roster.note(event)
+          this.#view.showLive(event, roster)
+          continue
+        }
+        if (commit[0] !== undefined && streamIdOf(commit[0].id) !== streamIdOf(event.id)) flush()
+        if (commit.length === 0) setImmediate(flush)
+        commit.push(event)
+        roster.note(event)
+        if (event.ended) return
+      }
+    } finally {
+      flush()
+    }
+  }
+
+  #readRecordsIn(ms: number): void {
+    this.#timer = setTimeout(() => {
+      const readAt = Date.now()
+      const read = this.#session.report().then(({ workers }) => {
+        if (this.#timer) this.#view.fill?.(workers, this.roster, readAt)
+      })
+      // The wait for the result reports that Redis is away.
+      void read.catch(() => {}).then(() => this.#timer && this.#readRecordsIn(recordsEveryMs(this.roster.size)))
+    }, ms)
+  }
+}
 
 /** Returns the result; undefined if the person interrupted and the session has not ended by now. */
 export async function followToEnd(
   session: Session,
   interrupt: Interrupt,
-  onCommit: CommitListener,
-  onLive?: LiveListener,
+  view: SessionView,
+  follower = new Follower(session, view),
 ): Promise<RunResult | undefined> {
-  const over = new AbortController()
+  await using following = follower
+  const result = await resultOrCancel(session, interrupt, view)
+  if (result) await following.catchUp()
+  return result
+}
+
+/**
+ * Waits for the result of a run. If the person interrupts, it cancels the session, and waits for the end of that. Undefined if the session has
+ * not ended by now.
+ */
+export async function resultOrCancel(
+  session: Session,
+  interrupt: Interrupt,
+  view: SessionView,
+  run?: number,
+): Promise<RunResult | undefined> {
   const leave = new AbortController()
-  const following = reportCommits(session, over.signal, onCommit, onLive).catch((thrown: unknown) => {
-    if (!over.signal.aborted) tell(`troupe: events are no longer followed: ${safe(toComplaint(thrown).message)}`)
-  })
   let timer: NodeJS.Timeout | undefined
   const stop = () => {
     if (interrupt.isHangUp) {
@@ -46,58 +147,20 @@ export async function followToEnd(
     }
     timer = setTimeout(() => leave.abort(), cancelMsMax)
     session.cancel('interrupted at the command line').catch((thrown: unknown) => {
-      tell(`troupe: the session could not be cancelled: ${safe(toComplaint(thrown).message)}`)
+      view.tell(`troupe: the session could not be cancelled: ${safe(toComplaint(thrown).message)}`)
       leave.abort()
     })
   }
   if (interrupt.signal.aborted) stop()
   else interrupt.signal.addEventListener('abort', stop, { once: true })
   try {
-    const result = await session.result({ signal: leave.signal })
-    await orAfter(following, lastEventsMsMax)
-    return result
+    return await session.result({ signal: leave.signal, run })
   } catch (thrown) {
     if (leave.signal.aborted) return undefined
     throw thrown
   } finally {
     clearTimeout(timer)
     interrupt.signal.removeEventListener('abort', stop)
-    over.abort()
-    await orAfter(following, lastEventsMsMax)
-  }
-}
-
-/** Events that were stored together share a stream id and arrive together. */
-async function reportCommits(
-  session: Session,
-  signal: AbortSignal,
-  onCommit: CommitListener,
-  onLive: LiveListener | undefined,
-): Promise<void> {
-  const { createdAt } = await session.summary()
-  // From the very beginning: workers that were spawned earlier are part of the picture.
-  const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
-  const roster = new Roster()
-  let commit: RawEvent[] = []
-  const flush = () => {
-    if (commit.length > 0) onCommit(commit, roster)
-    commit = []
-  }
-  try {
-    for await (const event of session.events({ after, signal, transient: onLive !== undefined })) {
-      if (event.transient) {
-        flush()
-        onLive?.(event)
-        continue
-      }
-      if (commit[0] !== undefined && streamIdOf(commit[0].id) !== streamIdOf(event.id)) flush()
-      if (commit.length === 0) setImmediate(flush)
-      commit.push(event)
-      roster.note(event)
-      if (event.ended) return
-    }
-  } finally {
-    flush()
   }
 }
 

@@ -1,5 +1,5 @@
 /** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
-import { isAgentResult, type RunResult } from '../../core/history/entry.ts'
+import { type CutReason, isAgentResult, type RunResult } from '../../core/history/entry.ts'
 import type { RawFlag } from '../options.ts'
 import { type JsonFlag, paint, printJson, printText, safe, tell } from '../terminal/output.ts'
 import { failureSentence } from '../view/lines/message-line.ts'
@@ -10,6 +10,8 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
   switch (result.status) {
     case 'completed':
       if (!flags.json) printText(textOf(result.value), flags)
+      if (isAgentResult(result.value) && result.value.finishReason !== undefined)
+        tell(cutText(result.value.finishReason))
       return
     case 'failed':
       tell(`${troupe} run ${result.run} of session ${sessionId} failed: ${safe(failureSentence(result.failure))}`)
@@ -17,6 +19,12 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
     case 'cancelled':
       tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
   }
+}
+
+function cutText(reason: CutReason): string {
+  return reason === 'length'
+    ? 'troupe: the answer is not whole: the model reached its length limit (maxOutputTokens).'
+    : 'troupe: the answer is not whole: a filter of the provider cut it.'
 }
 
 /** Text stays text, and any other value becomes indented JSON. A person wants to read the words of an agent; --json has its facts. */

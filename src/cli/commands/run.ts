@@ -3,7 +3,6 @@ import type { Command } from 'commander'
 import type { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
 import { TransientError } from '../../core/errors.ts'
-import type { RawEvent } from '../../core/event/event.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { parseKind } from '../../core/ids.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -24,22 +23,28 @@ import {
   sessionRequest,
 } from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
-import { LiveText } from '../terminal/live-text.ts'
-import { printJson, safe } from '../terminal/output.ts'
+import { safe } from '../terminal/output.ts'
+import { sessionView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
-import { EventLines } from '../view/lines/event-lines.ts'
-import { type CommitListener, followToEnd } from './follow.ts'
+import { converse } from './converse.ts'
+import { Follower, followToEnd } from './follow.ts'
 import { printResult } from './print-result.ts'
 
-interface RunFlags extends NodeFlags, InputFlags, SessionFlags, RawFlag {}
+interface RunFlags extends NodeFlags, InputFlags, SessionFlags, RawFlag {
+  readonly keepOpen?: boolean
+}
 
 const details = `
 If no live node hosts the kind and the folder of worker files has it, this process
 runs a node until the result is there.
-On a terminal the words of an agent appear while its model speaks; with --json
-they are events like all others.
+On a terminal a tree shows what each worker does, and the words of the first one
+while its model speaks. In a pipe there is a line for each step; with --json all
+of it is events.
 Ctrl+C cancels the session; a second one ends this process at once. If the
-terminal is lost, the session goes on.`
+terminal is lost, the session goes on.
+With --keep-open each line that you type, or each line of stdin, is the next
+message. Ctrl+D, or the end of stdin, closes the conversation. Ctrl+C at the prompt
+leaves it open.`
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -47,11 +52,13 @@ export function addRunCommand(program: Command): void {
     .description('run a worker and print its result')
     .argument('<kind>', 'kind of the worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
+    .option('--keep-open', 'a conversation: asks for the next message after each result')
   addInputOptions(command)
   addConnectionOptions(addModelOption(addNodeOptions(addSessionOptions(addRawOption(command)))))
   addExamples(command, [
     ['troupe run assistant "What is in these notes?" --model openai/gpt-5', 'an agent, with the model it thinks with'],
     ['troupe run surveyor \'{"folder":"docs"}\'', 'JSON'],
+    ['troupe run assistant --keep-open', 'a conversation'],
     ['git log -5 | troupe run summariser -', 'text from stdin'],
     ['troupe run counter 5 --as json --json', 'a number; events and result as JSON lines'],
   ])
@@ -61,10 +68,11 @@ export function addRunCommand(program: Command): void {
 
 async function run(kind: string, argument: string | undefined, flags: RunFlags): Promise<void> {
   parseKind(kind)
+  const isTalk = flags.keepOpen === true
   const input = await readInput(argument, flags, process.stdin)
   const config = await configOf(flags)
-  using live = new LiveText()
-  const tell = (line: string) => live.tell(line)
+  using view = sessionView(flags.json)
+  const tell = (line: string) => view.tell(line)
   onSuddenEnd({ tell })
   using interrupt = new Interrupt((signal) => {
     if (signal !== 'SIGHUP') tell('troupe: interrupted (again to end at once)')
@@ -74,24 +82,33 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   await using host = new KindHost(kind, troupe, config, { tell, labelOf: (id) => roster?.labelOf(id) })
   const isHere = await interrupt.orThrow(host.start())
   if (!isHere) for (const line of ignoredOptions(kind, flags)) tell(line)
-  const session = await troupe.sessions.create(sessionRequest(kind, input, flags))
-  onSuddenEnd({ sessionId: session.id, isLasting: true })
-  tell(`troupe: session ${session.id}`)
-  if (session.warning) tell(`troupe: ${safe(session.warning)}`)
-  live.watch(session.rootId)
   using _notice = new UnhostedNotice(troupe, () => queuedAmong(roster, kind), tell)
-  const print = flags.json ? printEvents : printLines(live, session.rootId)
-  const onCommit: CommitListener = (commit, known) => {
-    roster = known
-    print(commit, known)
+  const begin = async (first: unknown) => {
+    const session = await troupe.sessions.create({ ...sessionRequest(kind, first, flags), keepOpen: isTalk })
+    onSuddenEnd({ sessionId: session.id, isLasting: true })
+    tell(`troupe: session ${session.id}`)
+    if (session.warning) tell(`troupe: ${safe(session.warning)}`)
+    view.watch(session.rootId)
+    const follower = new Follower(session, view)
+    roster = follower.roster
+    return { session, follower }
   }
-  const onLive = flags.json ? printJson : live.isShown ? (event: RawEvent) => live.note(event) : undefined
-  const following = followToEnd(session, interrupt, onCommit, onLive)
-  const result = await following.catch((thrown: unknown) => {
+  if (isTalk) {
+    process.exitCode = await converse({
+      begin,
+      first: argument === undefined && flags.file === undefined ? undefined : input,
+      flags,
+      interrupt,
+      view,
+    })
+    return
+  }
+  const { session, follower } = await begin(input)
+  const result = await followToEnd(session, interrupt, view, follower).catch((thrown: unknown) => {
     if (thrown instanceof TransientError) tell(`troupe: the session is not lost. ${laterText(session)}`)
     throw thrown
   })
-  live.end()
+  view.end()
   if (result) printResult(session.id, result, flags)
   else tell(unfinishedText(session, interrupt.isHangUp, isHere))
   process.exitCode = exitCodeOf(interrupt, result)
@@ -120,16 +137,4 @@ export function unfinishedText(session: Pick<Session, 'id'>, isHangUp: boolean, 
 
 function exitCodeOf(interrupt: Interrupt, result: RunResult | undefined): number {
   return interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
-}
-
-function printEvents(commit: readonly RawEvent[]): void {
-  for (const event of commit) printJson(event)
-}
-
-function printLines(live: LiveText, rootId: string): CommitListener {
-  const lines = new EventLines(rootId)
-  return (commit, roster) => {
-    for (const event of commit) live.note(event)
-    for (const line of lines.of(commit, roster)) live.tell(line)
-  }
 }

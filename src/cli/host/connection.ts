@@ -2,16 +2,26 @@
 import type { Purpose, Troupe } from '../../client/client.ts'
 import type { Config } from '../../config.ts'
 import type { ConnectionFlags, NodeFlags } from '../options.ts'
+import { tell } from '../terminal/output.ts'
 
 /** How long a command waits for Redis before it says that there is none. */
 const connectMsMax = 3_000
 
 export async function configOf(flags: NodeFlags): Promise<Config> {
-  const { readConfig } = await import('../../config.ts')
-  return readConfig(flags)
+  const { folderRedisUrl, readConfig } = await import('../../config.ts')
+  const config = readConfig(flags)
+  return config.redisUrl === folderRedisUrl ? { ...config, redisUrl: await folderRedis(config) } : config
 }
 
-/** Starts no Redis. If there is none, the command says that, and ends with exit code 69; only `demo` starts one. */
+/** The Redis of this folder, which the demo uses too. It ends with the last process that uses it. */
+async function folderRedis({ path = '' }: Config): Promise<string> {
+  const { findOrStartRedis } = await import('../../dev/redis.ts')
+  const { url, description } = await findOrStartRedis({ mode: 'development', path, mayInstall: false })
+  tell(`troupe: using ${description}`)
+  return url
+}
+
+/** Starts no Redis. If there is none, the command says that, and ends with exit code 69. */
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../../client/client.ts')
   const { redisUrl, namespace, partitions } = config

@@ -6,18 +6,26 @@ import { safe } from '../terminal/output.ts'
 
 const readOnly = new Set(['EACCES', 'EPERM', 'EROFS'])
 
-export async function demoRedis(config: Config, tell: (line: string) => void, signal: AbortSignal): Promise<DevRedis> {
+interface DemoRedis extends DevRedis {
+  /** What becomes of its data. Data in the folder is read later with `--redis-url folder`. */
+  readonly fate: 'kept elsewhere' | 'in the folder' | 'thrown away'
+}
+
+export async function demoRedis(config: Config, tell: (line: string) => void, signal: AbortSignal): Promise<DemoRedis> {
   const { findOrStartRedis } = await import('../../dev/redis.ts')
   const wish = { url: config.redisUrl, path: config.path ?? '', log: tell, signal }
+  let isThrowAway = false
   const redis = await findOrStartRedis({ ...wish, mode: 'development' }).catch(async (thrown: unknown) => {
     const reason = await faultOfFolder(thrown)
     if (reason === undefined) throw thrown
     // In a read-only folder a throw-away Redis is what anybody expects.
     if (!readOnly.has(codeOf(thrown))) tell(`troupe: no Redis can keep its data in .troupe/redis: ${safe(reason)}`)
+    isThrowAway = true
     return findOrStartRedis({ ...wish, mode: 'test' })
   })
   tell(`Using ${redis.description}.`)
-  return redis
+  const fate = redis.how === 'given' ? 'kept elsewhere' : isThrowAway ? 'thrown away' : 'in the folder'
+  return { ...redis, fate }
 }
 
 /** Why Redis cannot run in this folder; undefined if the folder is not the reason. */

@@ -1,16 +1,31 @@
-/** Duty: a few lines on a terminal that are drawn again in place. Any other code that writes there wipes them first. */
+/**
+ * Duty: lines on a terminal that are drawn again in place. Any other code that writes there passes its lines through here, or wipes
+ * these lines first.
+ * DRAWN-1 A frame is one write, between the marks of synchronized output. A line that did not change is not written again.
+ * DRAWN-2 After a change of the width the terminal has broken the old lines anew. They are wiped with all rows that they take now.
+ */
+import { stripVTControlCharacters } from 'node:util'
 import { columnsOf, write } from './output.ts'
+import { textWidth } from './text-width.ts'
+
+const frameBegin = '\u001b[?2026h'
+const frameEnd = '\u001b[?2026l'
+const toLineEnd = '\u001b[K'
+const toScreenEnd = '\u001b[J'
+const up = (rows: number) => (rows > 0 ? `\u001b[${rows}A` : '')
+const down = (rows: number) => (rows > 0 ? `\u001b[${rows}B` : '')
 
 export class DrawnLines {
   readonly #stream: NodeJS.WriteStream
-  #count = 0
+  #lines: readonly string[] = []
+  #columns = 0
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
   }
 
   get areThere(): boolean {
-    return this.#count > 0
+    return this.#lines.length > 0
   }
 
   /** The most columns of a line: a full line would be broken by some terminals, and count as two. */
@@ -18,14 +33,55 @@ export class DrawnLines {
     return columnsOf(this.#stream) - 1
   }
 
-  draw(lines: readonly string[]): void {
-    this.wipe()
-    write(this.#stream, lines.map((line) => `${line}\n`).join(''))
-    this.#count = lines.length
+  /** Draws these lines in place of the last ones. `above` are lines that stay, before them. */
+  draw(lines: readonly string[], above: readonly string[] = []): void {
+    const isSameWidth = this.#columns === this.columns
+    const text =
+      above.length === 0 && isSameWidth && this.areThere
+        ? changes(this.#lines, lines)
+        : this.#wholeFrame([...above, ...lines])
+    this.#lines = lines
+    this.#columns = this.columns
+    if (text !== '') write(this.#stream, `${frameBegin}${text}${frameEnd}`)
+  }
+
+  /** Leaves the lines where they are. The next ones are drawn below. */
+  leave(): void {
+    this.#lines = []
   }
 
   wipe(): void {
-    if (this.#count > 0) write(this.#stream, `\u001b[${this.#count}A\u001b[J`)
-    this.#count = 0
+    if (this.areThere) write(this.#stream, `${up(this.#rows())}${toScreenEnd}`)
+    this.#lines = []
   }
+
+  /** Each old row is overwritten, and never empty in between, also on a terminal without synchronized output. */
+  #wholeFrame(lines: readonly string[]): string {
+    const isBroken = this.areThere && this.#columns !== this.columns
+    return `${up(this.#rows())}${isBroken ? toScreenEnd : ''}${lines.map((line) => `${line}${toLineEnd}\n`).join('')}${toScreenEnd}`
+  }
+
+  /** How many rows the drawn lines take at the present width. */
+  #rows(): number {
+    const columns = columnsOf(this.#stream)
+    const rows = (line: string) => Math.max(1, Math.ceil(textWidth(stripVTControlCharacters(line)) / columns))
+    return this.#lines.reduce((sum, line) => sum + rows(line), 0)
+  }
+}
+
+/** Moves from the row below the old lines to the row below the new ones, and writes only what changed. */
+function changes(old: readonly string[], lines: readonly string[]): string {
+  const first = lines.findIndex((line, index) => line !== old[index])
+  if (first < 0 && lines.length === old.length) return ''
+  let text = up(old.length)
+  let unchanged = 0
+  for (const [index, line] of lines.entries()) {
+    if (line === old[index]) {
+      unchanged++
+      continue
+    }
+    text += `${down(unchanged)}${line}${toLineEnd}\n`
+    unchanged = 0
+  }
+  return `${text}${down(unchanged)}${lines.length < old.length ? toScreenEnd : ''}`
 }

@@ -29,6 +29,24 @@ export function fitText(text: string, columns: number): string {
   return text
 }
 
+/** The text, or an ellipsis and its end if the text is too wide. */
+export function fitTextEnd(text: string, columns: number): string {
+  if (columns < 1) return ''
+  // The text may be long, and only its end is measured.
+  const end = text.slice(-columns * 4)
+  let width = end.length < text.length ? Number.POSITIVE_INFINITY : textWidth(end)
+  if (width <= columns) return text
+  const parts = [...segments.segment(end)].map(({ segment }) => segment)
+  let kept = ''
+  width = 1
+  for (const segment of parts.toReversed()) {
+    width += segmentWidth(segment)
+    if (width > columns) break
+    kept = segment + kept
+  }
+  return `…${kept}`
+}
+
 /** Breaks the text into lines at spaces. A word that is longer than a line stays whole. */
 export function wrapText(text: string, columns: number): string[] {
   const lines: string[] = []

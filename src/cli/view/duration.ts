@@ -47,6 +47,11 @@ export function formatDuration(ms: number): string {
     .join(' ')
 }
 
+/** As `formatDuration`, in whole seconds: for a number that is drawn again and again. */
+export function formatSeconds(ms: number): string {
+  return ms < 10_000 ? `${Math.max(0, Math.floor(ms / 1_000))}s` : formatDuration(ms)
+}
+
 /** `12:00:01`, in the time zone of the reader. */
 export function formatTime(at: number): string {
   const date = new Date(at)

@@ -17,6 +17,6 @@ export function reportObject({ session, workers }: Report): object {
   return { session: withSessionIds(session), workers: workers.map(withWorkerIds) }
 }
 
-export function branchObject({ worker, children }: Branch): object {
+export function branchObject({ worker, children }: Branch<WorkerReport>): object {
   return { ...withWorkerIds(worker), children: children.map(branchObject) }
 }

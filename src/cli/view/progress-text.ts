@@ -15,16 +15,9 @@ const order: readonly Activity[] = [
 ]
 
 /** Activities without a worker are left out. */
-export function countsText(counts: Counts, paint: Paint = (_style, text) => text): string {
+export function countsText(counts: Partial<Counts>, paint: Paint = (_style, text) => text): string {
   return order
-    .filter((activity) => counts[activity] > 0)
+    .filter((activity) => counts[activity])
     .map((activity) => paint(stateStyle(activity), `${counts[activity]} ${activity}`))
     .join(', ')
-}
-
-/** Events report a turn only when it commits, so that they still count a worker as queued while its first turn runs. */
-export function withWorking(counts: Counts, turns: number): Record<Activity, number> {
-  const active = activities.filter(isActive).reduce((sum, activity) => sum + counts[activity], 0)
-  const more = Math.max(0, Math.min(turns - active, counts.queued))
-  return { ...counts, working: counts.working + more, queued: counts.queued - more }
 }

@@ -2,8 +2,9 @@
  * Duty: the port to language models: one call, one reply. Adapters live in models/; the runtime knows only this port.
  * MODEL-1 A model does not retry by itself. It throws a typed error, and the run waits on a durable timer.
  * MODEL-2 `reply` throws a TransientError (`model_overloaded`, `model_unavailable`, `model_garbled`) for a failure that may pass, with
- *         `retryAfterMs` if the provider names a wait. It throws a TerminalError (`model_refused`) for a failure that no retry can mend,
- *         and the reason of the signal when the signal fires.
+ *         `retryAfterMs` if the provider names a wait. It throws a TerminalError for a failure that no retry can mend: `context_overflow`
+ *         if the prompt is too long, else `model_refused`, with `wouldRefuseAny: true` in its details if the prompt is not to blame. It
+ *         throws the reason of the signal when the signal fires.
  * MODEL-3 Keys of providers come from the environment. They never appear in a request, a reply, an error or a log.
  */
 import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat-message.ts'
@@ -19,6 +20,7 @@ export interface ToolSpec {
 /** A message to the model. Roles alternate, and each call has its result, whatever the history holds. The system prompt is `instructions`. */
 export type PromptMessage =
   | { readonly role: 'user'; readonly content: readonly UserBlock[] }
+  /** `model`: `provider/model` as it was asked. */
   | { readonly role: 'assistant'; readonly model: string; readonly content: readonly AssistantBlock[] }
   /** The results of all calls of the assistant message before it, in call order. */
   | { readonly role: 'tool'; readonly results: readonly PromptResult[] }

@@ -8,6 +8,7 @@
  */
 import type { ResultStatus, RunResult } from '../history/entry.ts'
 import { idLength, rootIdOf } from '../ids.ts'
+import { jsonWithoutKnownSecrets } from '../secret/known-secrets.ts'
 import type { Ended, EventNote, EventType, RawEvent } from './event.ts'
 import type { EventDetails } from './event-details.ts'
 
@@ -37,7 +38,7 @@ type Details = Readonly<Record<string, unknown>>
 type StoredNote = readonly [type: EventType, ...values: unknown[]]
 
 export function encodeEvents(notes: readonly EventNote[]): string {
-  return JSON.stringify(notes.map(toStored))
+  return jsonWithoutKnownSecrets(JSON.stringify(notes.map(toStored)))
 }
 
 function toStored([type, details]: EventNote): StoredNote {

@@ -51,6 +51,7 @@ function isOurs(message: Fields): boolean {
     case 'assistant':
       return (
         typeof message.model === 'string' &&
+        isOptionalText(message.asked) &&
         knownReasons.has(message.finishReason) &&
         isUsage(message.usage) &&
         isListOf(message.content, isAssistantBlock)
@@ -96,6 +97,7 @@ function isAssistantBlock(block: Fields): boolean {
     case 'tool-call':
       return (
         typeof block.toolCallId === 'string' &&
+        isOptionalText(block.givenId) &&
         typeof block.toolName === 'string' &&
         block.input !== undefined &&
         isOptionalText(block.inputText)

@@ -2,7 +2,8 @@
  * Duty: define the messages of a conversation: one tagged union of six types. They are plain JSON with the part names of the AI SDK, so that
  * adapters can copy them.
  * CHAT-1 A message is never changed after it was recorded.
- * CHAT-2 Ids of tool calls are unique within a history. An id that a provider repeats or leaves out is replaced before it is recorded.
+ * CHAT-2 Ids of tool calls are unique within a history. An id that a provider repeats or leaves out is replaced before it is recorded. One
+ *        that is too long is kept beside an id of our own.
  * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
@@ -38,6 +39,8 @@ const reasoningBlockSchema = z.looseObject({
 const toolCallBlockSchema = z.looseObject({
   type: z.literal('tool-call'),
   toolCallId: z.string(),
+  /** The provider's id of this call, if that is too long to be the id of the call here. It goes back to the model that gave it. */
+  givenId: z.string().optional(),
   toolName: z.string(),
   /** The arguments as JSON. Null if they could not be parsed. */
   input: z.json(),
@@ -94,6 +97,8 @@ const assistantMessageSchema = z.looseObject({
   ...head,
   /** `provider/model`, as the provider names it. */
   model: z.string(),
+  /** `provider/model` as it was asked. Absent if the provider uses the same name. */
+  asked: z.string().optional(),
   /** In the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
@@ -159,6 +164,7 @@ export interface ReasoningBlock {
 export interface ToolCallBlock {
   readonly type: 'tool-call'
   readonly toolCallId: string
+  readonly givenId?: string | undefined
   readonly toolName: string
   readonly input: Json
   readonly inputText?: string | undefined
@@ -212,6 +218,7 @@ export interface UserMessage extends MessageHead {
 export interface AssistantMessage extends MessageHead {
   readonly type: 'assistant'
   readonly model: string
+  readonly asked?: string | undefined
   readonly content: readonly AssistantBlock[]
   readonly finishReason: FinishReason
   readonly usage: Usage
@@ -243,6 +250,11 @@ export type ChatMessage =
   | ToolResultMessage
   | ErrorMessage
   | SummaryMessage
+
+/** The model that was asked for this reply. What the model signed goes back to this one only. */
+export function askedModel({ model, asked = model }: Pick<AssistantMessage, 'model' | 'asked'>): string {
+  return asked
+}
 
 export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')

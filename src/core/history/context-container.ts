@@ -102,6 +102,10 @@ export class ContextContainer {
   #passedOver = 0
   // An empty conversation may begin with the model.
   #isRunOpen = true
+  /** Before this run's first message: the blocks of the user message that was open. */
+  #blocksBefore = 0
+  /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
+  #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
@@ -216,6 +220,10 @@ export class ContextContainer {
       this.#passedOver++
       return
     }
+    if (message.type === 'user' && this.#run.inputText === undefined) {
+      this.#leaveOut()
+      this.#blocksBefore = this.history.openBlocks
+    }
     this.history.push(message)
     if (message.type === 'user') {
       this.#isRunOpen = true
@@ -265,10 +273,22 @@ export class ContextContainer {
   }
 
   /** A refused input does not count as the first one. The next input becomes the first. */
-  #failed({ failure }: FailedEntry): void {
+  #failed({ failure, leftOut }: FailedEntry): void {
+    if (leftOut) {
+      const what = this.#run.iterations === 0 ? 'input' : 'results'
+      this.#leftOut = { what, note: leftOutNote(what, failure.code) }
+    }
     const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
     this.#end()
+  }
+
+  #leaveOut(): void {
+    if (this.#leftOut === null) return
+    const { what, note } = this.#leftOut
+    this.#leftOut = null
+    if (what === 'input') this.history.leaveOutInput(this.#blocksBefore, note)
+    else this.history.leaveOutResults(note)
   }
 
   #begin(number: number): void {
@@ -300,6 +320,13 @@ function factsOf(value: unknown): Record<string, Json> {
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.
 function emptyFacts(): Record<string, Json> {
   return Object.create(null) as Record<string, Json>
+}
+
+function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
+  const why = code === 'context_overflow' ? 'it was too long for the model' : 'the model could not take it'
+  return what === 'input'
+    ? `(a message was left out here: ${why}, and nobody answered it)`
+    : `(this result was left out: ${why}; the tool did run)`
 }
 
 function newRun(number: number): MutableRun {

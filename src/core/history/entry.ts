@@ -8,6 +8,7 @@
  */
 
 import { isObject } from '../check/is-object.ts'
+import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat-message.ts'
@@ -30,6 +31,13 @@ export interface SpawnNote {
   readonly detached?: true
 }
 
+export interface AskNote {
+  readonly id: string
+  readonly sort: AskSort
+  readonly question: string
+  readonly expiresMs?: number
+}
+
 /** A message was received. The entry also holds what the handler asked for while it received it. */
 export interface ReceivedEntry extends EntryHead {
   readonly type: 'received'
@@ -38,6 +46,7 @@ export interface ReceivedEntry extends EntryHead {
   /** Ids of the workers to which the handler sent messages, in order. */
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
+  readonly asks?: readonly AskNote[]
 }
 
 /** The run ended with a result. */
@@ -49,6 +58,8 @@ export interface CompletedEntry extends EntryHead {
 export interface FailedEntry extends EntryHead {
   readonly type: 'failed'
   readonly failure: Failure
+  /** The model refused the prompt. Later prompts hold a note in place of what this run had added since the last reply. */
+  readonly leftOut?: true
 }
 
 /** One attempt failed; the next one follows after `retryMs`. */
@@ -109,12 +120,22 @@ export interface AgentResult {
   readonly text: string
   /** Facts that its tools set, by name. */
   readonly facts?: Readonly<Record<string, Json>>
+  /** Why the answer is not whole: the model reached its length limit, or a filter cut it. Absent if the model ended by itself. */
+  readonly finishReason?: CutReason
 }
 
-/** True for an object with a text, perhaps facts, and no other field. A handler's reply may have a text too; with other fields it is shown whole. */
+export type CutReason = 'length' | 'content-filter'
+
+export function cutReasonOf(finishReason: FinishReason): CutReason | undefined {
+  return finishReason === 'length' || finishReason === 'content-filter' ? finishReason : undefined
+}
+
+const resultNames = new Set(['text', 'facts', 'finishReason'])
+
+/** True for an object with a text, perhaps facts and a reason for its end, and no other field. A handler's reply may have a text too; with other fields it is shown whole. */
 export function isAgentResult(value: unknown): value is AgentResult {
-  if (!isObject(value) || typeof value.text !== 'string') return false
-  return Object.keys(value).every((name) => name === 'text' || name === 'facts')
+  if (!isObject(value) || typeof value.text !== 'string' || typeof (value.finishReason ?? '') !== 'string') return false
+  return Object.keys(value).every((name) => resultNames.has(name))
 }
 
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
@@ -150,7 +171,7 @@ export function receivedEntry(
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }

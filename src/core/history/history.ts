@@ -45,7 +45,10 @@ export class ConversationHistory {
     this.#messages.push(message)
     if (message.type === 'assistant') {
       this.#lastAssistant = message
-      for (const call of toolCallsOf(message)) this.#callIds.add(call.toolCallId)
+      for (const { toolCallId, givenId } of toolCallsOf(message)) {
+        this.#callIds.add(toolCallId)
+        if (givenId !== undefined) this.#callIds.add(givenId)
+      }
     }
     this.#fold.add(message)
   }
@@ -123,7 +126,7 @@ export class ConversationHistory {
     return this.#fold.openCount
   }
 
-  /** True if any call of this history has this id. */
+  /** True if any call of this history has this id, or got it from its provider. */
   hasCall(toolCallId: string): boolean {
     return this.#callIds.has(toolCallId)
   }
@@ -131,6 +134,21 @@ export class ConversationHistory {
   /** Closes the open calls: prompts show this text as their result. It is not a message and is not recorded. */
   closeCalls(status: ToolStatus, text: string): void {
     this.#fold.closeCalls({ type: status === 'ok' ? 'text' : 'error-text', value: text })
+  }
+
+  /** The number of blocks in the user message that is still open, for `leaveOutInput`. */
+  get openBlocks(): number {
+    return this.#fold.openBlocks
+  }
+
+  /** Prompts show this text in place of the user blocks that came after the first `kept`. The messages themselves stay. */
+  leaveOutInput(kept: number, text: string): void {
+    this.#fold.leaveOutInput(kept, text)
+  }
+
+  /** Prompts show this text in place of the newest results. The messages themselves stay. */
+  leaveOutResults(text: string): void {
+    this.#fold.leaveOutResults(text)
   }
 
   /** The prompt for a model. Parts to which nothing was added are the same objects as in the previous prompt. */

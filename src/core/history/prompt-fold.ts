@@ -5,7 +5,8 @@
  * PROMPT-2 Only a result that comes before any other message answers its call. A call without one is shown as cancelled, in this and every
  *          later prompt. A result that comes later, twice, or for an unknown call is left out.
  * PROMPT-3 A part to which nothing was added is the same object in each prompt, because adapters keep what they built from it.
- * PROMPT-4 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
+ * PROMPT-4 A note stands in place of what a provider refused: of the input if the run had no reply, else of the newest results.
+ * PROMPT-5 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -13,6 +14,7 @@ import type { PromptMessage, PromptResult } from '../definition/model.ts'
 import {
   type AssistantBlock,
   type AssistantMessage,
+  askedModel,
   type ChatMessage,
   type SummaryMessage,
   type TextBlock,
@@ -100,6 +102,32 @@ export class PromptFold {
     this.#results = null
   }
 
+  /** The number of blocks in the user message that is still open. `leaveOutInput` takes such a number. */
+  get openBlocks(): number {
+    return this.#tail?.role === 'user' ? this.#tail.blocks.length : 0
+  }
+
+  /** Puts a note in place of all blocks of the open user message after the first `kept`. */
+  leaveOutInput(kept: number, text: string): void {
+    if (this.#tail?.role !== 'user') return
+    this.#tail.blocks.length = Math.min(kept, this.#tail.blocks.length)
+    this.#tail.blocks.push({ type: 'text', text })
+    this.#tail.part = null
+  }
+
+  /** Puts a note in place of the newest results. The calls stay answered. */
+  leaveOutResults(value: string): void {
+    const output: ToolOutput = { type: 'error-text', value }
+    for (const slot of this.#slots) slot.output = output
+    this.#results = null
+    const last = this.#parts.at(-1)
+    if (this.#slots.length > 0 || last?.role !== 'tool') return
+    this.#parts[this.#parts.length - 1] = {
+      role: 'tool',
+      results: last.results.map((result) => ({ ...result, output })),
+    }
+  }
+
   /** A new list, so that a prompt does not change while it is sent. Only references are copied. */
   messages(): PromptMessage[] {
     const parts = [...this.#parts]
@@ -124,15 +152,16 @@ export class PromptFold {
     // Providers refuse a message without content, and also one that holds only reasoning.
     if (!blocks.some(({ type }) => type !== 'reasoning')) return
     const tail = this.#tail
+    const model = askedModel(message)
     if (tail?.role === 'assistant') {
-      if (tail.model !== message.model) tail.blocks = withoutSignatures(tail.blocks)
-      tail.model = message.model
+      if (tail.model !== model) tail.blocks = withoutSignatures(tail.blocks)
+      tail.model = model
       append(tail.blocks, blocks)
       tail.part = null
     } else {
       this.#sealTail()
       if (this.#parts.length === 0) this.#parts.push(beginning)
-      this.#tail = { role: 'assistant', model: message.model, blocks, part: null }
+      this.#tail = { role: 'assistant', model, blocks, part: null }
     }
     this.#setSlots(toolCallsOf(message).map((call) => ({ call, output: null })))
   }
@@ -216,12 +245,17 @@ function userBlocks({ from, content }: UserMessage): UserBlock[] {
 }
 
 function summaryBlock({ text }: SummaryMessage): TextBlock {
-  return { type: 'text', text: `[Previous conversation handoff]\n${text.replace(marks, '> ')}` }
+  return { type: 'text', text: `[Previous conversation handoff]\n${withoutSenderLines(text)}` }
 }
 
 function withoutMarks(block: TextBlock): TextBlock {
-  const text = block.text.replace(marks, '> ')
+  const text = withoutSenderLines(block.text)
   return text === block.text ? block : { ...block, text }
+}
+
+/** Quotes lines that imitate those that name a sender. */
+export function withoutSenderLines(text: string): string {
+  return text.replace(marks, '> ')
 }
 
 const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])

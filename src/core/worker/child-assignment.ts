@@ -6,7 +6,7 @@
 import type { Assignment, SpawnOrder } from '../ports/ports.ts'
 import { decodeMail } from './message.ts'
 import { decodePermissions } from './permissions.ts'
-import { beforeRun } from './run-position.ts'
+import { beforeRun } from './run-ends.ts'
 
 /** `parent`: the assignment of the turn that spawned it, at that run. */
 export function childAssignment(

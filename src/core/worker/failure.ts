@@ -1,5 +1,6 @@
 /** Duty: the stored form of an error: plain data, small, and safe to show. Code throws errors; records and histories hold failures. */
 import { type ErrorCode, toRuntimeError } from '../errors.ts'
+import { redactSentence } from '../secret/redact.ts'
 
 /** Where a failure came from: user code of a handler, a model call, a tool, or troupe itself. */
 export type FailureOrigin = 'handler' | 'model' | 'tool' | 'runtime'
@@ -20,7 +21,14 @@ export const failureMessageCharsMax = 2_000
 
 export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: number, at: number): Failure {
   const error = toRuntimeError(thrown)
-  return { code: error.code, message: cut(error.message), origin, at, attempt, retryable: error.retryable }
+  return {
+    code: error.code,
+    message: cut(redactSentence(error.message)),
+    origin,
+    at,
+    attempt,
+    retryable: error.retryable,
+  }
 }
 
 function cut(message: string): string {

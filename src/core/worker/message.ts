@@ -77,7 +77,9 @@ export interface AnswerMessage<Value = unknown> {
 export type SignalMessage<Value = unknown> = TimerMessage<Value> | AnswerMessage<Value>
 
 /** Each sort of signal, and the letter of its mails. */
-export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<Record<SignalMessage['kind'], string>>
+export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<
+  Record<SignalMessage['kind'], string>
+>
 
 /** An input fits the schema of the kind, if the kind has one. */
 export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | SignalMessage

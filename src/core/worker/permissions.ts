@@ -3,7 +3,7 @@
  * defines.
  * PERMISSIONS-1 A child has no wider permissions than its parent. The commit that spawns the child checks that again (I13).
  * PERMISSIONS-2 An absent list restricts nothing.
- * PERMISSIONS-3 Names and folders are plain text, so that a script can compare them.
+ * PERMISSIONS-3 Names and folders are plain text, so that a script can compare them. A folder is stored without `.`, `..` and doubled separators.
  */
 
 import { preview } from '../check/preview.ts'
@@ -42,8 +42,28 @@ export function decodePermissions(text: string): Permissions {
 /** The form of a name in permissions. */
 export const permissionName = /^[A-Za-z0-9_/-]{1,64}$/
 
-/** Returns the permissions. Throws an InputError if no record can hold them. */
+/** Returns the permissions, with their folder in its plain form. Throws an InputError if no record can hold them. */
 export function checkPermissions(permissions: Permissions): Permissions {
+  checkForm(permissions)
+  const { folder } = permissions
+  if (folder === undefined) return permissions
+  const plain = plainFolder(folder)
+  return plain === folder ? permissions : { ...permissions, folder: plain }
+}
+
+/** The folder without `.`, `..`, doubled separators, and a separator at its end. It is an absolute path. */
+function plainFolder(folder: string): string {
+  const drive = /^[A-Za-z]:/.exec(folder)?.[0] ?? ''
+  const separator = drive === '' ? '/' : '\\'
+  const parts: string[] = []
+  for (const part of folder.slice(drive.length).split(drive === '' ? '/' : /[\\/]/)) {
+    if (part === '..') parts.pop()
+    else if (part !== '' && part !== '.') parts.push(part)
+  }
+  return `${drive}${separator}${parts.join(separator)}`
+}
+
+function checkForm(permissions: Permissions): void {
   const unknown = Object.keys(permissions).find((what) => what !== 'tools' && what !== 'kinds' && what !== 'folder')
   // A misspelt restriction would restrict nothing.
   if (unknown !== undefined)
@@ -74,13 +94,14 @@ export function checkPermissions(permissions: Permissions): Permissions {
       `permissions.folder is an absolute path of at most ${policy.folderBytesMax} bytes without control characters, not ${preview(folder)}.`,
     )
   }
-  return permissions
 }
 
 /** True if `encodePermissions` writes this text. Any other text might restrict less than its author meant. */
 export function isPermissionsText(text: string): boolean {
   try {
-    return text !== '' && encodePermissions(checkPermissions(decodePermissions(text))) === text
+    const permissions = decodePermissions(text)
+    checkForm(permissions)
+    return text !== '' && encodePermissions(permissions) === text
   } catch {
     return false
   }
@@ -89,9 +110,16 @@ export function isPermissionsText(text: string): boolean {
 /** True if the path is the outer one or below it, by its text alone. store/lua/shared/children.lua does the same. */
 export function isWithinFolder(path: string, outer: string): boolean {
   const slashed = (text: string) => (/^[A-Za-z]:/.test(outer) ? text.replaceAll('\\', '/') : text)
-  const base = `${slashed(outer).replace(/\/+$/, '')}/`
+  const base = `${withoutLastSlashes(slashed(outer))}/`
   const whole = `${slashed(path)}/`
   return whole.startsWith(base) && !whole.slice(base.length - 1).includes('/../')
+}
+
+/** Not by a pattern, which would begin anew at each of many slashes. */
+function withoutLastSlashes(path: string): string {
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
 }
 
 /** The permissions that a worker may pass on to a child: its own, narrowed further. */

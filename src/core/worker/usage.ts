@@ -2,18 +2,21 @@
 import type { Spending } from '../policy.ts'
 
 export interface UsageReport {
+  /** Requests that a model answered. */
   readonly modelCalls: number
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
   readonly reasoningTokens: number
+  /** Requests that failed or were broken off. They count towards the limit of model calls too. Absent if there was none. */
+  readonly failedModelCalls?: number | undefined
 }
 
 /** A number that a provider did not report counts as 0. */
 type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
 
-export const noUsage: UsageReport = {
+export const noUsage: Omit<UsageReport, 'failedModelCalls'> = {
   modelCalls: 0,
   inputTokens: 0,
   outputTokens: 0,
@@ -22,7 +25,7 @@ export const noUsage: UsageReport = {
   reasoningTokens: 0,
 }
 
-const names = Object.keys(noUsage) as readonly (keyof UsageReport)[]
+const names = Object.keys(noUsage) as readonly (keyof typeof noUsage)[]
 
 /** The tokens that count towards the limits of a session. Tokens read from a cache are among the input tokens, so they are not added again. */
 export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'inputTokens' | 'outputTokens'>): number {
@@ -39,12 +42,14 @@ export function usageOf(used: UsageReport): UsageReport {
 }
 
 export function addUsage(total: UsageReport, more: SomeUsage): UsageReport {
-  return Object.fromEntries(names.map((name) => [name, total[name] + (more[name] ?? 0)])) as unknown as UsageReport
+  const sum = Object.fromEntries(names.map((name) => [name, (total[name] ?? 0) + (more[name] ?? 0)]))
+  const failedModelCalls = (total.failedModelCalls ?? 0) + (more.failedModelCalls ?? 0)
+  return { ...(sum as unknown as UsageReport), ...(failedModelCalls > 0 && { failedModelCalls }) }
 }
 
 /** The sum of all parts. A part without a model may be empty. */
 export function sumOfUsage(parts: Iterable<SomeUsage>): UsageReport {
-  let total = noUsage
+  let total: UsageReport = noUsage
   for (const part of parts) total = addUsage(total, part)
   return total
 }

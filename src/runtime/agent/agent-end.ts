@@ -13,8 +13,8 @@ import { lastResult, type OpenCall } from '../../core/history/open-calls.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail } from '../../core/worker/message.ts'
+import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
 import { evidenceJson, quarantined } from '../slot/quarantine.ts'
-import { afterRun, endingOf } from '../turn/run-ending.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import { type Journal, openCallsOf, type StepParts } from './journal.ts'
 
@@ -24,6 +24,8 @@ export interface BeforeFailure {
   readonly parts?: StepParts
   /** The calls of the reply among these entries. None of them was run. */
   readonly notRun?: readonly OpenCall[]
+  /** The model refused what the prompt held since the last reply: later prompts leave it out. */
+  readonly leftOut?: boolean
 }
 
 export class AgentEnd {
@@ -48,7 +50,7 @@ export class AgentEnd {
       this.#journal.entry('toolResult', lastResult(call, this.#journal.nextId(entries.length + index))),
     )
     this.#journal.add(
-      [...entries, ...results, this.#journal.entry('failed', { failure })],
+      [...entries, ...results, this.#journal.entry('failed', { failure, ...(before.leftOut && { leftOut: true }) })],
       {
         ...parts,
         ...endingOf(assignment, position.run, { status: 'failed', failure }),

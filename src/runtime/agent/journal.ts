@@ -78,12 +78,19 @@ export class Journal {
     this.log.info('ignored', { what })
   }
 
-  countUsage(usage: Usage, isBlank: boolean): void {
+  /** Counts a request as failed until its reply is there, so that a cancel meanwhile records it too. */
+  countRequest(): void {
+    this.tally = { ...this.tally, ...addUsage(this.tally, { modelCalls: 1, failedModelCalls: 1 }) }
+  }
+
+  /** Counts the reply to the last request. */
+  countReply(usage: Usage, isBlank: boolean): void {
     const { tally } = this
     this.tally = {
       ...tally,
       iterations: tally.iterations + (isBlank ? 0 : 1),
-      ...addUsage(tally, { ...usage, modelCalls: 1 }),
+      failedModelCalls: 0,
+      ...addUsage(tally, { ...usage, failedModelCalls: -1 }),
     }
   }
 

@@ -3,7 +3,7 @@
  * in the history. Replies of models that authors write are checked like those of providers.
  * Does not own: the call (ask-model.ts), what the reply means (iteration.ts).
  * REPLY-1 An id of a call that the provider repeats, leaves out or makes too long is replaced here, before anything refers to the call
- *         (CHAT-2 of core/history/chat-message.ts).
+ *         (CHAT-2 of core/history/chat-message.ts). An id that is only too long is kept, because its provider wants it back.
  * REPLY-2 On its way to Redis a reply has five forms: the parts of the stream (models/sdk-reply.ts), the ModelReply, the Iteration, the
  *         entry, and the JSON of the entry.
  */
@@ -14,6 +14,7 @@ import { replyProblem } from '../../core/history/chat-codec.ts'
 import type { AssistantBlock } from '../../core/history/chat-message.ts'
 import type { ConversationHistory } from '../../core/history/history.ts'
 
+/** Longest id of a call here. Entries, events and keys for idempotency repeat it. */
 const idCharsMax = 128
 /** Longest name of a model. A provider chooses the name, and each entry and each event of a reply repeats it. */
 const modelCharsMax = 320
@@ -28,15 +29,29 @@ export interface ReplyRules {
   readonly bytesMax: number
 }
 
-/** Throws a TransientError (`model_garbled`) for a value that is no reply, or for a reply that is too large. */
-export function acceptReply(reply: ModelReply, rules: ReplyRules): ModelReply {
+/** `asked`: the model that was asked, if the provider gives it another name. */
+export interface AcceptedReply extends ModelReply {
+  readonly asked?: string
+}
+
+/** Throws a TransientError for a value that is no reply, for a reply that is too large, and for one that an error ended. */
+export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
   const { model = rules.model, content, finishReason = 'other', usage = noUsage } = (reply ?? {}) as Partial<ModelReply>
   const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
   if (problem !== null || content === undefined)
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {
       code: 'model_garbled',
     })
-  return { model: model.slice(0, modelCharsMax), content: withOwnCallIds(content, rules), finishReason, usage }
+  if (finishReason === 'error')
+    throw new TransientError(`model ${rules.model} ended its reply with an error`, { code: 'model_unavailable' })
+  const named = model.slice(0, modelCharsMax)
+  return {
+    model: named,
+    ...(named !== rules.model && { asked: rules.model }),
+    content: withOwnCallIds(content, rules),
+    finishReason,
+    usage,
+  }
 }
 
 /** A history entry has a size limit. A model that writes more is asked again, because its next reply may be shorter. */
@@ -59,11 +74,12 @@ function withOwnCallIds(
     if (block.type !== 'tool-call') return block
     number++
     const { toolCallId } = block
-    const fine = typeof toolCallId === 'string' && toolCallId !== '' && toolCallId.length <= idCharsMax
-    let id = fine && !isTaken(toolCallId) ? toolCallId : `call-${run}-${iteration}-${number}`
+    const isFree = typeof toolCallId === 'string' && toolCallId !== '' && !isTaken(toolCallId)
+    const isLong = isFree && toolCallId.length > idCharsMax
+    let id = isFree && !isLong ? toolCallId : `call-${run}-${iteration}-${number}`
     // The model may have chosen the same id for another call.
     while (isTaken(id)) id += '_'
-    seen.add(id)
-    return id === toolCallId ? block : { ...block, toolCallId: id }
+    seen.add(id).add(toolCallId)
+    return id === toolCallId ? block : { ...block, toolCallId: id, ...(isLong && { givenId: toolCallId }) }
   })
 }

@@ -7,20 +7,20 @@
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
-import { LimitError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
-import type { AgentResult, Entry } from '../../core/history/entry.ts'
+import { type AgentResult, cutReasonOf, type Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
+import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
-import { afterRun, completedNote, endingOf } from '../turn/run-ending.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import { askModel } from './ask-model.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
-import { acceptReply } from './reply.ts'
+import { type AcceptedReply, acceptReply } from './reply.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
@@ -45,7 +45,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     return cannotAsk(agentTurn, thrown)
   }
   if (!mayCall(turn)) return null
-  let reply: ModelReply
+  let reply: AcceptedReply
   try {
     const request = {
       instructions: container.agentPrompt,
@@ -55,6 +55,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     }
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
+    journal.countRequest()
     const answered = await askModel(turn, kind.model, request, number, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
@@ -90,16 +91,16 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: ModelReply): Pause | null {
+function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
   agentTurn.iteration = iteration
-  journal.countUsage(reply.usage, iteration.decision === 'blank')
+  journal.countReply(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
-  // A reply that was cut off or filtered is an answer like any other. The event names the reason so that readers can see it.
+  // A reply that was cut off or filtered is an answer like any other. Event and result name the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
   const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
   const parts: StepParts = {
@@ -132,7 +133,12 @@ function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: St
   const { container, machine, position } = journal
   const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
   const { facts } = container.run
-  const value: AgentResult = { text, ...(Object.keys(facts).length > 0 && { facts }) }
+  const finishReason = cutReasonOf(reply.finishReason)
+  const value: AgentResult = {
+    text,
+    ...(Object.keys(facts).length > 0 && { facts }),
+    ...(finishReason && { finishReason }),
+  }
   let valueJson: string
   try {
     valueJson = toJson(value, `the result of ${agentTurn.who}`)
@@ -201,7 +207,11 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const of = name === 'tokens' ? 'tokens' : 'model calls'
   // The session of a job ends with its root: a higher limit would come too late.
   const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
+  const failed =
+    name === 'modelCalls' && journal.tally.failedModelCalls
+      ? `, with ${journal.tally.failedModelCalls} that failed`
+      : ''
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
 }
 
 function overBudget({ journal, end }: AgentTurn, what: string): null {
@@ -223,6 +233,16 @@ export function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknow
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait
   journal.machine.apply(error.retryable ? 'retriesExceeded' : 'replyRefused')
-  end.fail(error, 'model', retries.failed('model') + 1)
+  end.fail(error, 'model', retries.failed('model') + 1, { leftOut: blamesPrompt(error) })
   return null
+}
+
+/**
+ * True if the model refused what the prompt holds. The same content in the next prompt would end each later run in the same way. Some
+ * servers answer content that they cannot read with status 500.
+ */
+function blamesPrompt({ code, details }: RuntimeError): boolean {
+  if (code === 'context_overflow') return true
+  if (code === 'model_refused') return details.wouldRefuseAny !== true
+  return code === 'model_unavailable' && details.status === 500
 }

@@ -11,18 +11,27 @@ import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-option
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
-import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../../core/definition/define-worker.ts'
+import type {
+  AskOptions,
+  AskQuestion,
+  AskRef,
+  HandlerDefinition,
+  Self,
+  SpawnOptions,
+  WorkerRef,
+} from '../../core/definition/define-worker.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { SpawnNote } from '../../core/history/entry.ts'
-import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
+import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
+import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, Assignment, SpawnOrder } from '../../core/ports/ports.ts'
 import { encodeInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
+import { askOf } from './handler-asks.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
@@ -30,6 +39,8 @@ export interface Requests {
   readonly spawnNotes: SpawnNote[]
   readonly sends: { workerId: string; mail: string }[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
+  readonly asks: AskOrder[]
+  readonly askNotes: AskNote[]
   stateJson: string | undefined
   replyJson: string | undefined
   failure: RuntimeError | undefined
@@ -61,6 +72,8 @@ export class HandlerSelf implements Self<unknown> {
     spawnNotes: [],
     sends: [],
     timers: [],
+    asks: [],
+    askNotes: [],
     stateJson: undefined,
     replyJson: undefined,
     failure: undefined,
@@ -155,9 +168,11 @@ export class HandlerSelf implements Self<unknown> {
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? defaultName(kind, call))
     const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
-    this.#countBytes('spawn', mail)
+    const permissions = encodePermissions(assignment.permissions)
+    // The record of each child holds them.
+    this.#countBytes('spawn', mail, permissions)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
-    this.requests.spawns.push({ ...order, permissions: encodePermissions(assignment.permissions) })
+    this.requests.spawns.push({ ...order, permissions })
     this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
     return { id, name, kind }
   }
@@ -204,6 +219,16 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
+  readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
+    this.#mayAskForMore('ask')
+    const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
+    const { order, note } = askOf(id, question, options)
+    this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
+    this.requests.asks.push(order)
+    this.requests.askNotes.push(note)
+    return { id }
+  }
+
   readonly setState = (next: unknown): void => {
     this.#mustBeOpen('setState')
     const schema = this.#context.definition.state
@@ -224,14 +249,17 @@ export class HandlerSelf implements Self<unknown> {
   /** Throws if self is closed, or if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
     this.#mustBeOpen(call)
-    const { spawns, sends, timers } = this.requests
-    if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
+    const { spawns, sends, timers, asks } = this.requests
+    if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
+    throw this.#tooBig(
+      call,
+      `had already made ${policy.stepPartsMax} spawns, sends, timers and asks, which is the limit`,
+    )
   }
 
   /** Counts the bytes of a value. Those of a refused call are not counted. */
-  #countBytes(call: string, text: string): void {
-    const bytes = this.#bytes + Buffer.byteLength(text)
+  #countBytes(call: string, ...texts: readonly string[]): void {
+    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), this.#bytes)
     if (bytes > policy.stepBytesMax)
       throw this.#tooBig(
         call,

@@ -29,6 +29,12 @@ export async function loadWorkers(
   return kinds
 }
 
+/** The kinds that the files of the folder are named for. Nothing is loaded. */
+export async function kindsOfFiles(folder: string): Promise<string[]> {
+  const root = resolve(folder)
+  return (await workerFiles(root, root)).map(({ kind }) => kind).filter(isKind)
+}
+
 function unreadable(folder: string, code: string): string {
   const advice = 'name a folder of worker files: --workers or TROUPE_WORKERS (workers in code)'
   if (code === 'ENOENT') return `there is no workers folder ${folder}: ${advice}.`

@@ -5,12 +5,14 @@
  * EXECUTOR-2 The first end counts. Whatever a tool returns, throws, publishes or records later is dropped.
  * EXECUTOR-3 An error that a tool throws goes to the model, with two exceptions: a TransientError makes the call run again, a TerminalError
  *            fails the run.
+ * EXECUTOR-4 What a tool returned is redacted here, in the node: a thread does not know the secrets of its node.
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import type { ToolOutput } from '../../core/history/chat-message.ts'
 import { policy } from '../../core/policy.ts'
+import { redactData } from '../../core/secret/redact.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
@@ -108,10 +110,11 @@ export class ToolExecutor {
 
 function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOutcome {
   if (attempt.kind === 'returned') {
-    const { output, facts } = attempt
+    const { output, facts } = redactData({ output: attempt.output, facts: attempt.facts })
     return { kind: output.type === 'error-text' ? 'failed' : 'done', output, facts }
   }
-  const { error, facts } = attempt
+  const { error } = attempt
+  const facts = redactData(attempt.facts)
   const { message } = toRuntimeError(error)
   const failed: ToolOutcome = { kind: 'failed', output: errorOutput(message, outputBytesMax), facts }
   // The thrown value is so broken that not even its class can be read.
@@ -129,7 +132,7 @@ async function ask(
 ): Promise<Reconciliation> {
   try {
     const answer = (await tool.reconcile?.(input as never, context)) as { done?: unknown; output?: unknown } | undefined
-    if (answer?.done === true) return { done: true, output: toOutput(answer.output, tool.outputBytesMax) }
+    if (answer?.done === true) return { done: true, output: redactData(toOutput(answer.output, tool.outputBytesMax)) }
     if (answer?.done === false) return { done: false }
     return {
       unknown: true,

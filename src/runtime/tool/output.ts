@@ -8,6 +8,7 @@ import { Buffer } from 'node:buffer'
 import type { Json, ToolOutput } from '../../core/history/chat-message.ts'
 import { emptiedBy, isDeeperThan, whyNoJson, withoutJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
+import { redactSentence } from '../../core/secret/redact.ts'
 import { failedText } from './messages.ts'
 import { wellFormedJson } from './plain-json.ts'
 
@@ -41,7 +42,7 @@ export function toOutput(value: unknown, bytesMax: number = policy.toolOutputByt
 
 /** The output of a call that failed. */
 export function errorOutput(message: string, bytesMax: number = policy.toolOutputBytesMax): ToolOutput {
-  return { type: 'error-text', value: cutText(failedText(message), bytesMax) }
+  return { type: 'error-text', value: cutText(failedText(redactSentence(message)), bytesMax) }
 }
 
 /** The text, well-formed. If it has more than `bytesMax` bytes, it is cut and a note is added. */

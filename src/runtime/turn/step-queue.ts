@@ -1,14 +1,19 @@
 /**
- * Duty: the steps of one turn that wait to be committed.
+ * Duty: the steps of one turn that wait to be committed, and the request of the commit that some of them become.
  * Owns: which steps go into one commit, how long a step may wait, and where the run stands by the record and by all steps.
  * Does not own: when a commit is sent, and what follows from its answer (turn.ts).
- * STEP-1 Steps leave in the order in which they came. A step that ends a run is the last of its commit (batchLength in step.ts).
+ * STEP-1 Steps leave in the order in which they came. A step that ends a run is the last of its commit (`batchLength`).
  * STEP-2 A lazy step only saves work after a crash. It costs no script of its own: it leaves with the next step that is not lazy, or
  *    after `lazyCommitMs`.
  * STEP-3 Steps are settled when Redis has answered for every step that may not wait.
  */
-import type { RunPosition } from '../../core/ports/ports.ts'
-import { batchLength, type Step } from './step.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
+import { policy } from '../../core/policy.ts'
+import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../core/ports/ports.ts'
+import { encodeWait } from '../../core/worker/wait.ts'
+import type { Step } from './step.ts'
+import type { SlotPlan } from './turn-host.ts'
+import type { TurnEnd } from './turn-state.ts'
 
 export class StepQueue {
   readonly #lazyMs: number
@@ -101,4 +106,149 @@ export class StepQueue {
     clearTimeout(this.#lazyTimer)
     this.#lazyTimer = undefined
   }
+}
+
+// Which steps go into one commit.
+
+const batchSteps = 50
+const batchBytes = 4_194_304
+
+/** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
+export function batchLength(steps: readonly Step[]): number {
+  let bytes = 0
+  let parts = 0
+  for (const [index, step] of steps.entries()) {
+    bytes += stepBytes(step)
+    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length
+    if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
+    if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
+  }
+  return steps.length
+}
+
+function stepBytes(step: Step): number {
+  let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
+  for (const entry of step.entries) bytes += entry.length
+  for (const spawn of step.spawns) bytes += spawn.mail.length
+  for (const send of step.sends) bytes += send.mail.length
+  for (const timer of step.timers) bytes += timer.valueJson.length
+  for (const ask of step.asks) bytes += ask.body.length + (ask.expiry?.answer.length ?? 0)
+  return bytes
+}
+
+/** What one commit says of all these steps. */
+export function mergeSteps(steps: readonly Step[]): Step {
+  if (steps.length === 1) return steps[0] as Step
+  let {
+    entries,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    stateJson,
+    failure,
+    spawns,
+    sends,
+    timers,
+    asks,
+    notes,
+  } = steps[0] as Step
+  for (let index = 1; index < steps.length; index++) {
+    const step = steps[index] as Step
+    entries = joined(entries, step.entries)
+    signalsConsumed += step.signalsConsumed
+    inputsConsumed += step.inputsConsumed
+    resultsConsumed = joined(resultsConsumed, step.resultsConsumed)
+    stateJson = step.stateJson ?? stateJson
+    failure = step.failure === undefined ? failure : step.failure
+    spawns = joined(spawns, step.spawns)
+    sends = joined(sends, step.sends)
+    timers = joined(timers, step.timers)
+    asks = joined(asks, step.asks)
+    notes = joined(notes, step.notes)
+  }
+  const last = steps.at(-1) as Step
+  return {
+    ...last,
+    entries,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    stateJson,
+    failure,
+    spawns,
+    sends,
+    timers,
+    asks,
+    notes,
+  }
+}
+
+/** Most lists are empty. */
+function joined<Item>(before: readonly Item[], after: readonly Item[]): readonly Item[] {
+  if (after.length === 0) return before
+  return before.length === 0 ? after : [...before, ...after]
+}
+
+// The commit as the store takes it.
+
+/** What a commit says beside its step. */
+interface CommitHead {
+  readonly sequence: number
+  readonly version: number
+  readonly wakeup: string
+  /** The turn ends with it, and the slot then does this. */
+  readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan } | undefined
+}
+
+/** One commit, as the store takes it. */
+export function requestOf(
+  { workerId, pool, token, resultsSeen }: Assignment,
+  { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
+  { sequence, version, wakeup, ending }: CommitHead,
+): CommitRequest {
+  const { runState, open, attempt, retrying, pendingCalls, signalsOpen } = position
+  const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
+  const plan = ending?.plan
+  return {
+    workerId,
+    pool,
+    token,
+    sequence,
+    version,
+    runState,
+    open,
+    attempt,
+    retrying,
+    pendingCalls,
+    pendingCount,
+    signalsOpen,
+    entries,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    resultsSeen,
+    stateJson,
+    failure,
+    outcome,
+    result,
+    dead,
+    spawns: step.spawns,
+    sends: step.sends,
+    timers: step.timers,
+    event: notes.length > 0 ? encodeEvents(notes) : '',
+    wakeup,
+    offer: plan?.kind === 'stay' ? plan.children : undefined,
+    end: ending && { ...ending.end, wait: encodeWait(ending.end.wait), next: nextOf(ending.plan) },
+    wasBusy: plan !== undefined && wasBusy(plan),
+  }
+}
+
+function nextOf(plan: SlotPlan): SlotNext {
+  if (plan.kind === 'claim') return plan.claim
+  return plan.kind === 'stay' ? 'stay' : null
+}
+
+function wasBusy(plan: SlotPlan): boolean {
+  if (plan.kind === 'claim') return plan.claim.wasBusy
+  return plan.kind === 'leave' && plan.wasBusy
 }

@@ -17,11 +17,10 @@ import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../..
 import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
 import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
-import { requestOf } from './commit-request.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
-import { emptyStep, mergeSteps, type Step } from './step.ts'
-import { StepQueue } from './step-queue.ts'
+import { emptyStep, type Step } from './step.ts'
+import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 

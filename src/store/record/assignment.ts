@@ -1,9 +1,13 @@
-/** Duty: read the assignment that a claim answers: the record as it was before the claim, and the mail that the worker may receive now. */
-import type { Assignment } from '../../core/ports/ports.ts'
+/**
+ * Duty: read what a claim answers, alone or at the end of a commit. An assignment holds the record as it was before the claim, the mail that
+ * the worker may receive now, and the spending of its session.
+ */
+import { InvariantError } from '../../core/errors.ts'
+import { decodeSpending, defaultSpending, type Spending } from '../../core/policy.ts'
+import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
-import { decodeSpendings } from './spending.ts'
 import { decodeRecord, epochIn } from './worker-record.ts'
 
 /** A lane is null if the worker may receive nothing from it now. */
@@ -23,6 +27,14 @@ type AssignmentReply = [
   spent: string | null,
   caps: string | null,
 ]
+
+export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAnswer {
+  if (reply === null) return { kind: 'none' }
+  const tag = reply[0]
+  if (tag === 'empty' || tag === 'unfit') return { kind: tag }
+  if (tag !== 'assigned') throw new InvariantError(`claim answered ${JSON.stringify(tag)}`)
+  return { kind: 'assigned', assignment: decodeAssignment(reply, trustedUntil) }
+}
 
 export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment {
   const [, workerId, purpose, token, suspect, fields, state, signals, results, inbox, awaited, spent, caps] =
@@ -82,4 +94,18 @@ function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
     if (text !== '') found.push(decodeMail(lane, base + index, text))
   }
   return found
+}
+
+/** Nearly all sessions have this: an agent that is alone keeps the count in its own record. */
+const silent: SessionSpending = { spent: null, allowed: defaultSpending }
+
+/** Of a session: used and allowed, each as "<model calls> <tokens>", or absent. */
+export function decodeSpendings(spent?: string | null, caps?: string | null): SessionSpending {
+  if (!spent && !caps) return silent
+  return { spent: readSpending(spent), allowed: readSpending(caps) ?? defaultSpending }
+}
+
+/** A damaged text is read as absent: as a limit it would be no number, and no session would ever reach it. The audit names it. */
+function readSpending(text: string | null | undefined): Spending | null {
+  return text && /^\d+ \d+$/.test(text) ? decodeSpending(text) : null
 }

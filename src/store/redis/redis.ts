@@ -5,6 +5,7 @@
 import { Redis, type RedisOptions } from 'ioredis'
 import { ConflictError } from '../../core/errors.ts'
 import { checkRedisUrl, redisPlace } from '../../core/redis-url.ts'
+import { rememberPasswordsIn } from '../../core/secret/known-secrets.ts'
 import { Deadlines } from './deadlines.ts'
 import { databaseRefused, loginRefused, noConnection, weightOf } from './no-connection.ts'
 import { dropUnwaited } from './offline-queue.ts'
@@ -40,6 +41,7 @@ type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilled
 
 function open(url: string, patience: Patience): Redis {
   checkRedisUrl(url)
+  rememberPasswordsIn(url)
   const { url: server, ...sentinels } = redisPlace(url)
   const redis = new Redis(server, {
     ...sentinels,

@@ -3,7 +3,7 @@
  * command, and would remove what others mean to keep.
  */
 import { partitionKeys, tagOf } from '../keys.ts'
-import { StoredDamage } from '../script/script.ts'
+import { StoredDamage } from '../script/store-error.ts'
 import type { Redis } from './redis.ts'
 
 const field = 'retentionMs'

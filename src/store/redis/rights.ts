@@ -1,8 +1,9 @@
 /** Duty: a Redis user who may not call what scripts call is refused at the start, and not in the middle of what a script writes. */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionKeys, tagOf } from '../keys.ts'
-import { ScriptCaller, storeError } from '../script/script.ts'
+import { ScriptCaller } from '../script/script.ts'
 import { rightsScript } from '../script/scripts.ts'
+import { storeError } from '../script/store-error.ts'
 import { type Redis, withDeadline } from './redis.ts'
 
 /** Of no script. */

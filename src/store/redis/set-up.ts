@@ -6,7 +6,7 @@
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
 import { partitionKeys, tagOf } from '../keys.ts'
-import { StoredDamage } from '../script/script.ts'
+import { StoredDamage } from '../script/store-error.ts'
 import type { Redis } from './redis.ts'
 
 const schemaVersion = 6

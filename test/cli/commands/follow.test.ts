@@ -2,6 +2,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { followToEnd } from '../../../src/cli/commands/follow.ts'
 import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
+import { tell } from '../../../src/cli/terminal/output.ts'
+import type { SessionView } from '../../../src/cli/terminal/session-view.ts'
 import type { Session } from '../../../src/client/session.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import type { RunResult } from '../../../src/core/history/entry.ts'
@@ -32,6 +34,11 @@ const eventsThat = (end: Promise<never>): AsyncIterable<RawEvent> => ({
   [Symbol.asyncIterator]: () => ({ next: () => end }),
 })
 
+function viewOf(showCommit: SessionView['showCommit'] = () => {}): SessionView {
+  const ignore = () => {}
+  return { tell, watch: ignore, showCommit, showLive: ignore, resume: ignore, end: ignore, [Symbol.dispose]: ignore }
+}
+
 interface Parts {
   readonly result?: Promise<RunResult>
   readonly events?: Promise<never>
@@ -52,7 +59,7 @@ function follow({ result = never, events = never, cancel = Promise.resolve() }: 
       ]),
   } as unknown as Session
   const seen: { ends: (RunResult | undefined)[] } = { ends: [] }
-  void followToEnd(session, interrupt, () => {}).then((end) => seen.ends.push(end))
+  void followToEnd(session, interrupt, viewOf()).then((end) => seen.ends.push(end))
   return { seen, cancelled }
 }
 
@@ -121,7 +128,11 @@ test('events of one commit are reported together, and those of two commits apart
     result: () => Promise.resolve(completed),
   } as unknown as Session
   const commits: string[][] = []
-  const ended = followToEnd(session, interrupt, (commit) => commits.push(commit.map(({ id }) => id)))
+  const ended = followToEnd(
+    session,
+    interrupt,
+    viewOf((commit) => commits.push(commit.map(({ id }) => id))),
+  )
   await vi.advanceTimersByTimeAsync(2_000)
   expect(await ended).toEqual(completed)
   expect(commits).toEqual([['1-0.1', '1-0.2'], ['2-0.1'], ['3-0.1', '3-0.2']])

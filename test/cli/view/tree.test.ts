@@ -13,7 +13,7 @@ describe('treeLeaves', () => {
       worker('a1', 'a', 'a1'),
       worker('lost', 'gone'),
     ])
-    expect(treeLeaves(tree).map(({ label }) => label)).toEqual([
+    expect(treeLeaves(tree).map(({ lead, name }) => lead + name)).toEqual([
       'root (reader)',
       '├─ a (reader)',
       '│  └─ a1',

@@ -36,6 +36,9 @@ describe('usageText', () => {
       usageText({ modelCalls: 3, inputTokens: 12_345, outputTokens: 80, cacheReadTokens: 4_000, reasoningTokens: 60 }),
     ).toBe('3 model calls; 12.3k tokens in (4k from the cache), 80 out (60 reasoning)')
     expect(usageText({ modelCalls: 1 })).toBe('1 model call; 0 tokens in, 0 out')
+    expect(usageText({ modelCalls: 0, failedModelCalls: 2 })).toBe(
+      '0 model calls and 2 that failed; 0 tokens in, 0 out',
+    )
     expect(usageText({})).toBeNull()
   })
 })

@@ -1,7 +1,13 @@
 /** The tally of an agent: read back as written, and never more than 64 bytes (TALLY-1, TALLY-2). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AgentTally, decodeTally, emptyTally, encodeTally } from '../../../src/core/history/agent-tally.ts'
+import {
+  type AgentTally,
+  decodeTally,
+  emptyTally,
+  encodeTally,
+  reportedUsage,
+} from '../../../src/core/history/agent-tally.ts'
 
 const count = (most: number) => fc.integer({ min: 0, max: most })
 const tallies: fc.Arbitrary<AgentTally> = fc.record({
@@ -50,6 +56,23 @@ describe('a tally', () => {
     )
   })
 
+  test('has its failed calls in the bytes that are left (TALLY-1)', () => {
+    const failed = { ...emptyTally, modelCalls: 3, failedModelCalls: 2 }
+    expect(encodeTally(failed)).toBe('a 0 3 0 0 0 0 0 0 2')
+    expect(decodeTally(encodeTally(failed))).toEqual(failed)
+    expect(reportedUsage(failed)).toMatchObject({ modelCalls: 1, failedModelCalls: 2 })
+    fc.assert(
+      fc.property(tallies, count(1_000_000_000), (tally, failedModelCalls) => {
+        const text = encodeTally({ ...tally, failedModelCalls })
+        expect(Buffer.byteLength(text)).toBeLessThanOrEqual(64)
+        expect(decodeTally(text)).toMatchObject(tally)
+      }),
+    )
+    expect(encodeTally({ ...filled(Number.MAX_VALUE), failedModelCalls: 9 })).toBe(
+      encodeTally(filled(Number.MAX_VALUE)),
+    )
+  })
+
   test('reads impossible counts of a provider as 0', () => {
     for (const odd of [-1, Number.NaN, 0.9, Number.NEGATIVE_INFINITY])
       expect(encodeTally(filled(odd))).toBe(encodeTally(emptyTally))
@@ -63,7 +86,7 @@ describe('a tally', () => {
   })
 
   test('with further numbers of a newer version is read', () => {
-    expect(decodeTally('a 1 2 3 4 5 6 7 8 9')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8'))
+    expect(decodeTally('a 1 2 3 4 5 6 7 8 9 10')).toEqual(decodeTally('a 1 2 3 4 5 6 7 8 9'))
   })
 
   test('is neither the state of a handler, nor a damaged text (TALLY-2)', () => {

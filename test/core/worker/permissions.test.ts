@@ -104,3 +104,28 @@ test('a folder is within another by its text: the same, or below without a step 
   expect(isWithinFolder('C:\\d\\..\\e', 'C:\\d')).toBe(false)
   expect(isWithinFolder('/d\\e', '/d')).toBe(false)
 })
+
+test.each([
+  ['/', '/'],
+  ['//', '/'],
+  ['/'.repeat(4_090), '/'],
+  [`${'/'.repeat(4_000)}x`, '/x'],
+  ['/d/', '/d'],
+  ['/d//e///f', '/d/e/f'],
+  ['/d/./e/.', '/d/e'],
+  ['/d/../e', '/e'],
+  ['/../..', '/'],
+  ['/d/...', '/d/...'],
+  ['/d\\e', '/d\\e'],
+  ['C:\\', 'C:\\'],
+  ['C:\\d\\\\e\\', 'C:\\d\\e'],
+  ['C:/d/../e', 'C:\\e'],
+])('the folder %j is kept as %j, which is not changed again', (folder, plain) => {
+  expect(checkPermissions({ folder })).toEqual({ folder: plain })
+  expect(checkPermissions({ folder: plain })).toEqual({ folder: plain })
+})
+
+test('a folder of many slashes is compared in one pass', () => {
+  const slashes = '/'.repeat(1_000_000)
+  expect(isWithinFolder(`${slashes}x/y`, `${slashes}x`)).toBe(true)
+})

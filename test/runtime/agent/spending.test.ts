@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
@@ -39,6 +40,40 @@ describe('a conversation', () => {
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
     expect(await used(troupe, session)).toMatchObject({ modelCalls: 3, written: null })
+  })
+
+  test('counts requests that failed, and reports them apart', async () => {
+    const busy = new TransientError('busy', { code: 'model_overloaded' })
+    const model = recordedModel('test/m', [busy, say('one'), busy, busy, busy])
+    const agent = defineWorker({ instructions: 'x', model, retries: 3 })
+    await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 4 } })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    expect((await session.report()).session.usage).toMatchObject({ modelCalls: 1, failedModelCalls: 1 })
+    await session.root.send('two')
+    const second = await session.result({ run: 2 })
+    expect(second).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(second.status === 'failed' && second.failure.message).toContain(
+      'has used 4 of the 4 model calls that its agents share, with 3 that failed',
+    )
+    expect(model.requests).toHaveLength(4)
+    expect((await session.report()).session.usage).toMatchObject({ modelCalls: 1, failedModelCalls: 3 })
+  })
+
+  test.each([
+    ['refuses', new TerminalError('no', { code: 'model_refused' })],
+    ['throws', new Error('broken')],
+    ['answers nonsense', { content: 'nonsense' } as never],
+  ])('of a model that %s makes as many requests as its limit allows', async (_what, answer) => {
+    const model = recordedModel('test/m', () => answer)
+    const agent = defineWorker({ instructions: 'x', model })
+    await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true, limits: { modelCalls: 1 } })
+    await session.result({ run: 1 })
+    await session.root.send('two')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
+    expect(model.requests).toHaveLength(1)
+    expect((await session.report()).session.usage).toMatchObject({ modelCalls: 0, failedModelCalls: 1 })
   })
 
   test('whose limit was lowered gets an error with a limit that lets it go on', async () => {

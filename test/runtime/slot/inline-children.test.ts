@@ -1,9 +1,9 @@
 /** Children that a slot runs itself, one after another; which of them are offered to it, and which it got. */
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
+import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
-import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import type { Turn } from '../../../src/runtime/turn/turn.ts'
 import { assignmentByHand, unspent } from '../support/held-store.ts'

@@ -1,6 +1,6 @@
 /** The header of a script's arguments: what is sent in it is what the script's descriptor names. */
 import { describe, expect, test } from 'vitest'
-import { encodeHeader } from '../../../src/store/script/header.ts'
+import { encodeHeader } from '../../../src/store/script/script.ts'
 import * as scripts from '../../../src/store/script/scripts.ts'
 import { calls } from '../support/calls.ts'
 import { Place } from '../support/place.ts'

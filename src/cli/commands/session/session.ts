@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
 import { addCancelCommand, addCloseCommand } from './end.ts'
+import { addFollowCommand } from './follow.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
 import { addPruneCommand } from './prune.ts'
@@ -10,13 +11,15 @@ import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, result, limit, close, cancel, prune', [
+  const group = addGroup(program, 'session', 'list, show, tree, follow, result, limit, close, cancel, prune', [
     ['troupe session list', 'the newest ones'],
+    ['troupe session follow 0199…', 'see it run'],
     ['troupe session result 0199… --wait', 'wait for a result, and print it'],
   ])
   addListCommand(group)
   addShowCommand(group)
   addTreeCommand(group)
+  addFollowCommand(group)
   addResultCommand(group)
   addLimitCommand(group)
   addCloseCommand(group)

@@ -1,10 +1,13 @@
 /** `troupe session tree <session>`: the workers of a session, each under its parent. */
 import type { Command } from 'commander'
+import type { WorkerReport } from '../../../client/report.ts'
 import { branchObject, withSessionIds } from '../../view/objects.ts'
 import { tableLines } from '../../view/table.ts'
 import { growTree, type Leaf, treeLeaves } from '../../view/tree.ts'
 import { failureColumn, stateColumn, usageColumns } from '../../view/worker-columns.ts'
 import { addVerb } from '../verb.ts'
+
+type WorkerLeaf = Leaf<WorkerReport>
 
 export function addTreeCommand(group: Command): void {
   addVerb(group, {
@@ -18,11 +21,11 @@ export function addTreeCommand(group: Command): void {
       const tree = growTree(workers)
       const leaves = treeLeaves(tree)
       const columns = [
-        { header: 'worker', value: ({ label }: Leaf) => label, shrinksTo: 14 },
-        stateColumn<Leaf>(({ worker }) => worker),
-        ...usageColumns<Leaf>(leaves, ({ worker }) => worker),
-        failureColumn<Leaf>(({ worker }) => worker),
-        { header: 'id', value: ({ worker }: Leaf) => worker.id },
+        { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: 14 },
+        stateColumn<WorkerLeaf>(({ worker }) => worker),
+        ...usageColumns<WorkerLeaf>(leaves, ({ worker }) => worker),
+        failureColumn<WorkerLeaf>(({ worker }) => worker),
+        { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id },
       ]
       return {
         objects: [{ session: withSessionIds(session), tree: tree.map(branchObject) }],

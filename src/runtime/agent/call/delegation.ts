@@ -148,7 +148,8 @@ export function delegate(
     const id = childId(assignment.workerId, run, call)
     const name = checkName(task.name ?? defaultName(kind, call))
     const mail = mailOf(task, name, assignment.workerId, facts)
-    bytes += Buffer.byteLength(mail)
+    const permissions = encodePermissions(allowed)
+    bytes += Buffer.byteLength(mail) + Buffer.byteLength(permissions)
     if (bytes > policy.stepBytesMax) throw tooBig(index)
     const note = {
       call,
@@ -159,7 +160,7 @@ export function delegate(
       ...(task.facts && { facts: task.facts }),
     }
     return {
-      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions: encodePermissions(allowed) },
+      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions },
       note,
     }
   })
@@ -167,7 +168,7 @@ export function delegate(
 }
 
 function tooBig(fitting: number): LimitError {
-  const limit = `inputs and facts of more than ${policy.stepBytesMax} bytes in one call`
+  const limit = `inputs, facts and permissions of more than ${policy.stepBytesMax} bytes in one call`
   return new LimitError(
     'step_too_big',
     `${limit}: only the first ${fitting} tasks fit; make another call for the others.`,
@@ -233,7 +234,7 @@ export function childrenOutput(
   return { type: 'json', value: value as Json }
 }
 
-/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. */
+/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. `finishReason` if its answer was cut. */
 function summarize(value: unknown, charsMax: number): Record<string, Json> {
   if (!isAgentResult(value)) {
     const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -241,12 +242,17 @@ function summarize(value: unknown, charsMax: number): Record<string, Json> {
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
-  const parsed = structured(value.text)
-  if (parsed === null) return { summary: firstLine(value.text), details: cut(value.text, charsMax) }
+  const cutBy = value.finishReason && { finishReason: value.finishReason }
+  return { ...summarizeText(value.text, charsMax), ...cutBy }
+}
+
+function summarizeText(answer: string, charsMax: number): Record<string, Json> {
+  const parsed = structured(answer)
+  if (parsed === null) return { summary: firstLine(answer), details: cut(answer, charsMax) }
   if (JSON.stringify(parsed).length > charsMax)
     return {
       summary: firstLine(typeof parsed.summary === 'string' ? parsed.summary : ''),
-      details: cut(value.text, charsMax),
+      details: cut(answer, charsMax),
     }
   const { summary, ...rest } = parsed
   return { summary: typeof summary === 'string' ? summary : '', ...rest }

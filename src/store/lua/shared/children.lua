@@ -13,16 +13,22 @@ local function permissionsOf(text)
   return permissions
 end
 
+-- Not by a pattern, which would begin anew at each of many slashes.
+local function withoutLastSlashes(path)
+  local last = #path
+  while last > 0 and string.byte(path, last) == 47 do last = last - 1 end
+  return string.sub(path, 1, last)
+end
+
 -- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
 local function isWithin(path, outer)
   if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
-  path, outer = path .. '/', string.gsub(outer, '/+$', '') .. '/'
+  path, outer = path .. '/', withoutLastSlashes(outer) .. '/'
   return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
 end
 
--- Do the child's permissions have every restriction of the worker, none of them wider?
-local function mayGive(permissions, spawn)
-  local asked = permissionsOf(spawn.permissions or '')
+-- Do these permissions have every restriction of the worker, none of them wider?
+local function isNarrower(asked, permissions)
   for what, own in pairs(permissions) do
     if not asked[what] then return false end
     if what == 'folder' then
@@ -33,6 +39,14 @@ local function mayGive(permissions, spawn)
       end
     end
   end
+  return true
+end
+
+-- May the worker give the child its permissions? Those of siblings are mostly the same text: `judged` holds the answer for each text.
+local function mayGive(permissions, spawn, judged)
+  local text = spawn.permissions or ''
+  if judged[text] == nil then judged[text] = isNarrower(permissionsOf(text), permissions) end
+  if not judged[text] then return false end
   return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil -- guard: kinds that permissions let spawn
 end
 
@@ -61,10 +75,10 @@ local function planChildren(tag, own, spawns, others, refused)
     end
   end
   if #born == 0 then return end
-  local permissions = record.permissions and permissionsOf(record.permissions)
+  local permissions, judged = record.permissions and permissionsOf(record.permissions), {}
   for index = 1, permissions and #born or 0 do
     -- What the worker may not use itself it may not give (I13).
-    if not mayGive(permissions, born[index]) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
+    if not mayGive(permissions, born[index], judged) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
   end
   local limits = limitsOf(own.recordKey, record.limits)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { policy } from '../../../src/core/policy.ts'
 import type { RunPosition } from '../../../src/core/ports/ports.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
-import { afterRun } from '../../../src/runtime/turn/run-ending.ts'
-import { batchLength, emptyStep, mergeSteps, type Step } from '../../../src/runtime/turn/step.ts'
+import { afterRun } from '../../../src/core/worker/run-ends.ts'
+import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
+import { batchLength, mergeSteps } from '../../../src/runtime/turn/step-queue.ts'
 
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more })

@@ -1,16 +1,14 @@
 /** Duty: the form of a commit's arguments and answers, as the header of lua/commit.lua has them. */
 
-import { defaultName } from '../../core/definition/worker-name.ts'
-import { InvariantError } from '../../core/errors.ts'
-import type { Policy } from '../../core/policy.ts'
-import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../../core/ports/ports.ts'
-import { decodeRefusal } from '../../core/worker/refusal.ts'
-import { encodeCalls } from '../record/call-ranges.ts'
-import { decodeSpendings } from '../record/spending.ts'
-import type { HeaderValue } from '../script/header.ts'
-import type { Reply } from '../script/script.ts'
-import { parseWakeups } from '../wakeups.ts'
-import { decodeClaim } from './claim-answer.ts'
+import { defaultName } from '../core/definition/worker-name.ts'
+import { InvariantError } from '../core/errors.ts'
+import type { Policy } from '../core/policy.ts'
+import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
+import { decodeRefusal } from '../core/worker/refusal.ts'
+import { decodeClaim, decodeSpendings } from './record/assignment.ts'
+import { encodeCalls } from './record/call-ranges.ts'
+import type { HeaderValue, Reply } from './script/script.ts'
+import { parseWakeups } from './wakeups.ts'
 
 /** What a node says with each of its commits. */
 export interface CommitContext {

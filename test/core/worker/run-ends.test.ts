@@ -1,7 +1,7 @@
 /** What is told of the end of a run: of a job's own, also its value where that is small. */
 import { expect, test } from 'vitest'
-import { completedNote } from '../../../src/runtime/turn/run-ending.ts'
-import { assignmentByHand } from '../support/held-store.ts'
+import { completedNote } from '../../../src/core/worker/run-ends.ts'
+import { assignmentByHand } from '../../runtime/support/held-store.ts'
 
 const job = assignmentByHand({ isJob: true })
 

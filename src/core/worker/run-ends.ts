@@ -1,9 +1,24 @@
-/** Duty: what every kind of worker records at the end of a run: where the worker stands then, and the result for its parent. */
-import type { EventNote } from '../../core/event/event.ts'
-import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
-import { encodeResult, type Outcome } from '../../core/worker/message.ts'
-import { beforeRun } from '../../core/worker/run-position.ts'
-import type { Step } from './step.ts'
+/**
+ * Duty: both ends of a run: the position of a run that has not begun, and what the last step of every run records, whatever its kind: where the
+ * worker stands then, and the result for its parent.
+ */
+import type { EventNote } from '../event/event.ts'
+import type { Assignment, CommitRequest, RunPosition } from '../ports/ports.ts'
+import { encodeResult, type Outcome } from './message.ts'
+
+/** A new worker has this position, and every worker between two runs. `run`: the number of the next run. */
+export function beforeRun(run: number): RunPosition {
+  return {
+    run,
+    calls: 0,
+    runState: 'Idle',
+    open: false,
+    attempt: 0,
+    retrying: '',
+    pendingCalls: [],
+    signalsOpen: 0,
+  }
+}
 
 export function afterRun(run: number): RunPosition {
   return beforeRun(run + 1)
@@ -20,7 +35,11 @@ export function completedNote({ isJob }: Assignment, run: number, valueJson: str
 }
 
 /** The first run of a child answers its parent's call. Later runs answer nobody. */
-export function endingOf(assignment: Assignment, run: number, outcome: Outcome): Pick<Step, 'outcome' | 'result'> {
+export function endingOf(
+  assignment: Assignment,
+  run: number,
+  outcome: Outcome,
+): Pick<CommitRequest, 'outcome' | 'result'> {
   if (assignment.call === null || run !== 1) return { outcome: outcome.status }
   return {
     outcome: outcome.status,

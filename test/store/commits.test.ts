@@ -1,15 +1,15 @@
 /** Commits that go together are recorded as if they had been sent one after the other. */
 import { describe, expect, test, vi } from 'vitest'
-import { TransientError } from '../../../src/core/errors.ts'
-import { decodeEvents } from '../../../src/core/event/event-notes.ts'
-import type { CommitAnswer } from '../../../src/core/ports/ports.ts'
-import { readEvents } from '../../../src/store/event-tail.ts'
-import { toEventEntries } from '../../../src/store/script/replies.ts'
-import { commitScript } from '../../../src/store/script/scripts.ts'
-import { endOf, siblings, together } from '../support/batch-calls.ts'
-import { completed } from '../support/call-scenes.ts'
-import type { CommitWish, HandTurn } from '../support/hand-node.ts'
-import { Place } from '../support/place.ts'
+import { TransientError } from '../../src/core/errors.ts'
+import { decodeEvents } from '../../src/core/event/event-notes.ts'
+import type { CommitAnswer } from '../../src/core/ports/ports.ts'
+import { readEvents } from '../../src/store/event-tail.ts'
+import { toEventEntries } from '../../src/store/script/replies.ts'
+import { commitScript } from '../../src/store/script/scripts.ts'
+import { endOf, siblings, together } from './support/batch-calls.ts'
+import { completed } from './support/call-scenes.ts'
+import type { CommitWish, HandTurn } from './support/hand-node.ts'
+import { Place } from './support/place.ts'
 
 /** Everything that is stored but events, which are told in fewer entries, and wake-ups, which ring once for all. */
 async function stored(place: Place) {
@@ -232,7 +232,7 @@ describe('commits that go together', () => {
     expect(answers).toMatchObject(children.map(() => ({ kind: 'ok', claimed: { kind: 'empty' } })))
   })
 
-  test('trust a lease from when they were sent first, also those that are sent again alone (BATCH-2)', async () => {
+  test('trust a lease from when they were sent first, also those that are sent again alone (CLAIM-2)', async () => {
     await using place = await Place.open()
     const { node, children } = await siblings(place)
     const [a, b] = children as [HandTurn, HandTurn]

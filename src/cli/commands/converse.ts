@@ -1,0 +1,67 @@
+/**
+ * Duty: a conversation at the terminal: a message, its answer, the next message.
+ * TALK-1 Each message that was accepted gets its answer before the next one is read.
+ * TALK-2 The person decides how it ends: the end of the input closes the conversation, an interrupt at the prompt leaves it open, and an
+ *        interrupt during an answer cancels it. The command says which of the three happened.
+ */
+import type { Session } from '../../client/session.ts'
+import { exitCodes } from '../exit-code.ts'
+import { type InputFlags, parseInput } from '../input.ts'
+import type { RawFlag } from '../options.ts'
+import type { Interrupt } from '../terminal/interrupt.ts'
+import { MessagePrompt } from '../terminal/message-prompt.ts'
+import type { JsonFlag } from '../terminal/output.ts'
+import type { SessionView } from '../terminal/session-view.ts'
+import { type Follower, resultOrCancel } from './follow.ts'
+import { printResult } from './print-result.ts'
+
+interface Talk {
+  /** Creates the session with its first message. */
+  readonly begin: (first: unknown) => Promise<{ readonly session: Session; readonly follower: Follower }>
+  /** The first message, if the command line names one. */
+  readonly first: unknown
+  readonly flags: InputFlags & RawFlag & JsonFlag
+  readonly interrupt: Interrupt
+  readonly view: SessionView
+}
+
+/** Returns the exit code: that of the last answer, if the conversation was closed. */
+export async function converse({ begin, first, flags, interrupt, view }: Talk): Promise<number> {
+  using prompt = new MessagePrompt()
+  if (prompt.isShown) view.tell('troupe: each line is a message; Ctrl+D closes the conversation, Ctrl+C leaves it open')
+  const next = () => prompt.next(interrupt.signal)
+  let message = first
+  if (message === undefined) {
+    const typed = await next()
+    if (typed.kind === 'end') return exitCodes.ok
+    if (typed.kind === 'interrupt') return interrupt.exitCode ?? exitCodes.interrupted
+    message = parseInput(typed.text, flags.as, 'the message')
+  }
+  const { session, follower } = await begin(message)
+  await using _following = follower
+  for (let run: number | undefined; ; ) {
+    const result = await resultOrCancel(session, interrupt, view, run)
+    if (result) await follower.catchUpWithRuns(result.run)
+    view.end()
+    if (result) printResult(session.id, result, flags)
+    if (result === undefined || interrupt.exitCode !== undefined) return left(session, interrupt, view)
+    const typed = await next()
+    if (typed.kind === 'interrupt') return left(session, interrupt, view)
+    if (typed.kind === 'end') {
+      await session.close()
+      view.tell(`troupe: the conversation is closed: session ${session.id}`)
+      return result.status === 'completed' ? exitCodes.ok : exitCodes.failed
+    }
+    view.resume()
+    await session.root.send(parseInput(typed.text, flags.as, 'the message'))
+    run = result.run + 1
+  }
+}
+
+function left({ id }: Session, { exitCode, isHangUp }: Interrupt, view: SessionView): number {
+  if (exitCode === undefined || isHangUp)
+    view.tell(
+      `troupe: session ${id} stays open. Send to it with: troupe send ${id} "…"; close it with: troupe session close ${id}`,
+    )
+  return exitCode ?? exitCodes.interrupted
+}

@@ -1,0 +1,61 @@
+/** `troupe session follow <session>`: shows a session while it runs, whoever runs it, and prints its result. */
+import type { Command } from 'commander'
+import { exitCodes } from '../../exit-code.ts'
+import { withTroupe } from '../../host/connection.ts'
+import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
+import { addRawOption, type ConnectionFlags, type RawFlag } from '../../options.ts'
+import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
+import { sessionView } from '../../terminal/session-view.ts'
+import { Follower } from '../follow.ts'
+import { printResult } from '../print-result.ts'
+import { addCommand, eitherId } from '../verb.ts'
+
+/** Seldom, because each check reads all records of the session. */
+const checkEveryMs = 30_000
+
+interface FollowFlags extends ConnectionFlags, RawFlag {}
+
+export function addFollowCommand(group: Command): void {
+  const command = addCommand(group, {
+    name: 'follow',
+    description: 'show a session while it runs, from its beginning, and print its result',
+    takes: 'session',
+    options: addRawOption,
+    examples: [
+      ['troupe session follow 0199…', 'a tree on a terminal, lines in a pipe'],
+      ['troupe session follow 0199… --json | jq -c .type', 'events as JSON lines'],
+    ],
+    details: 'Ctrl+C ends this command, and not the session.',
+  })
+  command.action(follow)
+}
+
+async function follow(text: string, flags: FollowFlags): Promise<void> {
+  using view = sessionView(flags.json)
+  using interrupt = new Interrupt(() => {}, commandEndMsMax)
+  await withTroupe(flags, 'look', async (troupe) => {
+    const session = troupe.sessions.get(await eitherId(troupe, text, 'session'))
+    // A session that does not exist is an error before anything is shown.
+    await interrupt.orThrow(session.summary())
+    view.watch(session.rootId)
+    using _notice = new UnhostedNotice(
+      troupe,
+      () => queuedIn(session),
+      (line) => view.tell(line),
+      checkEveryMs,
+    )
+    await using follower = new Follower(session, view)
+    const { promise: interrupted, resolve } = Promise.withResolvers<void>()
+    interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
+    await Promise.race([follower.ended, interrupted])
+    const result = interrupt.signal.aborted ? undefined : await session.result({ signal: interrupt.signal })
+    view.end()
+    if (result) {
+      printResult(session.id, result, flags)
+      process.exitCode = result.status === 'completed' ? exitCodes.ok : exitCodes.failed
+      return
+    }
+    view.tell(`troupe: session ${session.id} goes on. Follow it again with: troupe session follow ${session.id}`)
+    process.exitCode = interrupt.exitCode
+  })
+}

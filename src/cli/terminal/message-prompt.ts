@@ -1,0 +1,81 @@
+/**
+ * Duty: the messages that a person types, one line each: at a prompt on a terminal, or from a pipe.
+ * TYPED-1 Between two prompts the terminal is as it was, so that Ctrl+C is a signal like in any other command.
+ * TYPED-2 The prompt is on stderr, because stdout is data.
+ */
+import { createInterface, type Interface } from 'node:readline'
+import { canDraw } from './output.ts'
+
+/** `end`: Ctrl+D, or the end of the pipe. `interrupt`: Ctrl+C at the prompt, or the signal of the caller. */
+type Typed =
+  | { readonly kind: 'line'; readonly text: string }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'interrupt' }
+
+const promptText = '> '
+
+export class MessagePrompt implements Disposable {
+  readonly #stdin: NodeJS.ReadStream
+  readonly #stderr: NodeJS.WriteStream
+  #history: string[] = []
+  #pipe: { readonly reader: Interface; readonly lines: AsyncIterator<string> } | undefined
+
+  constructor(stdin: NodeJS.ReadStream = process.stdin, stderr: NodeJS.WriteStream = process.stderr) {
+    this.#stdin = stdin
+    this.#stderr = stderr
+  }
+
+  /** Whether a person types. */
+  get isShown(): boolean {
+    return this.#stdin.isTTY && canDraw(this.#stderr)
+  }
+
+  /** The next line that is not empty. */
+  async next(signal: AbortSignal): Promise<Typed> {
+    for (;;) {
+      if (signal.aborted) return { kind: 'interrupt' }
+      const typed = await (this.isShown ? this.#ask(signal) : this.#read(signal))
+      if (typed.kind !== 'line' || typed.text.trim() !== '') return typed
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#pipe?.reader.close()
+  }
+
+  #ask(signal: AbortSignal): Promise<Typed> {
+    const { promise, resolve } = Promise.withResolvers<Typed>()
+    const reader = createInterface({ input: this.#stdin, output: this.#stderr, terminal: true, history: this.#history })
+    const onAbort = () => resolve({ kind: 'interrupt' })
+    signal.addEventListener('abort', onAbort, { once: true })
+    reader.on('history', (history) => (this.#history = [...history]))
+    reader.once('line', (text) => resolve({ kind: 'line', text }))
+    reader.once('SIGINT', onAbort)
+    reader.once('close', () => resolve({ kind: 'end' }))
+    reader.setPrompt(promptText)
+    reader.prompt()
+    return promise.then((typed) => {
+      signal.removeEventListener('abort', onAbort)
+      reader.close()
+      // What follows begins on a line of its own.
+      if (typed.kind !== 'line') this.#stderr.write('\n')
+      return typed
+    })
+  }
+
+  async #read(signal: AbortSignal): Promise<Typed> {
+    if (this.#pipe === undefined) {
+      const reader = createInterface({ input: this.#stdin, terminal: false })
+      this.#pipe = { reader, lines: reader[Symbol.asyncIterator]() }
+    }
+    const { promise, resolve } = Promise.withResolvers<Typed>()
+    const onAbort = () => resolve({ kind: 'interrupt' })
+    signal.addEventListener('abort', onAbort, { once: true })
+    const line = this.#pipe.lines
+      .next()
+      .then(({ done, value }): Typed => (done ? { kind: 'end' } : { kind: 'line', text: value }))
+    const typed = await Promise.race([promise, line])
+    signal.removeEventListener('abort', onAbort)
+    return typed
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * Duty: the progress of tools as lines for people, where nothing is drawn: `12:00:01  reader docs  read_file: 40 %`.
+ * TOOLLINES-1 Of each call at most one line in two seconds is written, however often it reports.
+ */
+import type { Roster } from '../../../client/activity.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { formatTime } from '../duration.ts'
+import { stringOr, valueLine } from './message-line.ts'
+
+const everyMs = 2_000
+/** The most calls whose last line is remembered. */
+const callsMax = 1_000
+
+export class ToolLines {
+  readonly #writtenAt = new Map<string, number>()
+
+  of({ type, workerId, at, details }: RawEvent, roster: Roster): string[] {
+    if (type !== 'tool.progress') return []
+    const call = `${workerId} ${stringOr(details.toolCallId)}`
+    if (at - (this.#writtenAt.get(call) ?? Number.NEGATIVE_INFINITY) < everyMs) return []
+    if (this.#writtenAt.size >= callsMax) this.#writtenAt.clear()
+    this.#writtenAt.set(call, at)
+    const label = roster.labelOf(workerId) ?? workerId
+    const progress = `${stringOr(details.toolName, 'a tool')}: ${valueLine(details.value)}`
+    return [`${formatTime(at)}  ${escapeLine(label)}  ${escapeLine(progress)}`]
+  }
+}

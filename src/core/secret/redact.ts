@@ -1,0 +1,131 @@
+/**
+ * Duty: make texts and values fit to last: without secrets that this process knows, without what looks like a key, and without values of
+ * fields that are named like secrets. It is applied where text becomes lasting: failures, logs, results of tools, events.
+ * REDACT-1 What stands nowhere in a secret is kept as it is. A value without a secret is returned itself, and not as a copy.
+ * REDACT-2 Sentences (errors, logs) are cut generously. Data (results of tools) is what models and code work with, so only what is
+ *          surely a secret is taken from it: an ordinary field `token` often names a page.
+ */
+import { redacted, withoutKnownSecrets } from './known-secrets.ts'
+
+/** As much of a text as patterns are run over. Known secrets are looked for in all of it. */
+const patternCharsMax = 1_000_000
+
+type Replacement = string | ((match: string, ...groups: string[]) => string)
+
+const passwordInAddress: readonly [RegExp, Replacement] = [
+  /(:\/\/[^\s/?#:@"'<>]{0,200}:)[^\s/?#"'<>]{1,500}@/g,
+  `$1${redacted}@`,
+]
+
+const inSentences: readonly (readonly [RegExp, Replacement])[] = [
+  passwordInAddress,
+  [/\b(Bearer|Basic)(\s+)[^\s"',;]{4,}/gi, `$1$2${redacted}`],
+  [/\b(?:sk|pk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_][\w*.…-]{8,}/g, redacted],
+  [/\bAIza[\w-]{8,}/g, redacted],
+  [/\beyJ[\w-]{8,}(?:\.[\w-]+)*/g, redacted],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g, redacted],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  [
+    /((?:(?:api|access|secret|auth|client|private|session|refresh)[-_ ]?(?:key|token|secret)|token|password|passwd|passphrase|pwd|secret|cookie|authorization)["']?)(\s*[=:]\s*)(?:(["'])[^"'\n]{4,500}|([^\s"',;&]{4,}))/gi,
+    // "password: Invalid input" is what a schema says about a field.
+    (match, name = '', sign = '', quote = '', plain = '') =>
+      sign.includes(':') && quote === '' && /^[A-Za-z]{1,20}\.?$/.test(plain)
+        ? match
+        : `${name}${sign}${quote}${redacted}`,
+  ],
+]
+
+const inData: readonly (readonly [RegExp, Replacement])[] = [
+  passwordInAddress,
+  [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
+  [/\b(?:sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_](?=[\w-]*\d)[\w-]{16,}/g, redacted],
+  [/\bAIza[\w-]{30,}/g, redacted],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g, redacted],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, redacted],
+  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+]
+
+/** A field name in any style of writing is compared without its separators. */
+const secretNameInData =
+  /^(?:\w*(?:password|passwd|passphrase|apikey|secretkey|accesskey|privatekey|clientsecret|accesstoken|authtoken|refreshtoken|sessiontoken|bearertoken)|authorization|proxyauthorization|cookie|setcookie|xapikey|secret|credentials?)$/
+const secretNameInLog = new RegExp(`${secretNameInData.source}|^(?:token|pwd|auth|dsn|idtoken)$`)
+
+interface Strength {
+  readonly patterns: readonly (readonly [RegExp, Replacement])[]
+  readonly names: RegExp
+  /** A list or an object under such a name is removed as a whole. */
+  readonly takesObjects: boolean
+}
+
+const sentence: Strength = { patterns: inSentences, names: secretNameInLog, takesObjects: true }
+const data: Strength = { patterns: inData, names: secretNameInData, takesObjects: false }
+
+/** The text of an error or of a log line. */
+export function redactSentence(text: string): string {
+  return redactText(text, sentence)
+}
+
+/** The fields of a log line, or the details of an event. */
+export function redactFields<Value>(fields: Value): Value {
+  return redactValue(fields, sentence, 0) as Value
+}
+
+/** A result of a tool: text, or JSON. */
+export function redactData<Value>(value: Value): Value {
+  return redactValue(value, data, 0) as Value
+}
+
+function redactText(text: string, { patterns }: Strength): string {
+  const known = withoutKnownSecrets(text)
+  if (known.length > patternCharsMax) return known
+  let clean = known
+  for (const [pattern, replacement] of patterns) clean = clean.replace(pattern, replacement as string)
+  return clean
+}
+
+/** Values that are nested deeper are neither logged nor recorded as JSON. */
+const depthMax = 70
+
+function redactValue(value: unknown, strength: Strength, depth: number): unknown {
+  if (typeof value === 'string') return redactText(value, strength)
+  if (typeof value !== 'object' || value === null || depth > depthMax) return value
+  if (value instanceof Error) return redactError(value, strength)
+  if (Array.isArray(value)) {
+    const items = value.map((item) => redactValue(item, strength, depth + 1))
+    return items.some((item, index) => item !== value[index]) ? items : value
+  }
+  const prototype: unknown = Object.getPrototypeOf(value)
+  // A Date, a Map or a class knows how it is written.
+  if (prototype !== Object.prototype && prototype !== null) return value
+  return redactObject(value as Record<string, unknown>, strength, depth)
+}
+
+function redactObject(fields: Readonly<Record<string, unknown>>, strength: Strength, depth: number): object {
+  let clean: Record<string, unknown> | undefined
+  for (const [name, value] of Object.entries(fields)) {
+    const isSecret = hasSecretName(name, strength.names) && isSecretValue(value, strength)
+    const kept = isSecret ? redacted : redactValue(value, strength, depth + 1)
+    if (kept === value) continue
+    clean ??= { ...fields }
+    Object.defineProperty(clean, name, { value: kept, enumerable: true, configurable: true, writable: true })
+  }
+  return clean ?? fields
+}
+
+function hasSecretName(name: string, names: RegExp): boolean {
+  return name.length <= 64 && names.test(name.replace(/[-_. ]/g, '').toLowerCase())
+}
+
+/** Whether there is a password, or how many characters it has, is no secret. */
+function isSecretValue(value: unknown, { takesObjects }: Strength): boolean {
+  if (typeof value === 'object') return takesObjects && value !== null
+  return typeof value === 'string' && value !== ''
+}
+
+/** An error with the same name, message and stack, as loggers read it; the error itself if it holds no secret. */
+function redactError(error: Error, strength: Strength): Error {
+  const message = redactText(error.message, strength)
+  const stack = error.stack === undefined ? undefined : redactText(error.stack, strength)
+  if (message === error.message && stack === error.stack) return error
+  return Object.assign(new Error(message), { name: error.name, stack })
+}

@@ -1,0 +1,142 @@
+/** What is taken from texts and values before they become lasting, and what is left. */
+import { expect, test } from 'vitest'
+import {
+  jsonWithoutKnownSecrets,
+  rememberPasswordsIn,
+  rememberSecret,
+  rememberSecretsOf,
+  withoutKnownSecrets,
+} from '../../../src/core/secret/known-secrets.ts'
+import { redactData, redactFields, redactSentence } from '../../../src/core/secret/redact.ts'
+
+test.each([
+  ['401 for Bearer abcdefgh1234', '401 for Bearer [redacted]'],
+  ['Authorization: Basic dXNlcjpwYXNz, again', 'Authorization: Basic [redacted], again'],
+  ['cannot reach redis://u:hunter22@h:6379/0', 'cannot reach redis://u:[redacted]@h:6379/0'],
+  ['postgres://u:p%40ss@h/db and mysql://v:w0rd@h', 'postgres://u:[redacted]@h/db and mysql://v:[redacted]@h'],
+  ['https://h/x?api_key=abcd1234&y=1', 'https://h/x?api_key=[redacted]&y=1'],
+  ['{"password":"open sesame"}', '{"password":"[redacted]"}'],
+  ['password=opensesame', 'password=[redacted]'],
+  ['client_secret: "abcd"', 'client_secret: "[redacted]"'],
+  ['token: a1b2c3d4', 'token: [redacted]'],
+  ['sk-proj-abcdefgh12345678 is wrong', '[redacted] is wrong'],
+  ['ghp_abcdefgh12345678', '[redacted]'],
+  ['AKIAABCDEFGHIJKLMNOP', '[redacted]'],
+  ['a -----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY----- b', 'a [redacted] b'],
+])('of the sentence %j is kept %j', (text, clean) => {
+  expect(redactSentence(text)).toBe(clean)
+})
+
+test.each([
+  'password: Invalid input: expected string, received undefined',
+  'tokens: 100000 of 64000 are used',
+  'worker 0199f3a2-5c1e-8b04-9d68-3e0f7a21c000 of session 0199f3a2-5c1e-7b04-9d68-3e0f7a21c000 failed',
+  'the file /home/u1/src/a/very/long/path/with/1/digit/in/it.ts:18:47 is missing',
+  'Unexpected token } in JSON at position 17',
+  'ssh://git@host/x, https://host:8080/y and mailto:a@b',
+  'set OPENAI_API_KEY, or pass --key',
+])('a sentence without a secret is kept as it is: %s', (text) => {
+  expect(redactSentence(text)).toBe(text)
+})
+
+test('fields of a log line that are named like secrets lose their values, at any depth', () => {
+  const error = new Error('Bearer abcdefgh1234')
+  const fields = {
+    password: 'x',
+    apiKey: 'y',
+    'x-api-key': ['z'],
+    config: { db: { DB_PASSWORD: 'x' }, list: [{ Authorization: 'x' }], token: 'x' },
+    hasPassword: true,
+    passwordLength: 8,
+    tokens: 17,
+    user: 'u',
+    error,
+  }
+  const clean = redactFields(fields)
+  expect(clean).toMatchObject({
+    password: '[redacted]',
+    apiKey: '[redacted]',
+    'x-api-key': '[redacted]',
+    config: { db: { DB_PASSWORD: '[redacted]' }, list: [{ Authorization: '[redacted]' }], token: '[redacted]' },
+    hasPassword: true,
+    passwordLength: 8,
+    tokens: 17,
+    user: 'u',
+  })
+  expect(clean.error).toBeInstanceOf(Error)
+  expect([clean.error.message, String(clean.error.stack)].join()).not.toContain('abcdefgh')
+  expect(fields.password).toBe('x')
+})
+
+test.each([
+  [{ token: 'page-2', nextToken: 'page-3', author: 'a', secretary: 'b', key: 'c', keys: ['d'], secret: { code: 'e' } }],
+  ['Bearer of bad news, basic authentication, Basic English, `Bearer <token>`, password: string'],
+  [{ when: new Date(0), none: null, list: [1, 'two', { three: 3 }] }],
+  ['sk-learn, sk_test_mode and hf-hub are names'],
+])('data without a secret is returned itself: %j', (value) => {
+  expect(redactData(value)).toBe(value)
+})
+
+test('of data, what is surely a secret is taken', () => {
+  const value = {
+    rows: [{ password: 'open', url: 'amqp://u:w0rd@h' }],
+    text: 'curl -H "Authorization: Bearer a1b2c3d4e5f6"',
+    ['__proto__']: { secret: 'x' },
+  }
+  expect(redactData(value)).toEqual({
+    rows: [{ password: '[redacted]', url: 'amqp://u:[redacted]@h' }],
+    text: 'curl -H "Authorization: Bearer [redacted]"',
+    ['__proto__']: { secret: '[redacted]' },
+  })
+  expect(({} as { secret?: string }).secret).toBeUndefined()
+})
+
+test('a secret of the process is removed in all forms in which others quote it', () => {
+  const secret = 'kn0wn "value" of + this/process?'
+  rememberSecret(secret)
+  for (const form of [
+    secret,
+    encodeURIComponent(secret),
+    JSON.stringify(secret),
+    Buffer.from(secret).toString('base64'),
+    Buffer.from(secret).toString('base64url'),
+  ]) {
+    expect(withoutKnownSecrets(`a ${form} b`)).toMatch(/^a "?\[redacted\]"?=* b$/)
+    expect(redactData({ output: { deep: [form] } })).toEqual({
+      output: { deep: [expect.stringMatching(/^"?\[redacted\]"?=*$/)] },
+    })
+  }
+})
+
+test('variables that are named like secrets are remembered, and passwords in addresses', () => {
+  rememberSecretsOf({
+    WEATHER_API_KEY: 'canary-one',
+    GITHUB_TOKEN: 'canary-two',
+    DATABASE_URL: 'postgres://u:canary%2Dthree@h/db',
+    AWS_SECRET_ACCESS_KEY: 'canary-four',
+    PWD: '/home/canary-folder',
+    HOME: '/home/canary-home',
+    SHORT_KEY: 'abc',
+    DB_PASSWORD: 'password',
+  })
+  rememberPasswordsIn('redis+sentinel://u:canary-five@a:1,b:2/mymaster/0?sentinelPassword=canary-six')
+  const text = 'canary-one canary-two canary-three canary%2Dthree canary-four canary-five canary-six'
+  expect(withoutKnownSecrets(text)).toBe(Array(7).fill('[redacted]').join(' '))
+  const kept = 'the password of /home/canary-folder and /home/canary-home is abc'
+  expect(withoutKnownSecrets(kept)).toBe(kept)
+})
+
+test('JSON stays JSON when a secret is taken from it', () => {
+  rememberSecret('12345678901')
+  rememberSecret('nabcdefgh-canary')
+  expect(jsonWithoutKnownSecrets('{"a":12345678901}')).toBe('{"a":12345678901}')
+  // A new line, and then a text that with the letter of the escape is the secret.
+  const escaped = JSON.stringify({ a: '\nabcdefgh-canary' })
+  expect(jsonWithoutKnownSecrets(escaped)).toBe(escaped)
+  expect(jsonWithoutKnownSecrets('["nabcdefgh-canary"]')).toBe('["[redacted]"]')
+})
+
+test('a long text is read in one pass', () => {
+  for (const part of ['://a:', 'eyJ', 'Bearer ', 'password=', '-----BEGIN PRIVATE KEY-----', 'sk-', 'a://b:c'])
+    expect(redactSentence(part.repeat(50_000)).length).toBeGreaterThan(0)
+})

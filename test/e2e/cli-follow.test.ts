@@ -1,0 +1,78 @@
+/** Sessions that a person follows or talks to, without a terminal. */
+import { describe, expect, it } from 'vitest'
+import { CliProject, unknownId } from '../cli/cli-project.ts'
+
+const cli = new CliProject('follow', { withNode: true })
+
+describe.concurrent('troupe session follow', () => {
+  it('shows a session from its beginning, as lines that name their worker, and prints its result', async () => {
+    const { sessionId } = await cli.submit('parent')
+    const { code, stdout, stderr } = await cli.project.run(['session', 'follow', sessionId])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
+    expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}parent {2}spawned echo, fails/m)
+    expect(stderr).toMatch(/^\d\d:\d\d:\d\d {2}fails second {2}failed: handler_failed/m)
+    expect(stderr).not.toContain('\u001b')
+  })
+
+  it('prints events and the result as JSON lines, also of a session that has ended', async () => {
+    const { sessionId } = await cli.submit('fails')
+    await cli.waitForEnd(sessionId)
+    const { code, objects } = await cli.project.run(['session', 'follow', sessionId, '--json'])
+    expect(code).toBe(1)
+    expect(objects[0]).toMatchObject({ type: 'session.created' })
+    expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', sessionId })
+  })
+
+  it('leaves the session alone on Ctrl+C', async () => {
+    const { sessionId } = await cli.submit('waits')
+    const running = cli.project.start(['session', 'follow', sessionId])
+    await running.saw('started')
+    running.kill('SIGINT')
+    const { code, stderr } = await running.ended
+    expect({ code, stderr }).toMatchObject({
+      code: 130,
+      stderr: expect.stringContaining(`session ${sessionId} goes on`),
+    })
+    const { objects } = await cli.project.ask(['session', 'show', sessionId, '--json'])
+    expect(objects[0]).toMatchObject({ session: { state: 'active' } })
+    await cli.project.ask(['session', 'cancel', sessionId])
+  })
+
+  it('refuses a session that does not exist with one sentence', async () => {
+    const { code, stderr } = await cli.project.run(['session', 'follow', unknownId])
+    expect(code).toBe(1)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
+
+describe.concurrent('troupe run --keep-open', () => {
+  it('answers each line of stdin in order, and closes the conversation at its end (TALK-1)', async () => {
+    const options = { stdin: 'abc\n\nde\n' }
+    const { code, stdout, stderr } = await cli.project.run(['run', 'tally', '--keep-open', '--raw'], options)
+    expect({ code, stdout: stdout.replace(/\s/g, '') }).toEqual({ code: 0, stdout: '{"total":3}{"total":5}' })
+    const sessionId = /the conversation is closed: session (\S+)$/m.exec(stderr)?.[1] ?? ''
+    const { objects } = await cli.project.ask(['session', 'show', sessionId, '--json'])
+    expect(objects[0]).toMatchObject({ session: { state: 'completed' } })
+  })
+
+  it('takes the first message from the command line, and prints a result for each with --json', async () => {
+    const { code, objects } = await cli.project.run(['run', 'tally', 'abc', '--keep-open', '--json'], { stdin: 'de\n' })
+    expect(code).toBe(0)
+    const results = objects.filter(({ type }) => type === 'result')
+    expect(results).toMatchObject([
+      { run: 1, value: { total: 3 } },
+      { run: 2, value: { total: 5 } },
+    ])
+  })
+
+  it('goes on after a run that failed, and exits with 1 if the last one did', async () => {
+    const { code, stderr } = await cli.project.run(['run', 'fails', '--keep-open'], { stdin: 'a\nb\n' })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/run 1 of session .* failed: [\s\S]*run 2 of session .* failed: /)
+  })
+
+  it('creates nothing without a message', async () => {
+    const { code, stderr } = await cli.project.run(['run', 'tally', '--keep-open'], { stdin: '' })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+})
