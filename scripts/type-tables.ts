@@ -28,6 +28,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/core/worker/message.ts', 'ReportedChild'],
     ['src/core/worker/message.ts', 'TimerMessage'],
     [`${definitions}/define-agent.ts`, 'AgentWorker'],
+    [`${definitions}/call-settings.ts`, 'CallSettings'],
     [`${definitions}/define-agent.ts`, 'AgentLimits'],
     [`${definitions}/define-agent.ts`, 'AgentSelf'],
     [`${definitions}/define-tool.ts`, 'ToolDefinition'],

@@ -9,25 +9,25 @@ import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
-import { didYouMean } from './core/check/closest.ts'
 import { isObject } from './core/check/is-object.ts'
-import { preview } from './core/check/preview.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
-import { defaultPool } from './core/ids.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
-import type { LivePublisher, TurnStore } from './core/ports/ports.ts'
+import type { TurnStore } from './core/ports/ports.ts'
 import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
+import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
+import { checkPools, poolOf } from './runtime/node/pools.ts'
 import { kindsOfFiles, loadWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
+import { hearFollowers } from './store/followed-sessions.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { ReadStore } from './store/read-store.ts'
@@ -74,6 +74,8 @@ export interface StartNodeOptions {
    * was set last. Default 7 days.
    */
   readonly retentionMs?: number | undefined
+  /** What no session may go beyond on this node, whatever it asks for. Default: everything is permitted. */
+  readonly permissions?: Permissions | undefined
   /** How long `stop` waits for turns before it releases them. Default 30 s. */
   readonly drainMs?: number | undefined
 }
@@ -96,6 +98,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     expects: 'an object with startSpan and count',
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
   },
+  permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -223,12 +226,13 @@ interface Parts {
   readonly policy: Policy
   readonly log: WorkerLog
   readonly redis: Redis
-  readonly live: LivePublisher
+  readonly live: RedisLivePublisher
   readonly caller: ScriptCaller
   readonly places: readonly Place[]
   readonly kinds: ReadonlyMap<string, Kind>
   readonly kindsByPool: ReadonlyMap<string, readonly string[]>
   readonly concurrency: number
+  readonly permissions: Permissions | null
   readonly aroundTurns: (turns: TurnStore) => TurnStore
 }
 
@@ -253,12 +257,13 @@ function partsOf(
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
+    permissions: options.permissions ? checkCeiling(options.permissions) : null,
     aroundTurns: options.aroundTurns ?? ((turns) => turns),
   }
 }
 
 function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
-  const { id, redis, caller, policy, kinds, concurrency, log } = parts
+  const { id, redis, caller, policy, kinds, concurrency, permissions, log } = parts
   const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
   const stores = parts.places.map(({ partition, keys }) => {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
@@ -267,7 +272,7 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
     }
   })
-  return new RuntimeNode({ id, kinds, concurrency, policy, stores, waker, live: parts.live, log })
+  return new RuntimeNode({ id, kinds, concurrency, policy, permissions, stores, waker, live: parts.live, log })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
@@ -288,6 +293,11 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
     const { places, policy } = parts
+    const onFollower = ({ partition }: Place, announcement: string) => {
+      const sessionId = parts.live.followed.note(announcement)
+      if (sessionId !== null) node.tellFollower(partition, sessionId)
+    }
+    await hearFollowers(subscriber, places, onFollower, policy.leaseMs)
     await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
@@ -330,19 +340,6 @@ function listenersOf(
 
 function nodeFacts(): Record<string, unknown> {
   return { pid: process.pid, host: hostname(), startedAt: Date.now() }
-}
-
-/** What is no definition is refused where its kind is made. */
-function poolOf(definition: WorkerDefinition): string {
-  return (isWorkerDefinition(definition) ? definition.pool : undefined) ?? defaultPool
-}
-
-/** A pool without a kind is a misspelt one: its kinds would wait for a node in silence. */
-function checkPools(wanted: readonly string[], known: readonly string[]): void {
-  const empty = wanted.find((pool) => !known.includes(pool))
-  if (empty === undefined) return
-  const advice = didYouMean(empty, known)
-  throw new ConfigError(`no worker kind is in the pool ${preview(empty)}: the pools are ${known.join(', ')}.${advice}`)
 }
 
 function noKinds(workers: StartNodeOptions['workers']): string {

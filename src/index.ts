@@ -21,6 +21,7 @@ export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
+export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
   AuditQuery,
@@ -49,6 +50,7 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { CallSettings } from './core/definition/call-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
   Effect,

@@ -7,7 +7,8 @@ import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/hist
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
-export type Sort = 'input' | 'result' | 'timer'
+/** Every sort of signal counts as one. */
+export type Sort = 'input' | 'result' | 'signal'
 
 export interface EndedRun {
   readonly run: number
@@ -19,17 +20,19 @@ export interface SpawnedChild extends SpawnNote {
   readonly run: number
 }
 
-export const sorts: readonly Sort[] = ['input', 'result', 'timer']
+export const sorts: readonly Sort[] = ['input', 'result', 'signal']
 /** The positions of so many missing inputs are kept. A larger hole is reported by its count. */
 const holesMax = 1_000
 
 /** What one run has received and asked for so far. */
 class RunFold {
-  readonly received: Record<Sort, number> = { input: 0, result: 0, timer: 0 }
+  readonly received: Record<Sort, number> = { input: 0, result: 0, signal: 0 }
   readonly joined = new Map<string, number>()
   readonly results = new Set<string>()
-  readonly timers = new Set<string>()
-  timersSet = 0
+  /** Timers and answers that were received. */
+  readonly signals = new Set<string>()
+  /** Timers and asks. */
+  signalsAsked = 0
   calls = 0
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
@@ -62,7 +65,6 @@ export class HistoryFold {
   last: Entry | null = null
   lastEpoch = 0
   #place = -1
-  #previous: Entry | null = null
   readonly #say: Say
   readonly #isAgent: boolean
 
@@ -70,7 +72,7 @@ export class HistoryFold {
     this.#say = say
     this.#isAgent = isAgent
     const none = () => ({ completed: 0, failed: 0, cancelled: 0 })
-    this.ended = { input: none(), result: none(), timer: none() }
+    this.ended = { input: none(), result: none(), signal: none() }
   }
 
   get inputs(): number {
@@ -98,12 +100,11 @@ export class HistoryFold {
   #add(position: number, entry: Entry): void {
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
-    else if (entry.type === 'user' && this.#previous?.type !== 'blank') this.#input(entry.from ?? null)
+    else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
       this.#end(entry, position)
-    this.#previous = entry
     this.last = entry
   }
 
@@ -131,11 +132,12 @@ export class HistoryFold {
       this.#input(message.from)
     } else if (message.kind === 'result') this.#result(message)
     else {
-      if (this.open.timers.has(message.id)) this.#say('I2', 'timer', `timer ${message.id} was received twice`)
-      this.open.timers.add(message.id)
-      this.open.received.timer++
+      const { kind, id } = message
+      if (this.open.signals.has(id)) this.#say('I2', kind, `${kind} ${id} was received twice`)
+      this.open.signals.add(id)
+      this.open.received.signal++
     }
-    this.open.timersSet += entry.timers?.length ?? 0
+    this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
   }

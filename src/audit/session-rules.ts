@@ -5,7 +5,7 @@
 import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
-import { isWithinFolder } from '../core/worker/permissions.ts'
+import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
 import type { Picture, SessionPicture } from '../store/audit-store.ts'
 import { type Say, type Suspicion, sayOf } from './finding.ts'
@@ -116,7 +116,12 @@ function permissionsRule({ picture, say }: Seen, seen: ReadonlyMap<string, Seen>
     its === undefined || (mine?.every((name) => its.includes(name)) ?? false)
   const { folder } = given
   const stays = folder === undefined || (own.folder !== undefined && isWithinFolder(own.folder, folder))
-  if (!isWithin(own.tools, given.tools) || !isWithin(own.kinds, given.kinds) || !stays)
+  if (
+    !isWithin(own.tools, given.tools) ||
+    !isWithin(own.kinds, given.kinds) ||
+    !stays ||
+    !isWithinSend(own.send, given.send)
+  )
     say('I13', 'permissions', `it may use more than its parent ${parent.id}`, [picture.id, parent.id])
 }
 

@@ -1,11 +1,13 @@
 /**
  * Duty: reads the input of a worker from the command line: from an argument, a file or stdin.
  * INPUT-1 Text that begins with `{` or `[` is JSON and must be valid. Any other text is sent as a string.
+ *         Numbers keep all their digits (EXACT-1 of core/exact-json.ts).
  * INPUT-2 `--as json` and `--as text` override that rule: for numbers, null and quoted strings, or for text that begins with a bracket.
  */
 import { createReadStream } from 'node:fs'
 import { type Command, Option } from 'commander'
 import { InputError, LimitError } from '../core/errors.ts'
+import { parseExactJson } from '../core/exact-json.ts'
 import { policy } from '../core/policy.ts'
 
 /** The most bytes that are read. Indented JSON may be longer than the JSON that is stored. */
@@ -47,7 +49,7 @@ export function parseInput(text: string, as: 'json' | 'text' | undefined, where:
   const isJson = as === 'json' || (as === undefined && /^\s*[{[]/.test(text))
   if (!isJson) return text
   try {
-    return JSON.parse(text)
+    return parseExactJson(text)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const advice = as === undefined ? ' It begins like JSON; to send it as text, add --as text.' : ''

@@ -116,15 +116,23 @@ function limitsOf<Limits>(known: { readonly [Name in keyof Limits]: number }) {
 
 /** `tools=look_up,pay`, `kinds=reader` or `folder=/srv/docs`. Several options add up. */
 export function permissions(text: string, previous: Permissions = {}): Permissions {
-  const [, what, value = ''] = /^(tools|kinds|folder)=(.*)$/s.exec(text) ?? []
-  if (what === undefined) throw new InvalidArgumentError('Expected tools=<names>, kinds=<names> or folder=<path>.')
+  const [, what, value = ''] = /^(tools|kinds|folder|send)=(.*)$/s.exec(text) ?? []
+  if (what === undefined)
+    throw new InvalidArgumentError(
+      'Expected tools=<names>, kinds=<names>, folder=<path>, or send=none, family, session or <ids>.',
+    )
   if (what === 'folder' && previous.folder !== undefined) throw new InvalidArgumentError('A session has one folder.')
   const names = () => [...(previous[what as 'tools' | 'kinds'] ?? []), ...(value === '' ? [] : value.split(','))]
   try {
+    if (what === 'send') return checkPermissions({ ...previous, send: sendOf(value) })
     return checkPermissions({ ...previous, [what]: what === 'folder' ? value : names() })
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? error.message : String(error))
   }
+}
+
+function sendOf(value: string): Permissions['send'] {
+  return value === 'none' || value === 'family' || value === 'session' ? value : value.split(',')
 }
 
 /** What `run` and `submit` say about the session that they create. */
@@ -142,7 +150,7 @@ export function addSessionOptions(command: Command): Command {
     .option('--limit <name=n,…>', `limits of the session: ${limitNames.join(', ')}`, limits)
     .option(
       '--permissions <what=…>',
-      'what its workers may use: tools=a,b, kinds=a,b or folder=/path; may be repeated',
+      'what its workers may use: tools=a,b, kinds=a,b, folder=/path or send=session; may be repeated',
       permissions,
     )
 }

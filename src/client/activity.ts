@@ -69,7 +69,9 @@ export class Roster {
         this.#goOn(workerId, 'waiting')
         return
       case 'worker.stateChanged':
-        if (isFineState(details.state)) this.#goOn(workerId, activityOfState(details.state))
+        // The stored events tell how a run ends, and in which order the next one begins.
+        if (isFineState(details.state) && !isOver(activityOfState(details.state)))
+          this.#goOn(workerId, activityOfState(details.state))
         return
       case 'run.completed':
         this.#change(workerId, 'done')
@@ -91,6 +93,7 @@ export class Roster {
       case 'session.failed':
       case 'text.delta':
       case 'reasoning.delta':
+      case 'worker.logged':
         return
     }
   }

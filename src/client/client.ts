@@ -133,7 +133,7 @@ export class Troupe implements AsyncDisposable {
     this.#audits = this.#places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
-    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl), deadlineMs)
+    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl), deadlineMs, redis)
     this.#submission = new Submission({
       redis,
       caller,

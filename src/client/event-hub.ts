@@ -8,6 +8,7 @@ import type { Ended, RawEvent } from '../core/event/event.ts'
 import { endIn, mayEndRun, sessionIn } from '../core/event/event-notes.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail } from '../store/event-tail.ts'
+import { announceFollower } from '../store/followed-sessions.ts'
 import { partitionKeys, tagOf } from '../store/keys.ts'
 import { type LiveListener, LiveTail } from '../store/live-channel.ts'
 import { clientClosed, type Redis, withDeadline } from '../store/redis/redis.ts'
@@ -46,12 +47,17 @@ export class EventHub {
   readonly #live: LiveTail
   #isStopped = false
 
-  /** `open` returns a new connection, because a tail blocks its own. `deadlineMs`: how long a tail may take until it listens. */
-  constructor(namespace: string, open: () => Redis, deadlineMs: number) {
+  /**
+   * `open` returns a new connection, because a tail blocks its own. `deadlineMs`: how long a tail may take until it listens. `commands`: the
+   * connection over which nodes learn that somebody follows; without it they never do.
+   */
+  constructor(namespace: string, open: () => Redis, deadlineMs: number, commands?: Redis) {
     this.#namespace = namespace
     this.#open = open
     this.#deadlineMs = deadlineMs
-    this.#live = new LiveTail(open, namespace)
+    this.#live = new LiveTail(open, namespace, async (sessionId, isNew) =>
+      commands ? announceFollower(commands, namespace, sessionId, isNew) : true,
+    )
   }
 
   /** The client was closed: no listener gets an event any more. */
@@ -92,6 +98,11 @@ export class EventHub {
     if (this.#isStopped) return
     // Without a subscription (no right to it, or Redis is away) the follower still gets the stored events.
     await withDeadline(this.#live.listen(sessionId, listener), subscribeMsMax).catch(() => {})
+  }
+
+  /** Tells the nodes of the session that somebody follows: they publish only then. What goes on now comes first. */
+  announceLive(sessionId: string): void {
+    if (!this.#isStopped) this.#live.announce(sessionId)
   }
 
   unlistenLive(sessionId: string, listener: LiveListener): void {

@@ -88,9 +88,10 @@ export function workerReport(
 ): WorkerReport {
   const { record, damage } = row
   const { status, isOpen } = record
-  // A running worker without an open run is at the first message of its next run.
-  const starting = status === 'running' && !isOpen
-  const run: RunState = starting ? 'ProcessingUserMessage' : record.runState.run
+  // A running worker without an open run is at the first message of its next run, of which a renewal of its lease may have told more.
+  const { run: recorded } = record.runState
+  const isStarting = status === 'running' && !isOpen && (recorded === 'Idle' || recorded === 'Failed')
+  const run: RunState = isStarting ? 'ProcessingUserMessage' : recorded
   const facts = { run, worker: status, firstByteSeen: record.runState.firstByteSeen }
   const tally = decodeTally(record.data)
   const lastFailure = damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message)

@@ -1,6 +1,6 @@
 /**
- * Duty: the events of one session for one follower: past events from the stream, then live ones. Transient events (streamed text, progress of
- * tools) come between them as they arrive.
+ * Duty: the events of one session for one follower: past events from the stream, then live ones. Transient events (states, streamed text, tools
+ * and their progress, log lines) come between them as they arrive. Does not own: which of them are repetitions (live-filter.ts).
  * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
  * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
  * EVENTS-3 A slow follower loses transient events, but no stored ones. If the stream was trimmed before it came to an event, it gets a note.
@@ -18,6 +18,7 @@ import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import { type EventHub, trimmedEvent } from './event-hub.ts'
+import { LiveFilter } from './live-filter.ts'
 import { orAborted } from './or-aborted.ts'
 
 export interface EventsQuery {
@@ -66,11 +67,13 @@ export async function* sessionEvents(
 ): AsyncGenerator<RawEvent, void, undefined> {
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
-  const events = storedAndLive(sessionId, context, query, inbox)
+  const filter = new LiveFilter()
+  const events = storedAndLive(sessionId, context, query, { inbox, filter })
   try {
     for (;;) {
       const next = await orAborted(events.next(), query.signal)
       if (next.done || context.hub.isStopped) return
+      if (!next.value.transient) filter.noteStored(next.value)
       yield next.value
     }
   } catch (error) {
@@ -86,7 +89,7 @@ async function* storedAndLive(
   sessionId: string,
   context: EventsContext,
   query: EventsQuery,
-  inbox: Inbox,
+  { inbox, filter }: { readonly inbox: Inbox; readonly filter: LiveFilter },
 ): AsyncGenerator<RawEvent, void, undefined> {
   const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
   try {
@@ -94,12 +97,15 @@ async function* storedAndLive(
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
     if (past === 'ended') return
     inbox.passOver(past?.readTo)
+    // Nodes repeat what goes on now. What comes before the past has been read is dropped.
+    filter.join(Date.now())
+    if (query.transient !== false) context.hub.announceLive(sessionId)
     let seen = past?.seen ?? listeningFrom
     while (!isUnwanted()) {
       const woken = inbox.nextWake()
       for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
         if ('notes' in arrival) {
-          yield* transientEvents(arrival, seen)
+          yield* transientEvents({ ...arrival, notes: filter.pass(arrival, arrival.at) }, seen)
           continue
         }
         if (arrival.type === 'events.trimmed') {

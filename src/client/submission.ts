@@ -24,7 +24,7 @@ import { toJson } from '../core/json.ts'
 import { defaultSessionLimits, limitNames, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
-import { checkPermissions, encodePermissions, type Permissions } from '../core/worker/permissions.ts'
+import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../core/worker/refusal.ts'
 import type { CreateAnswer, SessionOrder } from '../store/create-sessions.ts'
 import { placesOf } from '../store/keys.ts'
@@ -55,7 +55,7 @@ const createRules: Rules<CreateSession> = {
   name: nameRule,
   keepOpen: yesOrNo,
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
-  permissions: { expects: 'an object with tools, kinds or folder', fits: isObject },
+  permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   idempotencyKey: keyRule,
 }
 
@@ -237,6 +237,7 @@ const permissionsOfJob = z.strictObject({
   tools: z.array(z.string()).optional(),
   kinds: z.array(z.string()).optional(),
   folder: z.string().optional(),
+  send: z.union([z.enum(['none', 'family', 'session']), z.array(z.string())]).optional(),
 })
 const limitsOfJob = Object.fromEntries(limitNames.map((name) => [name, z.number().optional()]))
 const sessionJob = z.strictObject({

@@ -10,6 +10,7 @@ import { policy } from '../core/policy.ts'
 import { rememberSecret } from '../core/secret/known-secrets.ts'
 import { boundedFetch } from './bounded-fetch.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
+import type { SettingRules } from './settings.ts'
 
 type Environment = ModelSettings['env']
 
@@ -30,6 +31,7 @@ interface Provider {
   /** The path with which the address must end. It is added if it is missing. */
   readonly path?: string
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean>>>>
+  readonly settingRules?: SettingRules
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
 }
 
@@ -37,11 +39,31 @@ const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKe
 
 const providers = new Map<string, Provider>([
   // A history must not depend on data that a provider keeps. Everything is sent each time, reasoning in encrypted form.
-  ['openai', { ...openai, providerOptions: { openai: { store: false } }, load: loadResponses }],
-  ['openai-chat', { ...openai, load: loadChat }],
+  [
+    'openai',
+    {
+      ...openai,
+      providerOptions: { openai: { store: false } },
+      settingRules: {
+        optionNames: ['openai'],
+        effortOption: 'reasoningEffort',
+        stopsMax: 0,
+        forbidden: ['store', 'conversation', 'previousResponseId'],
+      },
+      load: loadResponses,
+    },
+  ],
+  ['openai-chat', { ...openai, settingRules: { optionNames: ['openai'], stopsMax: 4 }, load: loadChat }],
   [
     'anthropic',
-    { prefix: 'ANTHROPIC', baseUrl: 'https://api.anthropic.com', needsKey: true, path: '/v1', load: loadAnthropic },
+    {
+      prefix: 'ANTHROPIC',
+      baseUrl: 'https://api.anthropic.com',
+      needsKey: true,
+      path: '/v1',
+      settingRules: { optionNames: ['anthropic'], temperatureMax: 1 },
+      load: loadAnthropic,
+    },
   ],
   ['ollama', { prefix: 'OLLAMA', baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, load: loadCompatible }],
 ])
@@ -58,6 +80,7 @@ export function openProviderModel(name: string, model: string, env: Environment)
     secrets: key === undefined ? [] : [key],
     keyVariable,
     providerOptions: provider.providerOptions,
+    settingRules: provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] },
     load: () => provider.load(endpoint),
   })
 }

@@ -6,20 +6,28 @@
  * SDK-MODEL-4 Addresses in a message are passed to the provider. Nothing is fetched here.
  */
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
+import type { CallSettings } from '../core/definition/call-settings.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
+import type { ProviderOptions } from '../core/history/chat-message.ts'
 import { policy } from '../core/policy.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
 import { type SdkPart, SdkReply } from './sdk-reply.ts'
+import { refuseDropped, type SettingRules, sdkSettings, settingProblem } from './settings.ts'
 import { wellFormed } from './well-formed.ts'
 
 export type SdkLanguageModel = Exclude<LanguageModel, string>
-type CallOptions = Parameters<typeof import('ai').streamText>[0]
+type SdkSettings = Pick<
+  Parameters<typeof import('ai').streamText>[0],
+  'temperature' | 'maxOutputTokens' | 'reasoning' | 'stopSequences' | 'providerOptions'
+>
 
 export interface SdkModelOptions extends ErrorContext {
   /** Called when the first reply is asked for. */
   load(): Promise<SdkLanguageModel>
-  readonly providerOptions?: NonNullable<CallOptions['providerOptions']> | undefined
+  readonly providerOptions?: ProviderOptions | undefined
+  /** What is known of its settings. Default: nothing. */
+  readonly settingRules?: SettingRules | undefined
 }
 
 export function sdkModel(options: SdkModelOptions): Model {
@@ -36,6 +44,10 @@ class SdkModel implements Model {
     this.id = options.id
     this.#options = options
     this.#prompt = new SdkPrompt(options.id)
+  }
+
+  settingProblem(settings: CallSettings): string | null {
+    return settingProblem(this.id, settings, this.#options.settingRules ?? {})
   }
 
   async reply(request: ModelRequest, call: ModelCall): Promise<ModelReply> {
@@ -98,12 +110,13 @@ class SdkModel implements Model {
       experimental_download: async (wanted) => wanted.map(() => null),
       // The default prints the error together with the request.
       onError: () => undefined,
-      ...(request.instructions === '' ? {} : { instructions: wellFormed(request.instructions) }),
-      ...(this.#options.providerOptions === undefined ? {} : { providerOptions: this.#options.providerOptions }),
+      ...(request.instructions.trim() === '' ? {} : { instructions: wellFormed(request.instructions) }),
+      ...(sdkSettings(request.settings, this.#options.providerOptions, this.#options.settingRules) as SdkSettings),
     })
     let isFirst = true
     for await (const part of stream) {
       if (part.type === 'error') throw part.error
+      if (part.type === 'start-step') refuseDropped(this.id, request.settings, part.warnings)
       if (isFirst && saysSomething(part)) {
         isFirst = false
         call.onFirstByte()

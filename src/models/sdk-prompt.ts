@@ -114,7 +114,8 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
   switch (block.type) {
     case 'text': {
       const text = wellFormed(block.text)
-      return text === '' && !('providerOptions' in options) ? [] : [{ type: 'text', text, ...options }]
+      // Providers refuse a text that is only white space. The model that gave it with metadata wants it back.
+      return text.trim() === '' && !('providerOptions' in options) ? [] : [{ type: 'text', text, ...options }]
     }
     case 'reasoning':
       return isOwn ? [{ type: 'reasoning', text: wellFormed(block.text), ...options }] : []

@@ -7,6 +7,7 @@
 import type { TextStreamPart, ToolSet } from 'ai'
 import type { ModelDelta, ModelReply } from '../core/definition/model.ts'
 import { TerminalError, TransientError } from '../core/errors.ts'
+import { parseExactJson } from '../core/exact-json.ts'
 import type { AssistantBlock, Json, ProviderOptions, ToolCallBlock, Usage } from '../core/history/chat-message.ts'
 import { isDeeperThan } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
@@ -167,7 +168,7 @@ function argumentsOf(part: CallPart, written: string | undefined): Pick<ToolCall
   if (isDeeperThan(input, policy.jsonDepthMax)) {
     return { input: null, inputText: wellFormed(written ?? 'arguments nested too deeply') }
   }
-  return { input: wellFormed((input ?? {}) as Json) }
+  return { input: wellFormed(exactInput(input, written)) }
 }
 
 function usageOf({ inputTokens, outputTokens, inputTokenDetails, outputTokenDetails }: FinishPart['usage']): Usage {
@@ -180,4 +181,15 @@ function usageOf({ inputTokens, outputTokens, inputTokenDetails, outputTokenDeta
     ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
     ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
   }
+}
+
+/** The arguments with all digits of their numbers, which the SDK has parsed and lost. */
+function exactInput(input: unknown, written: string | undefined): Json {
+  try {
+    const isParsed = typeof input === 'number' || (typeof input === 'object' && input !== null)
+    if (isParsed && written !== undefined) return parseExactJson(written)
+  } catch {
+    // The SDK has mended what the model wrote.
+  }
+  return (input ?? {}) as Json
 }

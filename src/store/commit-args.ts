@@ -46,7 +46,8 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     const { slot, nonce } = offer
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
   }
-  if (sends.length > 0) fields.sends = sends.map(({ workerId, mail }) => ({ worker: workerId, mail: add(mail) }))
+  if (sends.length > 0)
+    fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
   if (request.asks.length > 0) fields.asks = request.asks.map((ask) => askFields(ask, add))
   if (end) {

@@ -41,7 +41,9 @@ export function partitionKeys(tag: string) {
     cancelNotices: `${tag}:cancel-notices`,
     /** pub/sub channel; ids of wake-ups that were just put, for this node, which may have a slot free; messages may be lost. */
     wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
-    /** pub/sub channel; `{ worker, notes }` as text streams and tools progress: for followers that listen now, never stored. */
+    /** pub/sub channel; `<session> new` from a follower that begins to listen, then `<session>` every 2 s: nodes tell what they do only while somebody follows; messages may be lost. */
+    followers: `${tag}:followers`,
+    /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <purpose>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
     claims: (node: string) => `${tag}:claims:${node}`,

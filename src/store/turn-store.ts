@@ -51,7 +51,7 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About: of the fields of a commit in the header, and of each child, without its permissions. */
+/** About: of the fields of a commit in the header, and of each child, without its permissions and without the kinds of a claim. */
 const fieldsBytes = 300
 
 const historyPage = 1_000
@@ -112,7 +112,9 @@ export class RedisTurnStore implements TurnStore {
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#context)
     const permissions = request.spawns.map((spawn) => spawn.permissions ?? '')
-    const bytes = bytesOf(texts) + bytesOf(permissions) + fieldsBytes * (1 + permissions.length)
+    const next = request.end?.next ?? 'stay'
+    const kinds = next === 'stay' ? '' : (this.#kindLists.get(request.pool) ?? '')
+    const bytes = bytesOf([...texts, ...permissions, kinds]) + fieldsBytes * (1 + permissions.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#commits.add({ fields, texts, bytes, answer })
     return answer.promise

@@ -78,7 +78,10 @@ export class QueueTidier {
       const name = `${prefix}:${queueName(pool)}`
       paused.add(name)
       if (!this.#paused.has(name))
-        log.warn(`the queue ${queueName(pool)} is paused in BullMQ: work may begin a second late`, { pool, prefix })
+        log.warn(
+          `the queue ${queueName(pool)} is paused in BullMQ: its jobs are removed, and work may begin a second late`,
+          { pool, prefix },
+        )
     }
     // A plain read: BullMQ writes an event for each look of its own.
     if ((await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0) return

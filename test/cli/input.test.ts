@@ -14,6 +14,7 @@ describe('parseInput', () => {
     ['', ''],
     ['{"folder":"."}', { folder: '.' }],
     ['  [1, 2]', [1, 2]],
+    ['{"id":12345678901234567890}', { id: '12345678901234567890' }],
   ])('reads %j without an option', (text, value) => {
     expect(parseInput(text, undefined, 'the input')).toEqual(value)
   })

@@ -53,7 +53,7 @@ describe('permissions', () => {
 
   it('explains each restriction in its error', () => {
     for (const text of ['', 'tools', 'tool=x', 'toString=x', '=x'])
-      expect(() => permissions(text, undefined)).toThrow(/tools=<names>, kinds=<names> or folder=<path>/)
+      expect(() => permissions(text, undefined)).toThrow(/tools=<names>, kinds=<names>, folder=<path>, or send=none/)
     for (const text of ['tools=a b', 'tools=a,,b', 'kinds=*'])
       expect(() => permissions(text, undefined)).toThrow(/list of names/)
     expect(() => permissions('folder=docs', undefined)).toThrow(/absolute path/)

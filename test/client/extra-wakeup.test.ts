@@ -7,12 +7,12 @@ import { TestTroupe } from '../support/test-troupe.ts'
 
 /** Sessions that a client creates before anything else, in one moment; what it rings. */
 async function rungFor(troupe: TestTroupe, ...created: readonly string[]): Promise<readonly Wakeup[]> {
-  const queuedWakeup: Wakeup[] = []
-  const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void queuedWakeup.push(...wakeups) }
+  const sentWakeups: Wakeup[] = []
+  const waker = { wake: (_: number, wakeups: readonly Wakeup[]) => void sentWakeups.push(...wakeups) }
   const { redisUrl, namespace } = troupe
   await using client = await connectInternal({ redisUrl, namespace, waker, policy: { wakeupMs: 60_000 } })
   await Promise.all(created.map((kind) => client.sessions.create({ kind, input: 1 })))
-  return queuedWakeup
+  return sentWakeups
 }
 
 test('is rung where a wake-up is out already, and not for a kind that no node ever hosted', async () => {
@@ -31,6 +31,6 @@ test('is rung also where a session of another pool, created in the same moment, 
   const { kinds, wakeups } = partitionKeys(troupe.tag)
   await troupe.redis.hset(kinds, 'echo', 'default {"description":""}', 'paint', 'gpu {"description":""}')
   await troupe.redis.zadd(wakeups('default'), Date.now() + 60_000, 'bx-default-1')
-  const queuedWakeup = await rungFor(troupe, 'echo', 'paint')
-  expect(queuedWakeup.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
+  const sentWakeups = await rungFor(troupe, 'echo', 'paint')
+  expect(sentWakeups.map(({ pool }) => pool).toSorted()).toEqual(['default', 'gpu'])
 })

@@ -15,19 +15,19 @@ function row(id: string, of = worker): DeadRow {
   return { id, fields: { worker: of, mail: encodeInput(null, '1') }, redriven: null, isDismissed: false }
 }
 
-function lettersWith(redrive: (letter: string) => Promise<unknown>, queuedWakeup: unknown[] = [], second = row('2-0')) {
+function lettersWith(redrive: (letter: string) => Promise<unknown>, wakeCalls: unknown[] = [], second = row('2-0')) {
   const rows = [row('1-0'), second, row('3-0')]
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
   const letters = { newestLetters: async () => rows.slice(-1), lettersBehind: async () => rows }
   const place = { letters, store } as unknown as DeadLettersPlace
-  return new DeadLetters([place], { wake: (...given) => void queuedWakeup.push(given) }, () => place.store)
+  return new DeadLetters([place], { wake: (...given) => void wakeCalls.push(given) }, () => place.store)
 }
 
 test('several letters are put back oldest first, and a wake-up is rung for each', async () => {
-  const [asked, queuedWakeup]: [string[], unknown[]] = [[], []]
+  const [asked, wakeCalls]: [string[], unknown[]] = [[], []]
   const letters = lettersWith(
     async (letter) => ({ kind: 'ok', position: asked.push(letter), wakeups: [wakeup] }),
-    queuedWakeup,
+    wakeCalls,
   )
   expect(await letters.redrive({ all: true })).toMatchObject([
     { letterId: '1-0', messageId: 'inbox-1' },
@@ -35,7 +35,7 @@ test('several letters are put back oldest first, and a wake-up is rung for each'
     { letterId: '3-0', messageId: 'inbox-3' },
   ])
   expect(asked).toEqual(['1-0', '2-0', '3-0'])
-  expect(queuedWakeup).toEqual(asked.map(() => [0, [wakeup]]))
+  expect(wakeCalls).toEqual(asked.map(() => [0, [wakeup]]))
 })
 
 test('letters of all partitions are listed newest first, and no more than asked for', async () => {
@@ -62,20 +62,20 @@ test('a letter that holds no message is passed over where others are put back', 
 
 test('an id that letters of two partitions have names both workers, and with one of them that letter', async () => {
   const [first, second] = [rootIdOf(newId(0)), rootIdOf(newId(1))]
-  const queuedWakeup: unknown[] = []
+  const wakeCalls: unknown[] = []
   const places = [first, second].map((of, partition) => {
     const redrive = async (workerId: string) => ({ kind: 'ok', position: workerId === of ? 4 : 0, wakeups: [wakeup] })
     return { letters: { letter: async () => row('1-0', of) }, store: { partition, redrive } }
   }) as unknown as readonly DeadLettersPlace[]
   const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).store
-  const letters = new DeadLetters(places, { wake: (...given) => void queuedWakeup.push(given) }, placeOf)
+  const letters = new DeadLetters(places, { wake: (...given) => void wakeCalls.push(given) }, placeOf)
   const told = `a dead letter 1-0 of each of these workers: ${first}, ${second}. Name the worker, too (workerId).`
   await expect(letters.redrive({ letter: '1-0' })).rejects.toThrow(told)
-  expect(queuedWakeup).toEqual([])
+  expect(wakeCalls).toEqual([])
   expect(await letters.redrive({ letter: '1-0', workerId: second })).toMatchObject([
     { workerId: second, messageId: 'inbox-4' },
   ])
-  expect(queuedWakeup).toEqual([[1, [wakeup]]])
+  expect(wakeCalls).toEqual([[1, [wakeup]]])
 })
 
 test('a Redis that goes away during a redrive is no refusal of a letter', async () => {

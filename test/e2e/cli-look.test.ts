@@ -27,7 +27,7 @@ describe.concurrent('troupe session', () => {
     })
     expect((await cli.both('session', 'list', '--state', 'cancelling')).objects).toEqual([])
     const cut = await cli.project.ask(['session', 'list', '--limit', '1'])
-    expect(cut.stderr).toBe('The newest 1 are shown; more with --limit.\n')
+    expect(cut.stderr).toBe('Only the newest one is shown; more with --limit.\n')
   })
 
   it('names the namespace without results, because the person may have meant another one', async () => {

@@ -132,7 +132,7 @@ describe('a list that its limit cuts short says so:', () => {
     const letter = ['session', sessionId, 'worker', workerId, 'evidence', '{}', 'mail', 'u\t-\t1']
     for (const _ of [1, 2]) await redis.xadd(dead, '*', ...letter)
     expect((await cli.project.run(['mailbox', 'dead', '--limit', '1'])).stderr).toBe(
-      'The newest 1 are shown; more with --limit.\n',
+      'Only the newest one is shown; more with --limit.\n',
     )
     expect((await cli.project.run(['mailbox', 'dead'])).stderr).toBe('')
   })

@@ -109,12 +109,15 @@ describe.concurrent('a Redis that refuses', () => {
       durability: 'none',
       settings: ['maxmemory 50mb', 'maxmemory-policy allkeys-lru'],
     })
-    const [list, doctor] = await Promise.all([
+    const [list, doctor, said] = await Promise.all([
       cli.project.run(['session', 'list', '--redis-url', redis.url]),
       cli.project.run(['doctor', '--json', '--redis-url', redis.url]),
+      cli.project.run(['doctor', '--redis-url', redis.url]),
     ])
     expect(list).toMatchObject({ code: 2, stderr: expect.stringContaining('noeviction') })
     expect(doctor).toMatchObject({ code: 1, objects: [{ type: 'finding', level: 'problem' }] })
+    // An audit would be refused as well.
+    expect(said).toMatchObject({ code: 1, stderr: expect.not.stringContaining('troupe audit') })
   })
 })
 

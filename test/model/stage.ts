@@ -205,6 +205,7 @@ export class Stage implements AsyncDisposable {
       })),
       sends: [],
       timers: [],
+      asks: [],
       event: '',
       end:
         call.wait === ''

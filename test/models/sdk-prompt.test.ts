@@ -141,6 +141,14 @@ test('an empty text goes back only if metadata came with it', () => {
   expect(prompt().messages([assistant([empty, signed])])).toEqual([{ role: 'assistant', content: [signed] }])
 })
 
+test.each(['\n\n', ' ', '\t'])('a text of white space, %j, goes only to the model that signed it', (text) => {
+  const blank: AssistantBlock = { type: 'text', text, providerOptions: { acme: { itemId: 'x' } } }
+  const said: AssistantBlock = { type: 'text', text: 'Hi.' }
+  expect(prompt().messages([assistant([blank, said], 'other/small')])).toEqual([{ role: 'assistant', content: [said] }])
+  expect(prompt().messages([assistant([blank], 'other/small')])).toEqual([])
+  expect(prompt().messages([assistant([blank])])).toEqual([{ role: 'assistant', content: [blank] }])
+})
+
 test('metadata of a part goes back only to the model that made it', () => {
   const said: AssistantBlock = { type: 'text', text: 'Hi.', providerOptions: { acme: { itemId: 'x' } } }
   for (const own of ['acme/large-2025-09-29', 'acme/large-latest'])

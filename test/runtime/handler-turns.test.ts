@@ -74,10 +74,11 @@ describe('a turn in which a run ends and the next begins', () => {
   })
 })
 
-test('a run that is quarantined says how often it was started, this claim not counted', async () => {
+test('a run that is quarantined says how often it was started, as does its dead letter, this claim not counted', async () => {
   const definition = defineWorker({ receive: (_, self) => self.reply(null) })
   const [commit] = await commitsOf(definition, { purpose: 'poison', starts: 6 })
   expect(commit?.failure).toMatchObject({ code: 'poison', message: expect.stringContaining('was started 5 times') })
+  expect(JSON.parse(commit?.dead ?? '{}')).toMatchObject({ starts: 5 })
 })
 
 test('a run that fails at the last result it awaited awaits none', async () => {

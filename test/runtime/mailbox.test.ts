@@ -27,7 +27,7 @@ const busyKinds = {
 }
 
 describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to do', (kind) => {
-  test('ends after so many steps, and others have the slot before it goes on', async () => {
+  test('ends after so many steps, and others have the slot before it goes on (PERMIT-3)', async () => {
     const seen: unknown[] = []
     const busy = busyKinds[kind]((input) => void seen.push(input))
     await using troupe = await TestTroupe.connect()
@@ -40,7 +40,7 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('ends after some time, and others have the slot before it goes on', async () => {
+  test('ends after some time, and others have the slot before it goes on (PERMIT-3)', async () => {
     const seen: unknown[] = []
     // Longer than a busy machine takes for the first input.
     const turnSliceMs = 2_000

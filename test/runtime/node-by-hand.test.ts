@@ -33,7 +33,7 @@ function nodeByHand(concurrency: number) {
     policy,
     stores: [{ turns, upkeep }],
     waker: { wake() {} },
-    live: { publish() {} },
+    live: { isFollowed: () => false, publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },
   })
   return { node, claims, warned }

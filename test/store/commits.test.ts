@@ -335,6 +335,17 @@ describe('commits that go together', () => {
       }),
     )
     expect(other.wire.sent - sent).toBe(6)
+    // So do the kinds that a claim names.
+    const kinds = Array.from({ length: 400 }, (_, index) => `k${index}`.padEnd(100, 'x'))
+    const many = other.node({ kinds: { default: kinds } })
+    await together(
+      many,
+      scene.children.map((child, index) => {
+        const end = { wait: 'results:3', next: many.next({ slot: String(index + 1) }) }
+        return child.request({ sequence: 3, version: 2, pendingCalls: [1, 2, 3], end })
+      }),
+    )
+    expect(other.wire.sent - sent).toBe(9)
   })
 
   test('leave before a renewal or a claim that is asked for behind them', async () => {

@@ -21,6 +21,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
@@ -332,6 +333,7 @@ const all = [
   ...letterMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...sendMutants,
   ...spendingMutants,
   ...batchMutants,
   ...createMutants,

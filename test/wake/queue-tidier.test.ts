@@ -29,7 +29,10 @@ test('the jobs of a paused queue are removed, and each pause is logged once, wit
   await tidies.runOnce()
   await tidies.runOnce()
   expect(await queue.getWaitingCount()).toBe(0)
-  const warning = ['the queue wakeup-default is paused in BullMQ: work may begin a second late', paused]
+  const warning = [
+    'the queue wakeup-default is paused in BullMQ: its jobs are removed, and work may begin a second late',
+    paused,
+  ]
   expect(stage.warned).toEqual([warning])
   await queue.resume()
   await tidies.runOnce()

@@ -5,12 +5,12 @@
  *        interrupt during an answer cancels it. The command says which of the three happened.
  */
 import type { Session } from '../../client/session.ts'
-import { exitCodes } from '../exit-code.ts'
+import { exitCodes, toComplaint } from '../exit-code.ts'
 import { type InputFlags, parseInput } from '../input.ts'
 import type { RawFlag } from '../options.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
 import { MessagePrompt } from '../terminal/message-prompt.ts'
-import type { JsonFlag } from '../terminal/output.ts'
+import { type JsonFlag, safe } from '../terminal/output.ts'
 import type { SessionView } from '../terminal/session-view.ts'
 import { type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
@@ -29,13 +29,13 @@ interface Talk {
 export async function converse({ begin, first, flags, interrupt, view }: Talk): Promise<number> {
   using prompt = new MessagePrompt()
   if (prompt.isShown) view.tell('troupe: each line is a message; Ctrl+D closes the conversation, Ctrl+C leaves it open')
-  const next = () => prompt.next(interrupt.signal)
+  const next = () => nextMessage(prompt, flags, interrupt, view)
   let message = first
   if (message === undefined) {
     const typed = await next()
     if (typed.kind === 'end') return exitCodes.ok
     if (typed.kind === 'interrupt') return interrupt.exitCode ?? exitCodes.interrupted
-    message = parseInput(typed.text, flags.as, 'the message')
+    message = typed.value
   }
   const { session, follower } = await begin(message)
   await using _following = follower
@@ -53,8 +53,32 @@ export async function converse({ begin, first, flags, interrupt, view }: Talk): 
       return result.status === 'completed' ? exitCodes.ok : exitCodes.failed
     }
     view.resume()
-    await session.root.send(parseInput(typed.text, flags.as, 'the message'))
+    await session.root.send(typed.value)
     run = result.run + 1
+  }
+}
+
+type Typed =
+  | { readonly kind: 'message'; readonly value: unknown }
+  | { readonly kind: 'end' }
+  | { readonly kind: 'interrupt' }
+
+/** A person who mistypes JSON is asked again. In a pipe it is an error, because nobody is there to type it again. */
+async function nextMessage(
+  prompt: MessagePrompt,
+  { as }: InputFlags,
+  { signal }: Interrupt,
+  view: SessionView,
+): Promise<Typed> {
+  for (;;) {
+    const typed = await prompt.next(signal)
+    if (typed.kind !== 'line') return typed
+    try {
+      return { kind: 'message', value: parseInput(typed.text, as, 'the message') }
+    } catch (thrown) {
+      if (!prompt.isShown) throw thrown
+      view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+    }
   }
 }
 

@@ -30,7 +30,9 @@ export function addDoctorCommand(program: Command): void {
     const has = (level: FindingLevel) => findings.filter((finding) => finding.level === level).length
     if (!flags.json) {
       print(`\n${count(has('problem'), 'problem')}, ${count(has('warning'), 'warning')}`)
-      tell('To check that no message was lost or doubled, run: troupe audit')
+      // A namespace that could not be looked at cannot be audited either.
+      if (findings.some(({ code }) => code !== undefined))
+        tell('To check that no message was lost or doubled, run: troupe audit')
     }
     process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
   })

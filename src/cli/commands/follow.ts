@@ -30,6 +30,7 @@ export class Follower implements AsyncDisposable {
   readonly roster = new Roster()
   readonly #session: Session
   readonly #view: SessionView
+  readonly #wantsLog: (event: RawEvent) => boolean
   readonly #over = new AbortController()
   /** Resolves when no more events come. Never rejects. */
   readonly ended: Promise<void>
@@ -38,8 +39,10 @@ export class Follower implements AsyncDisposable {
   #rootEnds = 0
   #onRootEnd = () => {}
 
-  constructor(session: Session, view: SessionView) {
+  /** `wantsLog` selects the lines of workers' logs that are shown; without it none is. */
+  constructor(session: Session, view: SessionView, wantsLog: (event: RawEvent) => boolean = () => false) {
     this.#session = session
+    this.#wantsLog = wantsLog
     this.#view = view
     this.ended = this.#showEvents().catch((thrown: unknown) => {
       if (!this.#over.signal.aborted)
@@ -86,6 +89,7 @@ export class Follower implements AsyncDisposable {
     }
     try {
       for await (const event of this.#session.events({ after, signal })) {
+        if (event.type === 'worker.logged' && !this.#wantsLog(event)) continue
         if (event.transient) {
           flush()
           roster.note(event)

@@ -1,4 +1,5 @@
 /** `troupe node`: a node for production. It runs until a signal stops it, and then drains. */
+import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { policy, retentionMsMin } from '../../core/policy.ts'
 import { configOf } from '../host/connection.ts'
@@ -20,6 +21,7 @@ interface NodeCommandFlags extends NodeFlags {
   readonly retention?: number
   readonly drain?: number
   readonly pool?: readonly string[]
+  readonly folder?: string
 }
 
 export function addNodeCommand(program: Command): void {
@@ -32,6 +34,7 @@ export function addNodeCommand(program: Command): void {
       'how long finished sessions of the namespace stay; default: unchanged, at first 7d',
       retention,
     )
+    .option('--folder <path>', 'no worker uses files outside of this folder, whatever its session permits')
     .option('--drain <duration>', 'how long a stop waits for running turns; default: 30s', duration)
   addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
@@ -69,6 +72,7 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     logger,
     pools: flags.pool,
     retentionMs: flags.retention,
+    permissions: flags.folder === undefined ? undefined : { folder: resolve(flags.folder) },
     drainMs: flags.drain,
   })
   const { id, kinds } = running

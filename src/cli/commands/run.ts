@@ -8,6 +8,7 @@ import { parseKind } from '../../core/ids.ts'
 import { exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { KindHost } from '../host/kind-host.ts'
+import { isRemoteLog } from '../host/local-node.ts'
 import { queuedAmong, UnhostedNotice } from '../host/unhosted-notice.ts'
 import { addInputOptions, type InputFlags, readInput } from '../input.ts'
 import {
@@ -89,7 +90,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     tell(`troupe: session ${session.id}`)
     if (session.warning) tell(`troupe: ${safe(session.warning)}`)
     view.watch(session.rootId)
-    const follower = new Follower(session, view)
+    const follower = new Follower(session, view, (event) => flags.json === true || isRemoteLog(event, config.logLevel))
     roster = follower.roster
     return { session, follower }
   }

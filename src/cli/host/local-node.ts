@@ -4,6 +4,7 @@
  */
 import type { StartNodeOptions } from '../../compose.ts'
 import type { Config } from '../../config.ts'
+import type { RawEvent } from '../../core/event/event.ts'
 import type { Logger } from '../../log.ts'
 import {
   type LabelOf,
@@ -28,6 +29,15 @@ export interface CommandOutput {
   readonly labelOf?: LabelOf
 }
 
+/** Ids of nodes in this process. Their log lines are written as they come. */
+const localNodes = new Set<string>()
+
+/** True for a log line of a worker that another process runs, from this level on. */
+export function isRemoteLog({ details }: RawEvent, least: string): boolean {
+  const level = logLevels.find((known) => known === details.level)
+  return level !== undefined && isWanted(level, least) && !localNodes.has(String(details.node))
+}
+
 export async function startLocalNode(
   config: Config,
   workers: StartNodeOptions['workers'],
@@ -39,6 +49,7 @@ export async function startLocalNode(
     if (line !== undefined) tell(line)
   })
   const node = await startNode({ ...nodeOptions(config), workers, logger })
+  localNodes.add(node.id)
   return {
     get busy() {
       return node.busy

@@ -35,6 +35,7 @@ export class DrawnLines {
 
   /** Draws these lines in place of the last ones. `above` are lines that stay, before them. */
   draw(lines: readonly string[], above: readonly string[] = []): void {
+    if (lines.length === 0 && above.length === 0 && !this.areThere) return
     const isSameWidth = this.#columns === this.columns
     const text =
       above.length === 0 && isSameWidth && this.areThere

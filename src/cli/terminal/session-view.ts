@@ -7,6 +7,7 @@ import type { WorkerReport } from '../../client/report.ts'
 import type { EventType, RawEvent } from '../../core/event/event.ts'
 import { EventLines } from '../view/lines/event-lines.ts'
 import { ToolLines } from '../view/lines/tool-lines.ts'
+import { workerLogLine } from '../view/lines/worker-log-line.ts'
 import { LiveTree } from './live-tree.ts'
 import { printJson, tell } from './output.ts'
 
@@ -17,7 +18,7 @@ export interface SessionView extends Disposable {
   watch(workerId: string): void
   /** Shows events that were stored together, in order. The roster has noted them. */
   showCommit(commit: readonly RawEvent[], roster: Roster): void
-  /** Shows an event that is not stored (streamed text, progress of tools). */
+  /** Shows an event that is not stored (states, streamed text, tools and their progress, log lines). */
   showLive(event: RawEvent, roster: Roster): void
   /** Takes over what the records said at this moment. A view without it needs no records. */
   fill?(workers: readonly WorkerReport[], roster: Roster, readAt: number): void
@@ -101,7 +102,9 @@ class TreeView implements SessionView {
   }
 
   showLive(event: RawEvent, roster: Roster): void {
-    this.#tree.note(event, roster)
+    const line = workerLogLine(event, roster)
+    if (line !== undefined) this.#tree.tell(line)
+    else this.#tree.note(event, roster)
   }
 
   fill(workers: readonly WorkerReport[], roster: Roster, readAt: number): void {
@@ -134,6 +137,8 @@ class LinesView extends WrittenView implements SessionView {
   }
 
   showLive(event: RawEvent, roster: Roster): void {
-    for (const line of this.#tools.of(event, roster)) tell(line)
+    const line = workerLogLine(event, roster)
+    if (line !== undefined) tell(line)
+    for (const progress of this.#tools.of(event, roster)) tell(progress)
   }
 }

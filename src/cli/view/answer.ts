@@ -39,7 +39,8 @@ export function listing<Row>(rows: readonly Row[], { columns, object, empty, mor
 
 /** The note for a list that its limit cut short. */
 export function moreNote(rows: readonly unknown[], limit: number, which: 'newest' | 'first'): string | undefined {
-  return rows.length === limit ? `The ${which} ${limit} are shown; more with --limit.` : undefined
+  if (rows.length !== limit) return undefined
+  return `${limit === 1 ? `Only the ${which} one is` : `The ${which} ${limit} are`} shown; more with --limit.`
 }
 
 export type Fact = readonly [label: string, value: string | null | undefined]

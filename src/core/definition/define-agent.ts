@@ -6,6 +6,7 @@ import type { z } from 'zod'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
+import { type CallSettings, checkSettings } from './call-settings.ts'
 import { isTool, type Tool } from './define-tool.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
@@ -27,10 +28,12 @@ export interface AgentWorker {
   readonly description?: string
   /** Only a handler has `receive`. */
   readonly receive?: undefined
-  /** The system prompt. */
-  readonly instructions: string | ((self: AgentSelf) => string)
+  /** The system prompt. A function gets the input of the run too. It is called before each model call. */
+  readonly instructions: string | ((self: AgentSelf, input: Json) => string)
   /** `provider/model`, a language model of the AI SDK, or your own Model. Default: the default model of the node. */
   readonly model?: unknown
+  /** With what its model is asked. Default: the provider's settings. */
+  readonly settings?: CallSettings
   readonly tools?: readonly Tool[]
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
@@ -44,7 +47,10 @@ export interface AgentWorker {
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
    */
   readonly folder?: (input: Json) => string | null
-  /** A message to the model after a blank reply, before it is asked again. Default: none. */
+  /**
+   * A text to the model after a blank reply, before it is asked again; an empty text for none. Default: after tool results the model is
+   * told to go on, otherwise none.
+   */
   readonly nudge?: string
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
@@ -56,6 +62,7 @@ export const agentKeys = new Set([
   'description',
   'instructions',
   'model',
+  'settings',
   'tools',
   'spawns',
   'limits',
@@ -71,7 +78,7 @@ export const agentKeys = new Set([
 export function checkAgent(agent: AgentWorker): void {
   const { instructions, tools, limits, onUnknown, folder, nudge } = agent
   if (typeof instructions !== 'function' && (typeof instructions !== 'string' || instructions.trim() === '')) {
-    throw new ConfigError('an agent needs instructions: a text, or a function (self) => text.')
+    throw new ConfigError('an agent needs instructions: a text, or a function (self, input) => text.')
   }
   if (tools !== undefined && !Array.isArray(tools)) throw new ConfigError('tools must be a list: tools: [readFile].')
   const names = new Set<string>()
@@ -95,6 +102,7 @@ export function checkAgent(agent: AgentWorker): void {
   if (folder !== undefined && typeof folder !== 'function') {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')
   }
+  checkSettings(agent.settings)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 

@@ -7,7 +7,9 @@
  *         throws the reason of the signal when the signal fires.
  * MODEL-3 Keys of providers come from the environment. They never appear in a request, a reply, an error or a log.
  */
+
 import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat-message.ts'
+import type { CallSettings } from './call-settings.ts'
 
 /** A tool as a model sees it. */
 export interface ToolSpec {
@@ -35,6 +37,7 @@ export interface ModelRequest {
   readonly instructions: string
   readonly messages: readonly PromptMessage[]
   readonly tools: readonly ToolSpec[]
+  readonly settings?: CallSettings | undefined
   /** The same each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies. */
   readonly idempotencyKey: string
 }
@@ -62,6 +65,8 @@ export interface ModelReply {
 export interface Model {
   /** `provider/model`. */
   readonly id: string
+  /** Says in one sentence which of these settings it does not take; null if it takes all. Asked when a kind is opened. */
+  settingProblem?(settings: CallSettings): string | null
   reply(request: ModelRequest, call: ModelCall): Promise<ModelReply>
 }
 

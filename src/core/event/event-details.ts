@@ -7,6 +7,7 @@ import type { FinishReason } from '../history/chat-message.ts'
 import type { AskNote } from '../history/entry.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
+import type { FineState } from '../worker/run-state.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {
@@ -27,7 +28,13 @@ type DeltaDetails = {
   /** The text that was added. */
   readonly text: string
   readonly iteration: number
+  /** How many characters (as JavaScript counts them) of this sort, text or reasoning, the reply had before. */
+  readonly offset: number
+  /** Names the model call. A call that is made again has another name, and its text begins again at offset 0. */
+  readonly request: string
 }
+
+type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
 type Nothing = Readonly<Record<string, never>>
 
@@ -45,7 +52,6 @@ export interface EventDetails {
     readonly parent: string
     readonly detached?: boolean
   }
-  readonly 'worker.stateChanged': Nothing
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'ask.opened': AskNote
@@ -74,6 +80,19 @@ export interface EventDetails {
   readonly 'tool.failed': CallDetails & { readonly ms?: number }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
+  readonly 'worker.stateChanged': {
+    readonly state: FineState
+    /** Counts the claims of the worker: a state of an earlier claim may arrive late, and is dropped. */
+    readonly epoch: number
+  }
+  readonly 'worker.logged': {
+    readonly level: LogLevelName
+    readonly message: string
+    /** JSON. */
+    readonly fields: Readonly<Record<string, unknown>>
+    /** Id of the node that wrote the line into its own log. */
+    readonly node: string
+  }
   readonly 'text.delta': DeltaDetails
   readonly 'reasoning.delta': DeltaDetails
   readonly 'tool.progress': CallDetails & { /** JSON. */ readonly value: unknown }

@@ -14,8 +14,6 @@ export const eventTypes = [
   'session.cancelRequested',
   'session.cancelled',
   'worker.spawned',
-  // Reserved: nothing writes it.
-  'worker.stateChanged',
   'worker.failed',
   'worker.cancelled',
   'ask.opened',
@@ -38,13 +36,22 @@ export const eventTypes = [
   'tool.unknown',
   // Not stored: it tells a follower that some events it asked for have been deleted.
   'events.trimmed',
-  // Transient: published to those who listen now, never stored.
+  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`.
+  'worker.stateChanged',
+  'worker.logged',
   'text.delta',
   'reasoning.delta',
   'tool.progress',
 ] as const
 
-export const transientTypes = ['text.delta', 'reasoning.delta', 'tool.progress'] as const
+export const transientTypes = [
+  'worker.stateChanged',
+  'worker.logged',
+  'tool.started',
+  'text.delta',
+  'reasoning.delta',
+  'tool.progress',
+] as const
 export type TransientType = (typeof transientTypes)[number]
 
 export type EventType = (typeof eventTypes)[number]
@@ -74,7 +81,7 @@ export interface EventHead {
   readonly workerId: string
   /** Milliseconds since 1970, by the clock of Redis; for an event that is not stored, by the clock of the follower. */
   readonly at: number
-  /** Set on events that are never stored (`transientTypes`). */
+  /** Set on events that are not stored (`transientTypes`). */
   readonly transient?: true
   /** Set on the event with which the session ended. */
   readonly ended?: Pick<Ended, 'status' | 'position'>

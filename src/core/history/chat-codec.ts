@@ -47,7 +47,12 @@ function isOurs(message: Fields): boolean {
     case 'system':
       return typeof message.text === 'string'
     case 'user':
-      return isOptionalText(message.from) && isFacts(message.facts) && isListOf(message.content, isUserBlock)
+      return (
+        isOptionalText(message.from) &&
+        isOptionalFlag(message.nudge) &&
+        isFacts(message.facts) &&
+        isListOf(message.content, isUserBlock)
+      )
     case 'assistant':
       return (
         typeof message.model === 'string' &&
@@ -156,6 +161,10 @@ function isNumber(value: unknown): boolean {
 
 function isOptionalText(value: unknown): boolean {
   return value === undefined || typeof value === 'string'
+}
+
+function isOptionalFlag(value: unknown): boolean {
+  return value === undefined || typeof value === 'boolean'
 }
 
 /** Options by provider, then by name. */

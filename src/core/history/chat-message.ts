@@ -88,6 +88,8 @@ const userMessageSchema = z.looseObject({
   ...head,
   /** The worker that sent it, set by the runtime. Absent if it came from outside the session. */
   from: z.string().optional(),
+  /** True for a text with which troupe itself asks a model again. It is no input. */
+  nudge: z.boolean().optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -212,6 +214,7 @@ export interface SystemMessage extends MessageHead {
 export interface UserMessage extends MessageHead {
   readonly type: 'user'
   readonly from?: string | undefined
+  readonly nudge?: boolean | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

@@ -8,7 +8,8 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import type { ErrorCode } from '../errors.ts'
+import { type ErrorCode, InputError } from '../errors.ts'
+import { parseExactJson } from '../exact-json.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
@@ -23,6 +24,7 @@ import {
   textOf,
 } from './chat-message.ts'
 import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
+import { messageProblem } from './foreign-format.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 
@@ -144,8 +146,10 @@ export class ContextContainer {
     return this.#isRunOpen ? 'continue' : 'stop'
   }
 
-  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. */
+  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. Throws an InputError if it is none. */
   push(message: ChatMessage): void {
+    const problem = messageProblem(message, this.history.length)
+    if (problem !== null) throw new InputError(problem)
     this.#say(message)
   }
 
@@ -154,9 +158,14 @@ export class ContextContainer {
     this.push({ type: 'user', ...stamp, content: [{ type: 'text', text }], ...(from !== undefined && { from }) })
   }
 
-  /** An estimate from the number of bytes. A provider will count differently. */
+  /** An estimate from the number of bytes, with the prompt. A provider will count differently. */
   estimatedTokens(tools: readonly ToolSpec[] = []): number {
-    return this.history.estimatedTokens(tools)
+    return this.history.estimatedTokens(tools, this.agentPrompt)
+  }
+
+  /** What a model gets as its system prompt: the prompt, and the system messages of the conversation. */
+  get instructions(): string {
+    return [this.agentPrompt, ...this.history.systemTexts].filter((text) => text.trim() !== '').join('\n\n')
   }
 
   /** The conversation in the form that other libraries use: the prompt first, as a system message. */
@@ -220,12 +229,13 @@ export class ContextContainer {
       this.#passedOver++
       return
     }
-    if (message.type === 'user' && this.#run.inputText === undefined) {
+    if (message.type === 'user' && !message.nudge && this.#run.inputText === undefined) {
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
     }
-    this.history.push(message)
-    if (message.type === 'user') {
+    this.history.add(message)
+    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
+    else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       if (this.#firstText === undefined) {
@@ -279,6 +289,7 @@ export class ContextContainer {
       this.#leftOut = { what, note: leftOutNote(what, failure.code) }
     }
     const isRefused = refusals.has(failure.code) && this.#run.iterations === 0
+    if (isRefused) this.#leftOut = { what: 'input', note: leftOutNote('input', failure.code) }
     if (isRefused && this.#run.number === this.#firstRun) this.#firstText = undefined
     this.#end()
   }
@@ -322,8 +333,14 @@ function emptyFacts(): Record<string, Json> {
   return Object.create(null) as Record<string, Json>
 }
 
+const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
+  ['context_overflow', 'it was too long for the model'],
+  ['input_invalid', 'it did not have the form that this worker takes'],
+  ['permission_exceeded', 'it asked for a folder that this worker may not use'],
+])
+
 function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
-  const why = code === 'context_overflow' ? 'it was too long for the model' : 'the model could not take it'
+  const why = leftOutBecause.get(code) ?? 'the model could not take it'
   return what === 'input'
     ? `(a message was left out here: ${why}, and nobody answered it)`
     : `(this result was left out: ${why}; the tool did run)`
@@ -349,7 +366,7 @@ function newRun(number: number): MutableRun {
 function inputOf(text: string): Json {
   if (!/^\s*[[{"\d\-tfn]/.test(text)) return text
   try {
-    return JSON.parse(text) as Json
+    return parseExactJson(text)
   } catch {
     return text
   }

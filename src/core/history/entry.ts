@@ -31,7 +31,8 @@ export interface SpawnNote {
   readonly detached?: true
 }
 
-export interface AskNote {
+/** A type, so that it may be the details of an event. */
+export type AskNote = {
   readonly id: string
   readonly sort: AskSort
   readonly question: string

@@ -24,10 +24,14 @@ export function estimatedBytes(message: ChatMessage): number {
   }
 }
 
-export function estimatedTokens(messages: readonly ChatMessage[], tools: readonly ToolSpec[]): number {
+export function estimatedTokens(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolSpec[],
+  agentPrompt = '',
+): number {
   const toolBytes = (tool: ToolSpec) =>
     bytes(tool.name) + bytes(tool.description) + bytes(JSON.stringify(tool.inputSchema))
-  return Math.floor((sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
+  return Math.floor((bytes(agentPrompt) + sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
 }
 
 function blockBytes(block: UserBlock | AssistantBlock): number {

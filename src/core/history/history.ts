@@ -17,6 +17,7 @@ import {
 } from './chat-message.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
 import { estimatedTokens } from './estimate.ts'
+import { messageProblem } from './foreign-format.ts'
 import { PromptFold } from './prompt-fold.ts'
 
 export class ConversationHistory {
@@ -24,7 +25,9 @@ export class ConversationHistory {
   #callIds = new Set<string>()
   #fold = new PromptFold()
   #lastAssistant: AssistantMessage | undefined
+  #systemTexts: string[] = []
 
+  /** Throws an InputError that names the message, what is wrong with it, and the format that it probably has. */
   static from(messages: Iterable<ChatMessage>): ConversationHistory {
     const history = new ConversationHistory()
     history.extend(messages)
@@ -38,10 +41,19 @@ export class ConversationHistory {
     copy.#callIds = new Set(this.#callIds)
     copy.#fold = this.#fold.clone()
     copy.#lastAssistant = this.#lastAssistant
+    copy.#systemTexts = [...this.#systemTexts]
     return copy
   }
 
+  /** Throws an InputError, and adds nothing, if it is no message. */
   push(message: ChatMessage): void {
+    const problem = messageProblem(message, this.length)
+    if (problem !== null) throw new InputError(problem)
+    this.add(message)
+  }
+
+  /** Adds a message that was checked before. */
+  add(message: ChatMessage): void {
     this.#messages.push(message)
     if (message.type === 'assistant') {
       this.#lastAssistant = message
@@ -50,7 +62,13 @@ export class ConversationHistory {
         if (givenId !== undefined) this.#callIds.add(givenId)
       }
     }
+    if (message.type === 'system') this.#systemTexts.push(message.text)
     this.#fold.add(message)
+  }
+
+  /** Texts of the system messages. A prompt does not hold them, because models get them as their system prompt. */
+  get systemTexts(): readonly string[] {
+    return this.#systemTexts
   }
 
   extend(messages: Iterable<ChatMessage>): void {
@@ -156,9 +174,9 @@ export class ConversationHistory {
     return this.#fold.messages()
   }
 
-  /** An estimate of its tokens, including the tools that are sent with it. */
-  estimatedTokens(tools: readonly ToolSpec[] = []): number {
-    return estimatedTokens(this.#messages, tools)
+  /** An estimate of its tokens, including the tools and the prompt that are sent with it. */
+  estimatedTokens(tools: readonly ToolSpec[] = [], agentPrompt = ''): number {
+    return estimatedTokens(this.#messages, tools, agentPrompt)
   }
 
   /** A new conversation with only the system messages of this one. */

@@ -234,7 +234,7 @@ const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff
 /** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
 function userBlocks({ from, content }: UserMessage): UserBlock[] {
   const blocks = content
-    .filter((block) => userTypes.has(block.type) && !isBlank(block))
+    .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
     .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
   if (blocks.length === 0) blocks.push({ type: 'text', text: '(empty message)' })
   if (from === undefined) return blocks

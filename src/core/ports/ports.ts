@@ -9,7 +9,7 @@ import type { Spending, WorkerLimits } from '../policy.ts'
 import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
-import type { Permissions } from '../worker/permissions.ts'
+import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
 import type { Wakeup } from './wake.ts'
@@ -67,6 +67,8 @@ export interface Assignment extends RunPosition {
   readonly spending: SessionSpending
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
+  /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */
+  readonly nodeFolder?: string | null
   readonly version: number
   readonly starts: number
   readonly crashes: number
@@ -101,6 +103,13 @@ export interface AskOrder {
   readonly body: string
   /** When it expires, and the answer that the worker then receives; absent: never. */
   readonly expiry?: { readonly ms: number; readonly answer: string } | undefined
+}
+
+export interface SendOrder {
+  readonly workerId: string
+  readonly mail: string
+  /** How far the sender may send, if its permissions say nothing of it. Absent: to all. */
+  readonly reach?: SendReach | undefined
 }
 
 /** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
@@ -152,7 +161,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly spawns: readonly SpawnOrder[]
   /** With end. */
   readonly offer?: SlotOffer | undefined
-  readonly sends: readonly { readonly workerId: string; readonly mail: string }[]
+  readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly asks: readonly AskOrder[]
   readonly event: string
@@ -246,9 +255,12 @@ export interface UpkeepStore {
   kindPools(): Promise<ReadonlyMap<string, string>>
 }
 
-/** What is told to who listens now and never stored: text as it streams, progress of tools. Losing it is harmless. */
+/** What is told to those who follow now, and never stored: states, text as it streams, tools and their progress. Losing it is harmless. */
 export interface LivePublisher {
-  publish(sessionId: string, workerId: string, notes: readonly LiveNote[]): void
+  /** Somebody follows the session, as far as this node knows. It costs no command. */
+  isFollowed(sessionId: string): boolean
+  /** `isRepeat`: what a follower that came late has missed. Those who have it already drop it. */
+  publish(sessionId: string, workerId: string, notes: readonly LiveNote[], options?: { isRepeat?: boolean }): void
 }
 
 export type LiveNote = readonly [type: TransientType, details: Readonly<Record<string, unknown>>]

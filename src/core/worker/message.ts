@@ -2,7 +2,7 @@
  * Duty: the messages that a worker receives, and their form in the mailbox.
  * A mail is one string: a letter for its sort, a head of tab-separated fields that scripts may match, then the value as JSON, which no script
  * ever decodes.
- * MAIL-1 No field of a head contains a tab: heads have ids, words and numbers only.
+ * MAIL-1 No field of a head contains a tab: heads have ids, words, numbers and permissions only.
  * MAIL-2 The lane of signals takes every sort of `SignalMessage`. A new sort gets a letter in `signalLetters` and in lua/shared/mail.lua, and a
  *        reader here; the compiler names whoever must handle it.
  */
@@ -112,6 +112,14 @@ export function encodeGivenInput(from: string, valueJson: string, factsJson: str
   return `g\t${from}\t{"value":${valueJson},"facts":${factsJson}}`
 }
 
+/**
+ * `p <from> <permissions> <json of value>`: an input of a worker whose permissions are restricted. Scripts read them when a run begins
+ * with it. Permissions have lines and words, but no tabs.
+ */
+export function encodeLimitedInput(from: string, permissions: string, valueJson: string): string {
+  return permissions === '' ? encodeInput(from, valueJson) : `p\t${from}\t${permissions}\t{"value":${valueJson}}`
+}
+
 /** `r <child id> <call> <status> <json of name, kind, value, failure>`. Waits match the child in the head. */
 export function encodeResult(
   child: { id: string; name: string; kind: string },
@@ -146,6 +154,7 @@ export function decodeHead(text: string): MailHead | null {
   switch (sort) {
     case 'i':
     case 'g':
+    case 'p':
       return { kind: 'input', from: first === '-' ? null : first }
     case 'r':
       return { kind: 'result', child: first, call: Number(second) }
@@ -209,6 +218,11 @@ export function decodeMessage(text: string, mailId: string): Message {
       const [, from, body] = splitHead(text, 2)
       const { value, facts } = JSON.parse(body as string) as { value: unknown; facts: Record<string, Json> }
       return { kind: 'input', id: mailId, from: from as string, value, facts }
+    }
+    case 'p': {
+      const [, from, , body] = splitHead(text, 3)
+      const { value } = JSON.parse(body as string) as { value: unknown }
+      return { kind: 'input', id: mailId, from: from as string, value }
     }
     case 'r': {
       const [, from, call, status, value] = splitHead(text, 4)

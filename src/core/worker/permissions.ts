@@ -1,13 +1,15 @@
 /**
- * Duty: the permissions of a worker: the tools that it may use, the kinds that it may spawn, and its folder. They only restrict what its kind
- * defines.
+ * Duty: the permissions of a worker: the tools that it may use, the kinds that it may spawn, its folder, and the workers that it may send to.
+ * They only restrict what its kind defines.
  * PERMISSIONS-1 A child has no wider permissions than its parent. The commit that spawns the child checks that again (I13).
  * PERMISSIONS-2 An absent list restricts nothing.
  * PERMISSIONS-3 Names and folders are plain text, so that a script can compare them. A folder is stored without `.`, `..` and doubled separators.
+ * PERMISSIONS-4 A run that began with a message of a worker has no wider permissions than that worker had when it sent the message.
  */
 
 import { preview } from '../check/preview.ts'
-import { InputError } from '../errors.ts'
+import { ConfigError, InputError } from '../errors.ts'
+import { isId } from '../ids.ts'
 import { policy } from '../policy.ts'
 
 export interface Permissions {
@@ -17,24 +19,43 @@ export interface Permissions {
   readonly kinds?: readonly string[] | undefined
   /** An absolute path. File tools stay within it. */
   readonly folder?: string | undefined
+  /**
+   * To whom it may send: to nobody, to its parent and its own children, to workers of its session, or to the workers with these ids. Absent: an
+   * agent may send to workers of its session, a handler to all.
+   */
+  readonly send?: SendReach | readonly string[] | undefined
 }
 
-/** One line for each restriction: `tools a b`, `kinds c`, `folder /d`. Empty for none. */
-export function encodePermissions({ tools, kinds, folder }: Permissions): string {
+/** From the narrowest to the widest. */
+const reaches = ['none', 'family', 'session'] as const
+export type SendReach = (typeof reaches)[number]
+
+/** The names of the restrictions, as errors and the command line list them. */
+export const restrictions = ['tools', 'kinds', 'folder', 'send'] as const satisfies readonly (keyof Permissions)[]
+
+/** One line for each restriction: `tools a b`, `kinds c`, `folder /d`, `send session`. Empty for none. */
+export function encodePermissions({ tools, kinds, folder, send }: Permissions): string {
   const lines: string[] = []
   if (tools) lines.push(['tools', ...tools].join(' '))
   if (kinds) lines.push(['kinds', ...kinds].join(' '))
   if (folder !== undefined) lines.push(`folder ${folder}`)
+  if (send !== undefined) lines.push(['send', ...(typeof send === 'string' ? [send] : idsOf(send))].join(' '))
   return lines.join('\n')
 }
 
+/** An empty list is written as a word, so that no line is without one. */
+function idsOf(send: readonly string[]): readonly string[] {
+  return send.length === 0 ? ['none'] : send
+}
+
 export function decodePermissions(text: string): Permissions {
-  const permissions: { tools?: string[]; kinds?: string[]; folder?: string } = {}
+  const permissions: { tools?: string[]; kinds?: string[]; folder?: string; send?: Permissions['send'] } = {}
   for (const line of text.split('\n')) {
     const [what, ...words] = line.split(' ')
     if (what === 'tools') permissions.tools = words
     else if (what === 'kinds') permissions.kinds = words
     else if (what === 'folder') permissions.folder = words.join(' ')
+    else if (what === 'send') permissions.send = reaches.find((reach) => words.join(' ') === reach) ?? words
   }
   return permissions
 }
@@ -48,7 +69,29 @@ export function checkPermissions(permissions: Permissions): Permissions {
   const { folder } = permissions
   if (folder === undefined) return permissions
   const plain = plainFolder(folder)
+  if (isSystemFolder(plain))
+    throw new InputError(
+      `permissions.folder may not be ${preview(folder)}: no worker may use ${systemFolders.join(', ')}.`,
+    )
   return plain === folder ? permissions : { ...permissions, folder: plain }
+}
+
+/** The permissions of a node. It knows no ids of workers beforehand. */
+export function checkCeiling(permissions: Permissions): Permissions {
+  if (Array.isArray(permissions.send))
+    throw new ConfigError(`permissions.send of startNode is one of ${reaches.join(', ')}, not a list.`)
+  try {
+    return checkPermissions(permissions)
+  } catch (thrown) {
+    throw thrown instanceof InputError ? new ConfigError(`startNode: ${thrown.message}`, { cause: thrown }) : thrown
+  }
+}
+
+const systemFolders = ['/proc', '/sys', '/dev']
+
+/** True of folders in which files are the kernel's: they tell the secrets of processes, or have no end. The path is plain, or a real one. */
+export function isSystemFolder(path: string): boolean {
+  return systemFolders.some((folder) => path === folder || path.startsWith(`${folder}/`))
 }
 
 /** The folder without `.`, `..`, doubled separators, and a separator at its end. It is an absolute path. */
@@ -64,10 +107,10 @@ function plainFolder(folder: string): string {
 }
 
 function checkForm(permissions: Permissions): void {
-  const unknown = Object.keys(permissions).find((what) => what !== 'tools' && what !== 'kinds' && what !== 'folder')
+  const unknown = Object.keys(permissions).find((what) => !(restrictions as readonly string[]).includes(what))
   // A misspelt restriction would restrict nothing.
   if (unknown !== undefined)
-    throw new InputError(`permissions.${unknown.slice(0, 80)} is no restriction; there are tools, kinds, folder.`)
+    throw new InputError(`permissions.${unknown.slice(0, 80)} is no restriction; there are ${restrictions.join(', ')}.`)
   for (const [what, names] of [
     ['tools', permissions.tools],
     ['kinds', permissions.kinds],
@@ -82,6 +125,7 @@ function checkForm(permissions: Permissions): void {
       throw new InputError(`permissions.${what} has ${names.length} names; the limit is ${policy.permissionNamesMax}.`)
     }
   }
+  checkSend(permissions.send)
   const { folder } = permissions
   if (
     folder !== undefined &&
@@ -94,6 +138,16 @@ function checkForm(permissions: Permissions): void {
       `permissions.folder is an absolute path of at most ${policy.folderBytesMax} bytes without control characters, not ${preview(folder)}.`,
     )
   }
+}
+
+function checkSend(send: unknown): void {
+  if (send === undefined || (reaches as readonly unknown[]).includes(send)) return
+  if (!Array.isArray(send) || !send.every(isId))
+    throw new InputError(
+      `permissions.send is one of ${reaches.join(', ')}, or a list of ids of workers, not ${preview(send)}.`,
+    )
+  if (send.length > policy.permissionNamesMax)
+    throw new InputError(`permissions.send has ${send.length} ids; the limit is ${policy.permissionNamesMax}.`)
 }
 
 /** True if `encodePermissions` writes this text. Any other text might restrict less than its author meant. */
@@ -128,7 +182,40 @@ export function narrowPermissions(permissions: Permissions, more: Permissions): 
     tools: narrow(permissions.tools, more.tools),
     kinds: narrow(permissions.kinds, more.kinds),
     folder: more.folder ?? permissions.folder,
+    send: narrowSend(permissions.send, more.send),
   }
+}
+
+/** What both permit: of a worker, and of the one whose message began its run (PERMISSIONS-4). */
+export function commonPermissions(own: Permissions, other: Permissions | null): Permissions {
+  if (other === null) return own
+  const common = narrowPermissions(own, other)
+  if (own.folder === undefined || other.folder === undefined || isWithinFolder(other.folder, own.folder)) return common
+  if (isWithinFolder(own.folder, other.folder)) return { ...common, folder: own.folder }
+  // There is no folder that both may use, and nothing shall be used in the folder of one of them.
+  return { ...common, tools: [], kinds: [], folder: own.folder }
+}
+
+/** Of two that cannot be compared, such as ids and a session, nothing is left. */
+function narrowSend(one: Permissions['send'], other: Permissions['send']): Permissions['send'] {
+  if (one === undefined || other === undefined) return one ?? other
+  if (typeof one === 'string' && typeof other === 'string')
+    return reaches.find((reach) => reach === one || reach === other)
+  return typeof one === 'string' || typeof other === 'string' ? 'none' : one.filter((id) => other.includes(id))
+}
+
+/** How far a script lets a worker send that has these permissions, in words; undefined: as far as its record says. */
+export function reachOf({ send }: Permissions): SendReach | undefined {
+  return typeof send === 'string' ? send : undefined
+}
+
+/** Are the first no wider than the second? The audit asks; scripts decide by children.lua. */
+export function isWithinSend(send: Permissions['send'], outer: Permissions['send']): boolean {
+  if (outer === undefined) return true
+  if (send === undefined) return false
+  if (send === 'none' || send.length === 0) return true
+  if (typeof outer === 'string') return typeof send === 'string' && reaches.indexOf(send) <= reaches.indexOf(outer)
+  return typeof send !== 'string' && send.every((id) => outer.includes(id))
 }
 
 function narrow(

@@ -12,7 +12,7 @@ export type Refusal =
       readonly id: string
       readonly limit: number
     }
-  | { readonly reason: 'permission_exceeded' | 'not_found' | 'terminal'; readonly id: string }
+  | { readonly reason: 'permission_exceeded' | 'send_exceeded' | 'not_found' | 'terminal'; readonly id: string }
   | { readonly reason: 'session_finished'; readonly id: string; readonly state: string }
   /** Another program wrote over a part of the recipient. */
   | { readonly reason: 'damaged'; readonly id: string; readonly damage: string }
@@ -28,6 +28,7 @@ export function decodeRefusal(reason: string, detail: string, id: string): Refus
     case 'mailbox_full':
       return { reason, id, limit: Number(detail) } as Refusal
     case 'permission_exceeded':
+    case 'send_exceeded':
     case 'not_found':
     case 'terminal':
       return { reason, id } as Refusal
@@ -63,6 +64,11 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
       return new LimitError(
         'permission_exceeded',
         `${who} may not give worker ${id} what it may not use itself: name only tools, kinds and folders within its own permissions.`,
+      )
+    case 'send_exceeded':
+      return new LimitError(
+        'permission_exceeded',
+        `${who} may not send to worker ${id}: its permissions do not reach so far. An agent sends within its session, unless permissions.send names the worker.`,
       )
     case 'mailbox_full':
       return new LimitError(

@@ -8,7 +8,7 @@ import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InputError, LimitError } from '../../core/errors.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
-import { isWithinFolder } from '../../core/worker/permissions.ts'
+import { isSystemFolder, isWithinFolder } from '../../core/worker/permissions.ts'
 
 /** Null if the agent has no folder. Throws an InputError or a LimitError that fails the run. */
 export async function agentFolder(
@@ -22,13 +22,27 @@ export async function agentFolder(
   if (own === null && assigned === null) return null
   if (own === null) throw beyondPermissions(who, assigned, 'no folder in particular')
   const inner = await real(own, who)
+  await checkNodeFolder(assignment, own, inner, who)
   if (assigned === null || own === assigned) return own
-  const path = relative(await real(assigned, who), inner)
-  if (path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)) throw beyondPermissions(who, assigned, own)
+  const outer = await real(assigned, who)
+  if (leavesFolder(outer, inner)) throw beyondPermissions(who, assigned, own)
   // Returned as it was named, not as its real path, because permissions are compared as texts. A folder that lies within the permitted
   // one only through a link is named from the permitted folder, so that the agent can pass it on to its children.
   if (isWithinFolder(own, assigned)) return own
+  const path = relative(outer, inner)
   return path === '' ? assigned : `${assigned}${sep}${path}`
+}
+
+/** The folder of the node bounds real places: permissions are compared as texts, and may name a link. */
+async function checkNodeFolder({ nodeFolder }: Assignment, own: string, inner: string, who: string): Promise<void> {
+  if (isSystemFolder(inner)) throw new InputError(`the folder ${own} of ${who} belongs to the system: name another.`)
+  if (nodeFolder != null && leavesFolder(await real(nodeFolder, who), inner))
+    throw new LimitError('permission_exceeded', `${who} asked for the folder ${own}, which its node does not permit.`)
+}
+
+function leavesFolder(outer: string, inner: string): boolean {
+  const path = relative(outer, inner)
+  return path === '..' || path.startsWith(`..${sep}`) || isAbsolute(path)
 }
 
 function beyondPermissions(who: string, assigned: string | null, asked: string): LimitError {

@@ -10,8 +10,16 @@
 
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import { InputError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import {
+  ConfigError,
+  InputError,
+  InvariantError,
+  TerminalError,
+  TransientError,
+  toRuntimeError,
+} from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import { contentProblem } from '../../core/history/foreign-format.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -27,7 +35,10 @@ import { userMessage } from './user-message.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
-  const kind: AgentKind = { definition, model: parts.models.open(definition.model), toolbox: new Toolbox(definition) }
+  const model = parts.models.open(definition.model)
+  const problem = definition.settings && model.settingProblem?.(definition.settings)
+  if (problem) throw new ConfigError(problem)
+  const kind: AgentKind = { definition, model, toolbox: new Toolbox(definition) }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
     await advance(new AgentTurn(kind, parts, new Journal(turn, known)))
@@ -158,6 +169,13 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   }
   const { input } = kind.definition
   const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
-  if (fit === undefined || fit.ok) return null
+  if (fit === undefined) return blocksProblem(message, assignment.kind)
+  if (fit.ok) return null
   return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+}
+
+/** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
+function blocksProblem(message: Mail['message'], kind: string): InputError | null {
+  const problem = message.kind === 'input' ? contentProblem(message.value) : null
+  return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }

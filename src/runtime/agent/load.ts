@@ -2,6 +2,7 @@
  * Duty: build what an agent knows from the node's memory and the stored history, reading only entries that the node has not seen.
  * LOAD-1 A kept history is extended only if its last entry still stands at its position in the stored history (CACHE-2).
  */
+import { InvariantError } from '../../core/errors.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import { decodeEntry } from '../../core/history/entry.ts'
 import { type EntryList, historyBase } from '../../core/history/entry-list.ts'
@@ -33,8 +34,12 @@ function empty({ assignment }: Turn, base: number): KnownHistory {
   return { container, base, length: 0, bytes: 0, lastJson: '' }
 }
 
-/** The list must begin where the known history ends. */
-function extend(turn: Turn, known: KnownHistory, { entries }: EntryList): KnownHistory {
+/** Adds the entries behind the known history. */
+function extend(turn: Turn, known: KnownHistory, { base, entries }: EntryList): KnownHistory {
+  if (base !== nextPosition(known))
+    throw new InvariantError(
+      `the history of worker ${turn.assignment.workerId} is known up to position ${nextPosition(known)}, and cannot go on at ${base}.`,
+    )
   const { container } = known
   const before = container.passedOver
   let { bytes } = known

@@ -7,16 +7,15 @@
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
-import { LimitError, type RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { EventNote } from '../../core/event/event.ts'
+import { LimitError, type RuntimeError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
-import { type AgentResult, cutReasonOf, type Entry } from '../../core/history/entry.ts'
-import { toJson } from '../../core/json.ts'
-import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
+import type { Entry } from '../../core/history/entry.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
+import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
+import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
@@ -40,7 +39,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   const number = iterations + 1
   try {
     const folder = agentTurn.folder()
-    container.agentPrompt = tools.instructions(turn, folder && (await folder))
+    container.agentPrompt = tools.instructions(turn, folder && (await folder), container.input)
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
@@ -48,9 +47,10 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   let reply: AcceptedReply
   try {
     const request = {
-      instructions: container.agentPrompt,
+      instructions: container.instructions,
       messages: container.history.prompt(),
       tools: tools.specs(turn),
+      settings: kind.definition.settings,
       idempotencyKey: `${turn.assignment.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
     }
     const { history } = container
@@ -126,68 +126,6 @@ export function invalidResult(journal: Journal, { call, text }: CheckedCall & { 
   const { toolCallId, toolName } = call
   const output = { type: 'error-text', value: text } as const
   return journal.entry('toolResult', { id: journal.nextId(ahead), toolCallId, toolName, status: 'error', output })
-}
-
-function answer(agentTurn: AgentTurn, reply: ModelReply, entry: Entry, parts: StepParts): void {
-  const { journal, end, turn } = agentTurn
-  const { container, machine, position } = journal
-  const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
-  const { facts } = container.run
-  const finishReason = cutReasonOf(reply.finishReason)
-  const value: AgentResult = {
-    text,
-    ...(Object.keys(facts).length > 0 && { facts }),
-    ...(finishReason && { finishReason }),
-  }
-  let valueJson: string
-  try {
-    valueJson = toJson(value, `the result of ${agentTurn.who}`)
-  } catch (thrown) {
-    machine.apply('limitReached')
-    end.fail(toRuntimeError(thrown), 'runtime', 1, { entries: [entry], parts })
-    return
-  }
-  machine.apply('answered')
-  journal.add(
-    [entry, journal.entry('completed', { value })],
-    {
-      ...parts,
-      ...endingOf(turn.assignment, position.run, { status: 'completed', valueJson }),
-      pendingCount: position.pendingCalls.length,
-      position: afterRun(position.run),
-      notes: [...(parts.notes ?? []), completedNote(turn.assignment, position.run, valueJson)],
-    },
-    { lazy: true },
-  )
-}
-
-function blank(agentTurn: AgentTurn, reply: ModelReply): null {
-  const { journal, end, kind, turn } = agentTurn
-  const { model, finishReason, usage } = reply
-  const entries = [journal.entry('blank', { model, finishReason, usage })]
-  const blanks = journal.container.run.blanks + 1
-  if (blanks >= turn.host.policy.blankStops) {
-    const error = new TerminalError(
-      `model ${model} gave ${blanks} blank replies in a row to ${agentTurn.who}, the last one with finish reason "${finishReason}".`,
-      { code: 'model_blank' },
-    )
-    journal.machine.apply('limitReached')
-    end.fail(error, 'model', blanks, { entries })
-    return null
-  }
-  journal.machine.apply('blankReply')
-  const { nudge } = kind.definition
-  if (nudge !== undefined) {
-    entries.push(journal.entry('user', { id: journal.nextId(1), content: [{ type: 'text', text: nudge }] }))
-  }
-  const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-  journal.add(entries, { notes: [note], ...noFailure(agentTurn) })
-  return null
-}
-
-/** Clears the failure of earlier attempts from the record, because the model has replied. */
-function noFailure({ journal }: AgentTurn): StepParts {
-  return { failure: journal.position.attempt > 0 ? null : undefined, position: { attempt: 0, retrying: '' } }
 }
 
 /** Says in words which limit is used up. Null when another model call may be made. */

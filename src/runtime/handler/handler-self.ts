@@ -27,9 +27,9 @@ import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
 import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { AskOrder, Assignment, SpawnOrder } from '../../core/ports/ports.ts'
-import { encodeInput, type Message } from '../../core/worker/message.ts'
-import { encodePermissions } from '../../core/worker/permissions.ts'
+import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
+import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { askOf } from './handler-asks.ts'
 
@@ -37,7 +37,7 @@ import { askOf } from './handler-asks.ts'
 export interface Requests {
   readonly spawns: SpawnOrder[]
   readonly spawnNotes: SpawnNote[]
-  readonly sends: { workerId: string; mail: string }[]
+  readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
   readonly asks: AskOrder[]
   readonly askNotes: AskNote[]
@@ -187,9 +187,14 @@ export class HandlerSelf implements Self<unknown> {
         `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
       )
     }
-    const mail = encodeInput(this.id, toJson(value, `the message to ${workerId}`))
+    const { permissions } = this.#context.assignment
+    const mail = encodeLimitedInput(
+      this.id,
+      encodePermissions(permissions),
+      toJson(value, `the message to ${workerId}`),
+    )
     this.#countBytes('send', mail)
-    this.requests.sends.push({ workerId, mail })
+    this.requests.sends.push({ workerId, mail, reach: reachOf(permissions) })
   }
 
   readonly reply = (value: unknown): void => {

@@ -58,6 +58,8 @@ class HandlerTurn {
     turn.whenCancelled((position) => this.#cancelledStep(position))
     if (turn.assignment.purpose === 'cancelled') return turn.cancel()
     if (turn.assignment.purpose === 'poison') return this.#quarantine()
+    // Also where its children make its run look like one that uses tools.
+    turn.report('ProcessingUserMessage')
     for (let steps = 0; !turn.over; steps++) {
       const position = turn.position
       const mail = this.#inbox.next(position)

@@ -1,14 +1,14 @@
 /**
- * Duty: code of an author that keeps the event loop of its node to itself is named. No lease is renewed meanwhile, and nothing else goes
- * on: what is seen of it later, a lease that was lost, says neither who it was nor that nothing was wrong with Redis.
- * Only what runs without a pause from its call is seen here; the renewer tells of any standstill (RENEW-4).
+ * Duty: names user code that blocks the event loop of its node. While the loop is blocked, the node renews no lease and runs nothing else.
+ * Without this warning the log shows only that leases were lost: it names no culprit, and a reader may blame Redis.
+ * This file measures a call until it returns or first awaits. The renewer logs every other standstill of the loop (RENEW-4).
  */
 import { performance } from 'node:perf_hooks'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 
 const advice = 'let what computes run in a thread (a tool does with its field `thread`), or pause between its parts'
 
-/** Calls it. `what` did, if it takes longer than this. */
+/** Calls the function, and warns if it takes longer than `msMax` to return. `what` names it in the warning. */
 export function watchLoop<T>(call: () => T, what: string, msMax: number, log: Pick<WorkerLog, 'warn'>): T {
   const began = performance.now()
   try {

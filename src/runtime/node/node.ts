@@ -5,11 +5,12 @@
  *    its worker goes on elsewhere.
  */
 
-import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
+import type { LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
+import type { Permissions } from '../../core/worker/permissions.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
 import { ClaimNonces } from '../slot/nonces.ts'
 import { type RunQueue, Slots } from '../slot/slots.ts'
@@ -21,12 +22,15 @@ import { Renewer } from '../upkeep/renewer.ts'
 import { Sweeper } from '../upkeep/sweeper.ts'
 import type { Kind } from './kind.ts'
 import type { Partition, PartitionStores } from './partition.ts'
+import { turnLog } from './turn-log.ts'
 
 export interface NodeOptions {
   readonly id: string
   readonly kinds: ReadonlyMap<string, Kind>
   readonly concurrency: number
   readonly policy: Policy
+  /** What no session may go beyond here; null: everything is permitted. */
+  readonly permissions?: Permissions | null
   readonly stores: readonly PartitionStores[]
   readonly waker: Waker
   readonly live: LivePublisher
@@ -43,6 +47,7 @@ export class RuntimeNode {
   readonly #awake = new Set<Promise<unknown>>()
   #kindPools: ReadonlyMap<string, string> = new Map()
   #draining = false
+  readonly #logOf: Parameters<typeof turnLog>[0]
   /** Resolves when a node that stops waits for nothing more. It may be asked to stop at once while it drains. */
   readonly #abandoned = Promise.withResolvers<void>()
 
@@ -50,9 +55,11 @@ export class RuntimeNode {
     this.id = options.id
     this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
+    this.#logOf = { log: options.log, live: options.live, nodeId: options.id }
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
       policy: options.policy,
+      permissions: options.permissions ?? null,
       log: options.log,
       kinds: options.kinds,
       slots: this.#slots,
@@ -172,7 +179,7 @@ export class RuntimeNode {
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
-      workerLog: (assignment, run) => childLog(this.#o.log, assignment, run),
+      workerLog: (assignment, run) => turnLog(this.#logOf, assignment, run),
     }
   }
 
@@ -181,6 +188,12 @@ export class RuntimeNode {
     const { renewer, sweeper } = this.#partitionOf(partition)
     await renewer.runOnce(sessionId)
     sweeper.dueIn(0)
+  }
+
+  /** Somebody begins to follow a session: tells what its turns do here now. */
+  tellFollower(partition: number, sessionId: string): void {
+    for (const turn of this.#partitionOf(partition).renewer.turns)
+      if (turn.assignment.sessionId === sessionId && !turn.over) turn.live.repeat()
   }
 
   get turnsRunning(): number {
@@ -234,13 +247,4 @@ export class RuntimeNode {
   #turns(): Turn[] {
     return this.#partitions.flatMap(({ renewer }) => renewer.turns)
   }
-}
-
-function childLog(log: WorkerLog, assignment: Assignment, run: number): WorkerLog {
-  const ids = { session: assignment.sessionId, worker: assignment.workerId, kind: assignment.kind, run }
-  const at = (level: keyof WorkerLog) => (message: string, fields?: Record<string, unknown>) => {
-    const [words, more] = readLogCall(message, fields)
-    log[level](words, { ...ids, ...more })
-  }
-  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

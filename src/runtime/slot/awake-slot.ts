@@ -13,6 +13,7 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, CommitAnswer, NextClaim } from '../../core/ports/ports.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
+import { commonPermissions, type Permissions } from '../../core/worker/permissions.ts'
 import type { Kind } from '../node/kind.ts'
 import type { Partition } from '../node/partition.ts'
 import type { Step } from '../turn/step.ts'
@@ -26,6 +27,8 @@ import type { SuspectGate } from './suspects.ts'
 /** What a slot needs of its node. */
 export interface SlotHost {
   readonly policy: Policy
+  /** What no session may go beyond on this node. */
+  readonly permissions: Permissions | null
   readonly log: WorkerLog
   readonly kinds: ReadonlyMap<string, Kind>
   readonly slots: Slots
@@ -81,7 +84,8 @@ export class AwakeSlot {
     return answer.kind === 'unfit' ? 'unfit' : 'done'
   }
 
-  #turnOf(assignment: Assignment): Turn {
+  #turnOf(claimed: Assignment): Turn {
+    const assignment = withinCeiling(claimed, this.#node.permissions)
     if (!assignment.suspect) this.#node.suspects.release(this.#slot)
     const turn = new Turn(assignment, this.#host)
     // A worker that was claimed before the drain began is released at its first step.
@@ -234,4 +238,11 @@ export class AwakeSlot {
 
 function claimedWith(answer: CommitAnswer | undefined): ClaimAnswer {
   return answer?.kind === 'ok' || answer?.kind === 'fenced' ? answer.claimed : { kind: 'none' }
+}
+
+/** What a session asks for can raise nothing above what its node permits. Children get no more than is left. */
+function withinCeiling(assignment: Assignment, ceiling: Permissions | null): Assignment {
+  if (ceiling === null) return assignment
+  const permissions = commonPermissions(assignment.permissions, ceiling)
+  return { ...assignment, permissions, nodeFolder: ceiling.folder ?? null }
 }

@@ -11,8 +11,7 @@ import type { Failure } from '../../core/worker/failure.ts'
 /** `step`: what the worker would have done next, each time: a message, a model call, tool calls. */
 export function quarantined(assignment: Assignment, step: string): TerminalError {
   return new TerminalError(
-    // The claim that brings the quarantine counts as a start too, and runs nothing.
-    `worker ${assignment.name} (${assignment.workerId}) was started ${assignment.starts - 1} times and never committed; the next step was ${step}. It was quarantined. If no node died, the logs of the nodes say what blocked them.`,
+    `worker ${assignment.name} (${assignment.workerId}) was started ${startsBefore(assignment)} times and never committed; the next step was ${step}. It was quarantined. If no node died, the logs of the nodes say what blocked them.`,
     { code: 'poison' },
   )
 }
@@ -23,7 +22,8 @@ export function evidenceJson(
   step: string,
   failure: Failure | undefined,
 ): string {
-  const { starts, crashes, epoch, kind, name } = assignment
+  const { crashes, epoch, kind, name } = assignment
+  const starts = startsBefore(assignment)
   return JSON.stringify({ step, run: position.run, kind, name, starts, crashes, epoch, failure })
 }
 
@@ -31,9 +31,13 @@ export function evidenceJson(
 export function warnOfSuspect(assignment: Assignment, log: WorkerLog): void {
   const { purpose, suspect, sessionId, workerId, kind, run } = assignment
   if (purpose === 'cancelled' || !(suspect || purpose === 'poison')) return
-  // This claim counts as a start too.
-  const starts = assignment.starts - 1
+  const starts = startsBefore(assignment)
   const where = { session: sessionId, worker: workerId, kind, run, starts }
   if (purpose === 'run') log.warn('a worker is started apart from others: its last starts came to no commit', where)
   else log.error('a run fails with poison: no start of its worker came to a commit; see troupe mailbox dead', where)
+}
+
+/** Without this claim, which counts as a start too. */
+function startsBefore({ starts }: Assignment): number {
+  return starts - 1
 }

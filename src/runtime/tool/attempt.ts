@@ -19,8 +19,8 @@ import { ProgressGate } from './progress-gate.ts'
 export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress' | 'setFact'> {
   /** Absolute path of the worker's folder. Null if it has none. */
   readonly folder: string | null
-  /** Absolute path of the folder that the worker's permissions name. `folder` must lie in it. Absent or null: any folder is allowed. */
-  readonly bound?: string | null
+  /** Absolute paths of the folders that the worker's permissions and its node name. `folder` must lie in all of them. */
+  readonly bounds?: readonly string[]
   readonly onProgress: (value: unknown) => void
 }
 
@@ -37,7 +37,7 @@ export class ToolAttempt {
   #closed = false
 
   constructor(tool: Tool, parts: ToolCallParts, signal: AbortSignal, workspace: Workspace | null) {
-    const { folder: _folder, bound: _bound, onProgress: _onProgress, ...plain } = parts
+    const { folder: _folder, bounds: _bounds, onProgress: _onProgress, ...plain } = parts
     this.#tool = tool
     this.#collector = new FactCollector(tool.name)
     const publish = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)

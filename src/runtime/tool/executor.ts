@@ -94,7 +94,7 @@ export class ToolExecutor {
   async #attempt(call: ToolRun, signal: AbortSignal, started: () => void): Promise<Attempt> {
     const { tool, input, parts } = call
     try {
-      const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
+      const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bounds)
       // If the signal fired while the folder was opened, the tool has not begun and must not begin.
       signal.throwIfAborted()
       if (tool.thread !== undefined) return await this.#threads.attempt(call, signal, workspace, started)

@@ -8,14 +8,15 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
 import type { Workspace } from '../../core/definition/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
+import { isSystemFolder } from '../../core/worker/permissions.ts'
 
 const previewCharsMax = 200
 /** No system opens a longer path. The limit also bounds the search for a path that does not exist, which goes folder by folder. */
 const pathCharsMax = 4_096
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
-/** `bound`: a folder in which `folder` must lie now, by their real paths. Throws an InputError if `folder` is not a folder or lies outside. */
-export async function openWorkspace(folder: string, bound: string | null = null): Promise<Workspace> {
+/** `bounds`: folders in which `folder` must lie now, by their real paths. Throws an InputError if `folder` is not a folder or lies outside. */
+export async function openWorkspace(folder: string, bounds: readonly string[] = []): Promise<Workspace> {
   let root: string
   try {
     root = await realpath(folder)
@@ -24,9 +25,11 @@ export async function openWorkspace(folder: string, bound: string | null = null)
     throw new InputError(`the worker's folder ${preview(folder)} cannot be opened (${codeOf(cause)}).`)
   }
   // Checked again here, because the folder may have been replaced by a link since the last check.
-  const isBeyond = bound !== null && !isInside(await realpath(bound).catch(() => bound), root)
-  if (isBeyond)
+  for (const bound of bounds) {
+    if (isInside(await realpath(bound).catch(() => bound), root)) continue
     throw new InputError(`the worker's folder ${preview(folder)} leads out of the folder that its permissions name.`)
+  }
+  if (isSystemFolder(root)) throw new InputError(`the worker's folder ${preview(folder)} belongs to the system.`)
   return new FolderWorkspace(root, resolve(folder))
 }
 
@@ -94,6 +97,7 @@ class FolderWorkspace implements Workspace {
       throw new InputError(`${preview(path)} cannot be opened (${codeOf(cause)}).`)
     }
     if (!isInside(this.root, real)) throw outside(path)
+    if (isSystemFolder(real)) throw new InputError(`${preview(path)} belongs to the system.`)
     return real
   }
 }

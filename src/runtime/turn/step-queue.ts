@@ -235,6 +235,7 @@ export function requestOf(
     spawns: step.spawns,
     sends: step.sends,
     timers: step.timers,
+    asks: step.asks,
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,

@@ -15,13 +15,15 @@ import { performance } from 'node:perf_hooks'
 import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
 import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../../core/ports/ports.ts'
 import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
-import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+import { fineState, type RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
+import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
+import { TurnLive } from './turn-live.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
@@ -35,6 +37,7 @@ export class Turn {
   readonly host: TurnHost
   readonly lease: Lease
   readonly startedAt = performance.now()
+  readonly doing: RunDoing
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -42,7 +45,7 @@ export class Turn {
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
   #spending: Assignment['spending']
-  #doing: { readonly run: RunState; readonly firstByteSeen: boolean } | undefined
+  #live: TurnLive | undefined
   #sequence = 0
   #version: number
   #committingMs = 0
@@ -56,10 +59,12 @@ export class Turn {
     this.lease = new Lease(assignment.trustedUntil)
     this.#spending = assignment.spending
     this.#version = assignment.version
+    this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen } = assignment
     const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen }
     this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
+    if (host.live.isFollowed(assignment.sessionId)) this.live.changeState('working')
   }
 
   // What others may ask.
@@ -125,12 +130,13 @@ export class Turn {
     return this.#endAnswer
   }
 
-  /** What the renewer writes into the record; empty for nothing. */
-  get runStateSeen(): string {
-    return this.#doing === undefined ? '' : encodeRunState(this.#doing.run, this.#doing.firstByteSeen)
-  }
-
   // What the behaviour does.
+
+  /** What followers of the session are told of this turn. Made when it is needed, because most turns end before. */
+  get live(): TurnLive {
+    this.#live ??= new TurnLive(this.assignment, this.host.live)
+    return this.#live
+  }
 
   /** Must be called before the first step. A cancel that came before ends the turn now. */
   whenCancelled(step: CancelledStep): void {
@@ -140,7 +146,9 @@ export class Turn {
 
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
-    if (this.isOpen) this.#steps.add(step, lazy && !this.isRetaken)
+    if (!this.isOpen) return
+    this.#steps.add(step, lazy && !this.isRetaken)
+    this.#tellState()
   }
 
   /** Lazy steps leave now. */
@@ -164,7 +172,8 @@ export class Turn {
 
   /** Says what the run does between two commits; without arguments: nothing in particular. */
   report(run?: RunState, firstByteSeen = false): void {
-    this.#doing = run === undefined ? undefined : { run, firstByteSeen }
+    this.doing.report(run, firstByteSeen)
+    if (run !== undefined) this.#tellState()
   }
 
   /** Ends the turn: the last steps, what the worker waits for, and the slot's plan go into one commit. */
@@ -238,7 +247,18 @@ export class Turn {
     this.#outcome.over = over
     this.#enter({ kind: 'over', outcome: this.#outcome })
     this.#steps.close()
+    if (over === 'ended') this.#tellState('ended')
     this.#finished.resolve(over)
+  }
+
+  #tellState(turn: 'running' | 'ended' = 'running'): void {
+    if (this.#live === undefined && !this.host.live.isFollowed(this.assignment.sessionId)) return
+    const { open, runState } = this.position
+    if (turn === 'ended') this.live.changeState(fineState({ run: runState, worker: open ? 'parked' : 'idle' }))
+    else {
+      const { run = runState, firstByteSeen } = this.doing
+      this.live.changeState(fineState({ run, firstByteSeen, worker: 'running' }))
+    }
   }
 
   // The order of commits.
@@ -330,6 +350,7 @@ export class Turn {
         this.#version = answer.version
         this.#spending = answer.spending
         this.#steps.acknowledge(steps.length, step.position)
+        this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)

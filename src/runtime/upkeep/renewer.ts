@@ -4,6 +4,7 @@
  *    slots instead. Short turns are renewed only if their session was cancelled.
  * RENEW-2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
  * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end.
+ * RENEW-5 The record of a turn that lasts shows what the run does about 100 ms after that began, as long as it lasts for half of that.
  * RENEW-4 If a lease ran out because the event loop stood still, the log says that: Redis was there.
  */
 
@@ -104,6 +105,7 @@ export class Renewer {
   /** RENEW-1. */
   #isDue({ turn, wasAsked, renewedAt }: Renewal, now: number): boolean {
     if (turn.over) return false
+    if (wasAsked && turn.doing.unrecordedMs(now) >= this.#policy.busyAfterMs / 2) return true
     return wasAsked ? now - renewedAt >= this.#policy.renewEveryMs : now - turn.startedAt >= this.#policy.busyAfterMs
   }
 
@@ -114,13 +116,14 @@ export class Renewer {
       renewal.wasAsked = true
       renewal.turn.host.noteBusy()
     }
+    const states = renewals.map(({ turn }) => turn.doing.encoded)
     const { verdicts, wakeups, trustedUntil } = await this.#store.renew(
-      renewals.map(({ turn }) => ({
+      renewals.map(({ turn }, index) => ({
         workerId: turn.assignment.workerId,
         token: turn.assignment.token,
         wakeup: turn.host.wakeup,
         becomesBusy: true,
-        runState: turn.runStateSeen,
+        runState: states[index] ?? '',
       })),
     )
     this.#wake(wakeups)
@@ -128,6 +131,7 @@ export class Renewer {
       const { turn } = renewal
       const verdict = verdicts[index]
       renewal.renewedAt = asked
+      turn.doing.renewed(states[index] ?? '')
       if (verdict === 'fenced') turn.abandon('fenced')
       else turn.lease.extend(trustedUntil)
       if (verdict === 'cancelled') void turn.cancel()

@@ -50,7 +50,7 @@ export class Sweeper {
     this.#schedule(this.#everyMs())
   }
 
-  /** A timer becomes due: sweep then, if that is earlier than planned. What comes later than the next sweep is seen by that one. */
+  /** A timer becomes due in `ms`: the sweeper sweeps then, if that is before the planned sweep. The planned one sees all later timers. */
   dueIn(ms: number): void {
     if (this.#stopped || ms > this.#policy.sweepEveryMs || performance.now() + ms >= this.#nextAt) return
     this.#schedule(ms + 1)
@@ -81,7 +81,7 @@ export class Sweeper {
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
-      // Not where there are no fewer: claims put back, as fast as they are taken in, workers of whom a key is damaged.
+      // Stops when the number does not fall: claims put workers with a damaged key back as fast as a sweep takes them in.
       const takesMore = swept.left > 0 && swept.left < leftBefore
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
@@ -102,11 +102,12 @@ export class Sweeper {
     const what = 'a cancel cannot be finished; it waits until the session is mended'
     for (const { sessionId: session, error } of sessions)
       this.#tellOf(damaged, session, what, { session, error: error.message })
-    // There may be more. Leases and timers do not wait for all of them, nor are those looked at all the time whose workers still run.
+    // There may be more cancels. The next sweep finishes them, so that leases and timers need not wait. If few were finished, the workers of the
+    // others probably still run, and the next sweep comes at its usual time.
     if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
   }
 
-  /** What is left when its time is over follows with the next sweep. Which node makes the pass the store says; each registers. */
+  /** Prunes for `pruneMs` at most; the next sweep goes on. The store decides which node makes the pass. Every node registers its kinds again. */
   async #prune(): Promise<void> {
     const began = performance.now()
     if (began - this.#prunedAt <= this.#policy.pruneEveryMs) return
@@ -119,14 +120,14 @@ export class Sweeper {
     }
   }
 
-  /** Once, while it is damaged. */
+  /** Logs it once for as long as it is damaged. */
   #tellOf(damaged: Set<string>, id: string, what: string, fields: Record<string, string>): void {
-    // Batches of one sweep may meet it again and again.
+    // Several batches of one sweep may find the same damage.
     if (!damaged.has(id) && !this.#damaged.has(id)) this.#host.log.error(what, fields)
     damaged.add(id)
   }
 
-  /** Not the same in all nodes, so that they do not sweep at once. */
+  /** Random, so that nodes do not all sweep at the same moment. */
   #everyMs(): number {
     return this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4)
   }
@@ -135,7 +136,7 @@ export class Sweeper {
     clearTimeout(this.#timer)
     this.#nextAt = performance.now() + ms
     this.#timer = setTimeout(() => {
-      // One that became due while another runs comes after it.
+      // A sweep that becomes due while another one runs begins after it.
       this.#running = (this.#running ?? Promise.resolve()).then(() => this.#sweep())
     }, ms)
   }
@@ -157,7 +158,7 @@ export class Sweeper {
     if (!this.#stopped && this.#nextAt > performance.now() + everyMs) this.#schedule(everyMs)
   }
 
-  /** Says goodbye, so that this node's slots are not counted on any more. */
+  /** Signs the node off in Redis, so that nobody counts on its slots any more. */
   async stop(): Promise<void> {
     if (this.#stopped) return
     this.#stopped = true

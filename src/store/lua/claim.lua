@@ -6,7 +6,7 @@ KEYS[3] claims    hash     declared; of this node
 KEYS[4] wakeups   zset     declared
 KEYS[5] busy      zset     declared
 ARGV[1] header    json:
-  pool             whose line it is
+  pool             whose run queue it is
   wakeup           id, or empty when the node answers no wake-up
   node, slot       who claims
   nonce            fresh for each claim, never derived from the wake-up
@@ -19,7 +19,7 @@ ARGV[1] header    json:
   mailBytes        most bytes of a lane in the answer
   suspectAfter     starts without a commit from which on the worker is a suspect
   poisonAfter      starts alone without a commit from which on it is put aside
-Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps} | {"empty"} | {"unfit"}
+Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps, limited} | {"empty"} | {"unfit"}
 Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted;
         T:events, T:dead, T:timers and T:cancelling, of which only the sort is looked at.
 Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, and removes workers that should not be in the run queue. ]]

@@ -46,6 +46,7 @@ ARGV[1] header    json:
     sends          messages to others, each:
       worker       to whom
       mail         text
+      reach        of an agent whose permissions say nothing of it: how far it may send
     timers         each:
       id           of the timer
       ms           from now on

@@ -4,7 +4,7 @@ KEYS[1] sessions  zset               KEYS[2] events   stream declared
 ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
   seed             names of new wake-ups begin with it
-  sessions         in the order of the line, each:
+  sessions         in the order of the run queue, each:
     session        id
     kind, pool     of the root
     name           of the root; absent: its kind

@@ -93,7 +93,7 @@ for index = 1, #ids do
     if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
-    -- One that stays in a line it cannot be taken from is passed over by claims.
+    -- One that stays in a run queue it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
     local changes = { 'status', hit == 'whole' and 'terminal' or 'idle', 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,

@@ -7,7 +7,7 @@ ARGV[1] header    json:
   slots            of this node
   leaseMs          how long leases last
   wakeupMs         how long a wake-up counts as sent
-  batch            most leases, and workers of a line, that are looked at
+  batch            most leases, and workers of a run queue, that are looked at
   forgottenMs      after so long a node that was not seen is forgotten
   everyMs          healing is skipped when another sweep healed less than half of this ago
   seed             names of new wake-ups begin with it
@@ -78,7 +78,7 @@ local function kindOf(record)
   return nil, true
 end
 
--- Where to look at one batch of a line that no claim shortens: elsewhere each time, so that what stays does not hide the others.
+-- Where to look at one batch of a run queue that no claim shortens: elsewhere each time, so that what stays does not hide the others.
 local function windowOf(line)
   return now % (math.max(0, redis.call('ZCARD', line) - batch) + 1)
 end
@@ -216,7 +216,7 @@ local function isHosted(kind)
   return hosted[kind]
 end
 
--- A worker's score is the time when it came into the line, or ahead of that where its session wakes more than a thousand workers a second:
+-- A worker's score is the time when it came into the run queue, or ahead of that where its session wakes more than a thousand workers a second:
 -- then nobody can tell how long it has been there. So it is after a clock was set back.
 local function isLate(score)
   local apart = now - tonumber(score)
@@ -231,7 +231,7 @@ local function hasLate(line)
 end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
--- the line, or a claim, which looks so far only, would never get past them.
+-- the run queue, or a claim, which looks so far only, would never get past them.
 local added = {}
 for index = 1, #pools do
   local pool = pools[index]
@@ -240,7 +240,7 @@ for index = 1, #pools do
   elseif pool.workersPerWake == 1 then
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
-  -- A node without a free slot learns of a line in which somebody is late: one of its slots that is elsewhere goes there next.
+  -- A node without a free slot learns of a run queue in which somebody is late: one of its slots that is elsewhere goes there next.
   if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.

@@ -6,9 +6,10 @@ import { InvariantError } from '../../core/errors.ts'
 import { decodeSpending, defaultSpending, type Spending } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
+import { commonPermissions } from '../../core/worker/permissions.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
-import { decodeRecord, epochIn } from './worker-record.ts'
+import { decodeRecord, epochIn, readPermissions } from './worker-record.ts'
 
 /** A lane is null if the worker may receive nothing from it now. */
 type AssignmentReply = [
@@ -26,6 +27,8 @@ type AssignmentReply = [
   awaited: [place: string, text: string] | null,
   spent: string | null,
   caps: string | null,
+  /** Permissions of the worker whose message began the run, or begins the runs of this turn. */
+  limited?: string | null,
 ]
 
 export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAnswer {
@@ -37,7 +40,7 @@ export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAns
 }
 
 export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment {
-  const [, workerId, purpose, token, suspect, fields, state, signals, results, inbox, awaited, spent, caps] =
+  const [, workerId, purpose, token, suspect, fields, state, signals, results, inbox, awaited, spent, caps, limited] =
     reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
   const { run, parentId, parentRun, signalsTaken, resultsTaken, inputsTaken } = record
@@ -59,7 +62,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
-    permissions: record.permissions ?? {},
+    permissions: commonPermissions(record.permissions ?? {}, limited == null ? null : readPermissions(limited)),
     run,
     open: record.isOpen,
     runState: record.runState.run,

@@ -62,6 +62,8 @@ export const workerFields = {
   limits: withDefault('limits', encodeLimits(defaultWorkerLimits), limitsForm, decodeLimits),
   /** What it may use; null if nothing restricts that. */
   permissions: optional('permissions', { test: isPermissionsText }, readPermissions),
+  /** What the worker whose message began the run may use; null if nothing restricts that. */
+  runPermissions: optional('runPermissions', { test: isPermissionsText }, readPermissions),
   /** `<epoch>:<nonce>` while a slot holds the worker, `<epoch>:` after a lease that ended, empty after a turn. */
   token: withDefault('token', '', /^(\d+:.*)?$/s, text),
   lastCommit: optional('commit', /^\d+:.*:\d+$/s, decodeCommitField, noCommit),
@@ -188,7 +190,7 @@ export function sessionOfPath(path1: string): string {
 }
 
 /** A text that cannot be parsed, because another program or a newer troupe wrote it, permits nothing. */
-function readPermissions(value: string): Permissions {
+export function readPermissions(value: string): Permissions {
   return isPermissionsText(value) ? decodePermissions(value) : { tools: [], kinds: [] }
 }
 

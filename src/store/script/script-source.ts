@@ -28,6 +28,7 @@ const parts = [
   'waits',
   'wakeups',
   'asks',
+  'permissions',
   'mail',
   'sessions',
   'claims',

@@ -38,7 +38,7 @@ export const commitScript = defineScript({
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
-    sends: words('worker mail'),
+    sends: words('worker mail reach'),
     timers: words('id ms value'),
     asks: words('id sort body ms onExpiry'),
     claim: words(

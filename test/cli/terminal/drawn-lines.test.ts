@@ -62,6 +62,12 @@ test('after a change of the width the old lines are wiped with all rows that the
   expect(screen.writes[1]).toContain('\u001b[3A\u001b[J')
 })
 
+test('nothing is written for an empty frame where nothing is drawn', () => {
+  const { screen, lines } = opened()
+  lines.draw([])
+  expect(screen.written).toBe('')
+})
+
 test('lines that are left stay, and the next ones come below', () => {
   const { screen, lines } = opened()
   lines.draw(['last state'])

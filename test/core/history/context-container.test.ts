@@ -307,6 +307,34 @@ describe('a context container', () => {
       { ...said, id: 'm', at: 2, from: 'w2' },
       { ...andMore, id: 'n', at: 3 },
     ])
-    expect(context.estimatedTokens()).toBe(3)
+    // 9 bytes of the prompt, and 14 of the messages.
+    expect(context.estimatedTokens()).toBe(5)
   })
+
+  test('gives a model its prompt and the system messages of the conversation as instructions', () => {
+    const context = contextOf(user('go'))
+    expect(context.instructions).toBe('')
+    context.agentPrompt = 'Be brief.'
+    context.push({ type: 'system', id: 's', at: 1, text: 'Speak French.' })
+    expect(context.instructions).toBe('Be brief.\n\nSpeak French.')
+  })
+
+  test('refuses a message that is none, and adds nothing', () => {
+    const context = contextOf(user('go'))
+    expect(() => context.push({ role: 'user', content: 'hi' } as never)).toThrow(/^message 1 has no type of troupe/)
+    expect(context.toMessages()).toHaveLength(1)
+  })
+
+  test.each(['input_invalid', 'permission_exceeded'])(
+    'leaves an input out of later prompts that failed with %s',
+    (code) => {
+      const failure = { code, message: 'no', origin: 'runtime', at: 1, attempt: 1, retryable: false }
+      const failed = { v: 1, at: 1, run: 1, epoch: 1, type: 'failed', failure } as unknown as Entry
+      const context = contextOf(user('BAD'), failed)
+      context.pushInput('hello', { id: 'm', at: 2 })
+      const prompt = JSON.stringify(context.history.prompt())
+      expect(prompt).not.toContain('BAD')
+      expect(prompt).toMatch(/a message was left out here: it .*hello/)
+    },
+  )
 })

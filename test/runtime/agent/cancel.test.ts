@@ -223,7 +223,7 @@ describe('a cancel', () => {
           return answer
         },
       })
-    const session = await troupe.create('sender')
+    const session = await troupe.create('sender', null, { permissions: { send: [sink.rootId] } })
     await troupe.startNode({ talker, sender }, { aroundTurns: cancelling })
     await cancelled(session)
     expect(await results(troupe, session)).toEqual(['sender: ok'])

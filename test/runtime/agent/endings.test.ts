@@ -120,6 +120,48 @@ describe('a model that fails', () => {
       { role: 'user', content: [{ text: 'go' }, { text: 'Say something.' }] },
     ])
     expect(history.filter(({ type }) => type === 'blank')).toHaveLength(3)
+    expect(history.filter((entry) => entry.type === 'user' && entry.nudge)).toHaveLength(2)
+  })
+
+  test('with a blank reply after tool results is told once to go on, and its answer counts', async () => {
+    const model = recordedModel('test/m', [call('look'), say(''), say(''), say('Seen.')])
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Seen.' } })
+    for (const { messages } of model.requests.slice(2)) {
+      expect(messages.at(-1)).toMatchObject({
+        role: 'user',
+        content: [{ text: expect.stringContaining('tool results') }],
+      })
+    }
+    expect(history.filter((entry) => entry.type === 'user').map(({ nudge }) => nudge)).toEqual([undefined, true])
+  })
+
+  test('with only blank replies after tool results has said its answer before', async () => {
+    const model = recordedModel('test/m', (_, n) => (n === 1 ? together(say('The sum is 4.'), call('look')) : say('')))
+    const { troupe, result, session } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'The sum is 4.' } })
+    expect(model.requests).toHaveLength(4)
+    expect((await session.root.report()).lastFailure).toBeNull()
+  })
+
+  test('whose model ran out of tokens without a word has no answer, although it wrote before', async () => {
+    const model = recordedModel('test/m', (_, n) =>
+      n === 1 ? together(say('I look.'), call('look')) : { ...say(''), finishReason: 'length' as const },
+    )
+    const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [tool('look', () => 1)] })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_blank' } })
+  })
+
+  test('with an empty nudge is asked again with the same prompt', async () => {
+    const model = recordedModel('test/m', [call('look'), say(''), say('Seen.')])
+    const agent = { instructions: 'x', model, nudge: '', tools: [tool('look', () => 1)] }
+    const { troupe, result } = await runOnce(agent)
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'completed', value: { text: 'Seen.' } })
+    expect(model.requests[2]?.messages).toEqual(model.requests[1]?.messages)
   })
 })
 

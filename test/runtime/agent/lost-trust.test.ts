@@ -51,7 +51,7 @@ test.each([
   ['no once tool runs', 'once', holds('toolStarted'), ['model']],
   ['no model is asked again', 'idempotent', holds('toolResult'), ['model', 'tool']],
   ['all of it is done while the lease is certain', 'once', () => false, ['model', 'tool', 'model']],
-] as const)('%s', async (_, effect, isLast, begun) => {
+] as const)('%s (PERMIT-1)', async (_, effect, isLast, begun) => {
   const over = begun.length === 3 ? 'ended' : 'unreachable'
   expect(await begunUntil(effect, isLast)).toEqual({ begun, over })
 })

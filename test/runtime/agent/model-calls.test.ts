@@ -6,7 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Model, ModelCall, ModelReply } from '../../../src/core/definition/model.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
-import type { TurnStore } from '../../../src/core/ports/ports.ts'
+import type { LiveNote, TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { askModel } from '../../../src/runtime/agent/ask-model.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
@@ -162,7 +162,12 @@ test('a run whose model has replied is not reported as waiting for the model whi
 /** The events that listeners get of a call of this model. */
 async function toldOf(model: Model, heard: unknown[] = []) {
   const host = new HeldStore().host()
-  const live = { publish: (_session: string, _worker: string, notes: readonly unknown[]) => void heard.push(...notes) }
+  const live = {
+    isFollowed: () => true,
+    publish: (_session: string, _worker: string, notes: readonly LiveNote[]) => {
+      heard.push(...notes.filter(([type]) => type.endsWith('.delta')))
+    },
+  }
   const turn = new Turn(assignmentByHand(), { ...host, live, policy: { ...policy, deltaEveryMs: 5 } })
   await askModel(turn, model, { instructions: 'x', messages: [], tools: [], idempotencyKey: 'k' }, 7)
   return heard
@@ -178,9 +183,9 @@ test('streamed text is published in a few pieces, by its type, and to its end', 
     return whole(say('Four.'))
   }
   expect(await toldOf({ id: 'test/m', reply }, heard)).toEqual([
-    ['reasoning.delta', { text: 'Let me see', iteration: 7 }],
-    ['text.delta', { text: 'Fo', iteration: 7 }],
-    ['text.delta', { text: 'ur.', iteration: 7 }],
+    ['reasoning.delta', { text: 'Let me see', iteration: 7, offset: 0, request: '1.1' }],
+    ['text.delta', { text: 'Fo', iteration: 7, offset: 0, request: '1.1' }],
+    ['text.delta', { text: 'ur.', iteration: 7, offset: 2, request: '1.1' }],
   ])
 })
 

@@ -128,3 +128,41 @@ describe.each([chat, anthropic, responses])('$model', (surface) => {
     expect(answers.map((answer) => answer.id)).toEqual(callIds)
   })
 })
+
+test.each([chat, anthropic, responses])('arguments from $model keep all digits of their numbers', async (surface) => {
+  const seen: unknown[] = []
+  const find = defineTool({
+    name: 'find',
+    description: 'Finds.',
+    effect: 'pure',
+    run: (input) => void seen.push(input),
+  })
+  const args = '{"id": 12345678901234567890, "n": 3, "list": [9007199254740993]}'
+  const { results, bodies } = await talkToProvider({
+    surface,
+    inputs: ['go'],
+    worker: { tools: [find] },
+    answer: (_, number) => (number === 1 ? { calls: [{ id: 'c', name: 'find', args }] } : { text: 'Fine.' }),
+  })
+  expect(results).toMatchObject([{ status: 'completed' }])
+  expect(seen).toEqual([{ id: '12345678901234567890', n: 3, list: ['9007199254740993'] }])
+  expect(bodies.at(-1)).toContain('12345678901234567890')
+})
+
+test('an input with blocks in the format of others fails with a sentence, and the conversation goes on without it', async () => {
+  const bad = { content: [{ type: 'image', mime_type: 'image/png', data: 'QkFE' }] }
+  const { results, bodies } = await talkToProvider({
+    surface: chat,
+    inputs: [bad, 'hello'],
+    answer: () => ({ text: 'Fine.' }),
+  })
+  const message = expect.stringMatching(
+    /^the input of agent is no list of content blocks: content\[0\] is wrong: mediaType: /,
+  )
+  expect(results).toMatchObject([
+    { status: 'failed', failure: { code: 'input_invalid', message } },
+    { status: 'completed' },
+  ])
+  expect(bodies).toHaveLength(1)
+  expect(bodies[0]).not.toContain('QkFE')
+})

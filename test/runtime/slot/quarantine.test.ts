@@ -50,7 +50,7 @@ const evidenceOf = (kind: string, run: number, step: string, attempt: number) =>
   run,
   kind,
   name: kind,
-  starts: 6,
+  starts: 5,
   crashes: 4,
   epoch: expect.any(Number),
   failure: expect.objectContaining({ code: 'poison', origin: 'runtime', attempt }),

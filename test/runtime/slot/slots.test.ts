@@ -33,7 +33,7 @@ test('a free slot goes to the queue that waits for longest, and to its own queue
   /** Both slots were taken, by `a` first; both lines wait for more, `b` first. */
   const bothWait = () => {
     const slots = new Slots(2)
-    for (const queuedWakeup of [a, b, b, a]) slots.take(queuedWakeup)
+    for (const queue of [a, b, b, a]) slots.take(queue)
     return slots
   }
   expect(bothWait().waitingElsewhere(c)).toBe(a)
@@ -44,7 +44,7 @@ test('a free slot goes to the queue that waits for longest, and to its own queue
   expect(ended.waitingAfter(a)).toBe(b)
   expect(ended.waitingElsewhere(c)).toBe(b)
   const isolated = new Slots(1)
-  for (const queuedWakeup of [a, a]) isolated.take(queuedWakeup)
+  for (const queue of [a, a]) isolated.take(queue)
   expect([isolated.waitingElsewhere(a), isolated.waitingAfter(a)]).toEqual([undefined, a])
 })
 
@@ -78,7 +78,7 @@ describe('a slot that ends goes to the line that had none for longest', () => {
   /** Slots that have gone round all lines, which always have work: those of the first lines of the answer are taken. */
   function goRound(slots: Slots): RunQueue[] {
     const taken = busy.slice(0, slots.total)
-    for (const queuedWakeup of busy) slots.take(queuedWakeup)
+    for (const queue of busy) slots.take(queue)
     for (let round = 0; round < 10; round++) moveOn(slots, taken)
     return taken
   }
@@ -163,7 +163,7 @@ test.each([
 ])(
   'a slot that went where another line waited as %s comes back, though no wake-up calls it (SLOTS-2)',
   async (_, bounds) => {
-    const queuedWakeup = Promise.withResolvers<Waker>()
+    const wakerMade = Promise.withResolvers<Waker>()
     await using troupe = await TestTroupe.connect()
     let turns = 0
     const counted = defineWorker({
@@ -182,11 +182,11 @@ test.each([
       },
     })
     const policy = { turnSliceSteps: 5, ...bounds, sweepEveryMs: 600_000 }
-    const settings = { concurrency: 1, policy, wakeups: 'in-process', onWaker: queuedWakeup.resolve } as const
+    const settings = { concurrency: 1, policy, wakeups: 'in-process', onWaker: wakerMade.resolve } as const
     await troupe.startNode({ counted, inBetween }, settings)
     await troupe.create('counted')
     const session = await troupe.create('inBetween', 'hello')
-    const waker = await queuedWakeup.promise
+    const waker = await wakerMade.promise
     const wake = waker.wake.bind(waker)
     vi.spyOn(waker, 'wake').mockReturnValue(undefined)
     wake(0, [{ id: 'one', pool: 'busy' }])
@@ -221,17 +221,17 @@ test('wake-ups that are one job, as all slots were taken, are all answered when 
   for (const number of numbers) await troupe.create('waiting', number)
   const queue = new Queue('wakeup-other', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
   // BullMQ counts all that were ever added.
-  const queuedWakeup = async () => Number(await troupe.redis.get(queue.toKey('id')))
+  const wakeupsAdded = async () => Number(await troupe.redis.get(queue.toKey('id')))
   const areTogether = async () => {
     const jobs = await queue.getWaiting()
     return jobs.length === 1 && jobs[0]?.data.others?.length > 1
   }
   while (!(await areTogether())) {
     expect(ends.length).toBeGreaterThan(4)
-    const [runningBefore, rungBefore] = [running.size, await queuedWakeup()]
+    const [runningBefore, rungBefore] = [running.size, await wakeupsAdded()]
     ends.shift()?.()
     await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
-    await waitUntil('others come to a full node again', async () => (await queuedWakeup()) > rungBefore)
+    await waitUntil('others come to a full node again', async () => (await wakeupsAdded()) > rungBefore)
   }
   for (const end of ends.splice(0)) end()
   expect(await waitUntil('all run', () => running.size === slots)).toBe(true)
@@ -245,7 +245,7 @@ describe('a wake-up that comes to a full node', () => {
   const queueOf = ({ namespace }: TestTroupe, partition: number) =>
     `${partitionKeys(tagOf(namespace, partition)).queuePrefix}:wakeup-default`
   // BullMQ counts all that were ever added.
-  const queuedWakeup = async (troupe: TestTroupe, partition: number) =>
+  const wakeupsAdded = async (troupe: TestTroupe, partition: number) =>
     Number(await troupe.redis.get(`${queueOf(troupe, partition)}:id`))
   const jobs = async (troupe: TestTroupe, partition: number) => {
     const lists = ['wait', 'active'].map((state) => troupe.redis.llen(`${queueOf(troupe, partition)}:${state}`))
@@ -268,13 +268,13 @@ describe('a wake-up that comes to a full node', () => {
     await waitUntil('the slot is taken', () => ends.has(0))
     for (const partition of [1, 2, 3]) {
       await createIn(partition)
-      await waitUntil('its wake-up is rung again', async () => (await queuedWakeup(troupe, partition)) === 2)
+      await waitUntil('its wake-up is rung again', async () => (await wakeupsAdded(troupe, partition)) === 2)
     }
     for (const partition of [1, 2, 3]) {
       ends.get(partition - 1)?.()
       await waitUntil('the slot goes to the next line', () => ends.has(partition))
       await waitUntil('whose jobs have been answered', async () => (await jobs(troupe, partition)) === 0)
-      expect(await Promise.all([1, 2, 3].map((one) => queuedWakeup(troupe, one)))).toEqual([2, 2, 2])
+      expect(await Promise.all([1, 2, 3].map((one) => wakeupsAdded(troupe, one)))).toEqual([2, 2, 2])
     }
     ends.get(3)?.()
   })
@@ -296,10 +296,10 @@ describe('a wake-up that comes to a full node', () => {
     await troupe.create('held')
     await waitUntil('the slot is taken', () => isTaken)
     await troupe.create('elsewhere')
-    await waitUntil('its wake-up is rung again', async () => (await queuedWakeup(troupe, 0)) === 2)
+    await waitUntil('its wake-up is rung again', async () => (await wakeupsAdded(troupe, 0)) === 2)
     end.resolve()
     // Eight times it is heard in vain.
-    await waitUntil('it goes on', async () => (await queuedWakeup(troupe, 0)) >= 10)
+    await waitUntil('it goes on', async () => (await wakeupsAdded(troupe, 0)) >= 10)
     expect(await waitUntil('and not for ever', async () => (await jobs(troupe, 0)) === 0)).toBe(true)
   })
 })

@@ -81,7 +81,7 @@ export class HeldStore {
       noteBusy() {},
       noteTimer() {},
       describeKind: () => '',
-      live: { publish() {} },
+      live: { isFollowed: () => false, publish() {} },
       poolOf: () => 'default',
       workerLog: () => silentLog,
     }

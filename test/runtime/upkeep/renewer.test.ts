@@ -30,7 +30,7 @@ class Scene {
   /** Turns whose slots heard that their wake-ups are busy. */
   readonly busy: Turn[] = []
   readonly asked: RenewRequest[][] = []
-  readonly queuedWakeup: Wakeup[] = []
+  readonly sentWakeups: Wakeup[] = []
   readonly warned: string[] = []
   readonly renewer: Renewer
   answer: (requests: readonly RenewRequest[]) => Promise<Answer> | Answer = () => ({})
@@ -44,7 +44,7 @@ class Scene {
         return { verdicts: verdicts ?? requests.map(() => 'kept'), wakeups, trustedUntil }
       },
     } as unknown as TurnStore
-    const wake = (wakeups: readonly Wakeup[]) => void this.queuedWakeup.push(...wakeups)
+    const wake = (wakeups: readonly Wakeup[]) => void this.sentWakeups.push(...wakeups)
     const log = { ...silentLog, warn: (message: string) => void this.warned.push(message) }
     this.renewer = new Renewer(store, times, wake, log)
   }
@@ -184,7 +184,7 @@ describe('an answer', () => {
       [false, true],
     ])
     expect([short.over, long.over, short.aborted]).toEqual([undefined, undefined, false])
-    expect(scene.queuedWakeup).toEqual([{ id: 'b1-default-1', pool: 'default' }])
+    expect(scene.sentWakeups).toEqual([{ id: 'b1-default-1', pool: 'default' }])
   })
 
   test('ends the turns it says are fenced or cancelled, and no other (RENEW-3)', async () => {

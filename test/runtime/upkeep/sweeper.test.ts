@@ -115,11 +115,11 @@ describe('one sweep', () => {
       const turn = await node.claim({ wakeup: wakeups[0] ?? '' })
       await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't', ms: 0, valueJson: '1' }] })
     }
-    const queuedWakeup: string[] = []
-    const wake: SweeperHost['wake'] = (wakeups) => void queuedWakeup.push(...wakeups.map(({ pool }) => pool))
+    const wokenPools: string[] = []
+    const wake: SweeperHost['wake'] = (wakeups) => void wokenPools.push(...wakeups.map(({ pool }) => pool))
     await sweeperOf(node.upkeep, place, { wake, poolLoads }).runOnce()
     expect(await place.redis.zcard(place.keys.timers)).toBe(0)
-    expect(new Set(queuedWakeup)).toEqual(new Set(['default']))
+    expect(new Set(wokenPools)).toEqual(new Set(['default']))
   })
 
   test('prunes only when that is due again, and for so long', async () => {

@@ -9,6 +9,7 @@ const reasons = {
   children_exceeded: true,
   workers_exceeded: true,
   permission_exceeded: true,
+  send_exceeded: true,
   mailbox_full: true,
   not_found: true,
   session_finished: true,

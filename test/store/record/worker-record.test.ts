@@ -32,6 +32,7 @@ describe('a record', () => {
       call: null,
       limits: defaultWorkerLimits,
       permissions: null,
+      runPermissions: null,
       token: '',
       lastCommit: { id: '', version: 0 },
       epoch: 0,

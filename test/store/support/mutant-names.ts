@@ -6,11 +6,22 @@ import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
-  const all = [checks, agentChecks, letterChecks, lineChecks, wakeupChecks, spendingChecks, batchChecks, createChecks]
+  const all = [
+    checks,
+    agentChecks,
+    letterChecks,
+    lineChecks,
+    wakeupChecks,
+    spendingChecks,
+    batchChecks,
+    createChecks,
+    sendChecks,
+  ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {
     const [caughtBy] = known.find(([, check]) => check === mutant.check) ?? []

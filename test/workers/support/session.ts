@@ -133,7 +133,9 @@ export class MemorySession {
         return call.worker
       },
       send() {},
+      ask: () => unused('ask'),
       after() {},
+      ask: () => ({ id: '' }),
       reply: (value) => {
         effects.ended = { status: 'completed', value: this.#message(value), failure: null }
       },

@@ -1,7 +1,8 @@
 /** `troupe session follow <session>`: shows a session while it runs, whoever runs it, and prints its result. */
 import type { Command } from 'commander'
 import { exitCodes } from '../../exit-code.ts'
-import { withTroupe } from '../../host/connection.ts'
+import { configOf, withTroupe } from '../../host/connection.ts'
+import { isRemoteLog } from '../../host/local-node.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag } from '../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
@@ -31,6 +32,7 @@ export function addFollowCommand(group: Command): void {
 }
 
 async function follow(text: string, flags: FollowFlags): Promise<void> {
+  const config = await configOf(flags)
   using view = sessionView(flags.json)
   using interrupt = new Interrupt(() => {}, commandEndMsMax)
   await withTroupe(flags, 'look', async (troupe) => {
@@ -44,7 +46,11 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
       (line) => view.tell(line),
       checkEveryMs,
     )
-    await using follower = new Follower(session, view)
+    await using follower = new Follower(
+      session,
+      view,
+      (event) => flags.json === true || isRemoteLog(event, config.logLevel),
+    )
     const { promise: interrupted, resolve } = Promise.withResolvers<void>()
     interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
     await Promise.race([follower.ended, interrupted])

@@ -27,8 +27,13 @@ export function addShowCommand(group: Command): void {
 }
 
 /** As `--permissions` takes it. */
-function permissionsText({ tools, kinds, folder }: Permissions): string {
-  const parts = [tools && `tools=${tools.join(',')}`, kinds && `kinds=${kinds.join(',')}`, folder && `folder=${folder}`]
+function permissionsText({ tools, kinds, folder, send }: Permissions): string {
+  const parts = [
+    tools && `tools=${tools.join(',')}`,
+    kinds && `kinds=${kinds.join(',')}`,
+    folder && `folder=${folder}`,
+    send && `send=${typeof send === 'string' ? send : send.join(',')}`,
+  ]
   return parts.filter(Boolean).join(' ')
 }
 

@@ -34,6 +34,7 @@ export function chatLine(entry: AgentEntry): string {
     case 'system':
       return `system: ${valueLine(entry.text)}`
     case 'user':
+      if (entry.nudge) return `nudge: ${userText(entry.content)}`
       return `user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
     case 'assistant':
       return assistantLine(entry)

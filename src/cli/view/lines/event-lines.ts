@@ -142,6 +142,8 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.progress':
+    case 'worker.logged':
+    case 'worker.stateChanged':
       // These are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':
@@ -152,7 +154,6 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'session.failed':
     case 'turn.parked':
     case 'worker.spawned':
-    case 'worker.stateChanged':
       return undefined
     case 'turn.retried':
     case 'worker.failed':

@@ -11,7 +11,7 @@ import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
+import type { Json, ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
@@ -90,19 +90,19 @@ export class AgentTools {
   }
 
   /** Throws a TerminalError if the definition's function throws or returns no text. */
-  instructions({ assignment }: Turn, folder: string | null): string {
+  instructions({ assignment }: Turn, folder: string | null, input: Json): string {
     const { workerId: id, name, kind, sessionId, parentId, depth } = assignment
-    const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder })
+    const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder }, input)
     if (this.#definition.spawns === undefined) return text
     return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
   }
 
-  #text(self: AgentSelf): string {
+  #text(self: AgentSelf, input: Json): string {
     const { instructions } = this.#definition
     if (typeof instructions === 'string') return instructions
     let text: unknown
     try {
-      text = instructions(self)
+      text = instructions(self, input)
     } catch (cause) {
       throw new TerminalError(`the instructions of ${self.kind} threw: ${toRuntimeError(cause).message}`, { cause })
     }

@@ -12,7 +12,8 @@ import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/histor
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { receiveResult } from '../../../core/worker/child-result.ts'
-import { encodeInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { encodeLimitedInput, type ResultMessage } from '../../../core/worker/message.ts'
+import { encodePermissions, reachOf, type SendReach } from '../../../core/worker/permissions.ts'
 import { forResults } from '../../../core/worker/wait.ts'
 import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
@@ -27,6 +28,9 @@ import {
   type SpawnTask,
   sendToolName,
 } from './delegation.ts'
+
+/** What a model writes may have been put into its mouth by a text that it read, so it does not leave its session unless permissions say so. */
+const agentReach: SendReach = 'session'
 
 export class DelegatedCalls {
   readonly #journal: Journal
@@ -74,10 +78,13 @@ export class DelegatedCalls {
   async #send(call: ToolCallBlock, { to, text }: SendInput): Promise<void> {
     const { assignment } = this.#journal.turn
     const workerId = recipientOf(to, assignment)
-    const mail = encodeInput(assignment.workerId, toJson(text, `the message to ${workerId}`))
+    const { permissions } = assignment
+    const json = toJson(text, `the message to ${workerId}`)
+    const mail = encodeLimitedInput(assignment.workerId, encodePermissions(permissions), json)
+    const reach = permissions.send === undefined ? agentReach : reachOf(permissions)
     const output: ToolOutput = { type: 'text', value: `Sent to ${workerId}.` }
     const result = this.#journal.entry('toolResult', { ...this.#parts(call, output), sent: [workerId] })
-    const declined = await this.#journal.propose([result], { sends: [{ workerId, mail }] })
+    const declined = await this.#journal.propose([result], { sends: [{ workerId, mail, reach }] })
     if (declined) this.#refused(call, declined)
   }
 

@@ -120,15 +120,18 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
   const { toolCallId, toolName } = call
   const attributes = { sessionId, workerId, tool: toolName, toolCallId, attempt: host.failedAttempts + 1 }
   const span = host.telemetry.startSpan('tool_call', attributes)
+  const { live } = host.journal.turn
+  live.beginCall(call, { isStored: tool.effect === 'once' })
   const outcome = await host.executor.run({ tool, input, parts: partsOf(host, call) })
+  live.endCall(toolCallId)
   span.end({ outcome: outcome.kind })
   return outcome
 }
 
 function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
-  const { assignment, host } = turn
-  const { toolCallId, toolName } = call
+  const { assignment } = turn
+  const { toolCallId } = call
   return {
     workerId: assignment.workerId,
     sessionId: assignment.sessionId,
@@ -137,17 +140,14 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.signal,
     folder,
-    bound: assignment.permissions.folder ?? null,
+    bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
     limits: { ...assignment.limits, ...turn.spending.allowed },
     depth: assignment.depth,
     input: container.input,
     log: journal.log,
     facts: container.facts,
     children: container.run.children,
-    onProgress: (value: unknown) =>
-      host.live.publish(assignment.sessionId, assignment.workerId, [
-        ['tool.progress', { toolCallId, toolName, value }],
-      ]),
+    onProgress: (value: unknown) => turn.live.progress(toolCallId, value),
   }
 }
 

@@ -27,7 +27,7 @@ async function attemptOf(
 ): Promise<Attempt> {
   try {
     const tool = await findTool(moduleUrl, toolName)
-    const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bound)
+    const workspace = parts.folder === null ? null : await openWorkspace(parts.folder, parts.bounds)
     const onProgress = (value: unknown) => post(port, { type: 'progress', value })
     const whole = { ...parts, signal, onProgress, log: logOver(port) }
     return await new ToolAttempt(tool, whole, signal, workspace).run(input)

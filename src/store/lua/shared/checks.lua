@@ -9,7 +9,7 @@ end
 -- Nothing may fail after the first write. What could is checked before it: that keys are of the sort they should be, and that fields and
 -- arguments to count with are whole numbers. Each check throws, and names what is wrong. A check is a command, so scripts that every turn
 -- runs do without where they can: the first write may fail by itself, what was read is of its sort, and what may be missed (events,
--- wake-ups, scores) or has a second place (the line) is written by pcall: the sweeps, which have time, check those keys.
+-- wake-ups, scores) or has a second place (the run queue) is written by pcall: the sweeps, which have time, check those keys.
 local sizes = { hash = 'HLEN', list = 'LLEN', set = 'SCARD', zset = 'ZCARD', stream = 'XLEN', string = 'STRLEN' }
 local function checkSort(sort, ...)
   local keys = { ... }

@@ -1,53 +1,21 @@
 --[[ children – what a worker may give to those it spawns, and their records. ]]
 
--- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
-local function permissionsOf(text)
-  local permissions = {}
-  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
-    permissions[what] = words
-    if what ~= 'folder' then
-      permissions[what] = {}
-      for name in string.gmatch(words, '%S+') do permissions[what][name] = true end
-    end
-  end
-  return permissions
-end
-
--- Not by a pattern, which would begin anew at each of many slashes.
-local function withoutLastSlashes(path)
-  local last = #path
-  while last > 0 and string.byte(path, last) == 47 do last = last - 1 end
-  return string.sub(path, 1, last)
-end
-
--- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
-local function isWithin(path, outer)
-  if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
-  path, outer = path .. '/', withoutLastSlashes(outer) .. '/'
-  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
-end
-
--- Do these permissions have every restriction of the worker, none of them wider?
-local function isNarrower(asked, permissions)
-  for what, own in pairs(permissions) do
-    if not asked[what] then return false end
-    if what == 'folder' then
-      if not isWithin(asked.folder, own) then return false end
-    else
-      for name in pairs(asked[what]) do
-        if not own[name] then return false end
-      end
-    end
-  end
-  return true
-end
-
 -- May the worker give the child its permissions? Those of siblings are mostly the same text: `judged` holds the answer for each text.
 local function mayGive(permissions, spawn, judged)
   local text = spawn.permissions or ''
   if judged[text] == nil then judged[text] = isNarrower(permissionsOf(text), permissions) end
   if not judged[text] then return false end
   return not permissions.kinds or permissions.kinds[spawn.kind] ~= nil -- guard: kinds that permissions let spawn
+end
+
+-- What the worker may not use itself it may not give (I13): neither by its own permissions, nor by those of its run.
+local function refuseWider(record, born, refused)
+  for _, field in ipairs({ 'permissions', 'runPermissions' }) do -- guard: a run gives no child more than the sender of its message may use
+    local permissions, judged = record[field] and permissionsOf(record[field]), {}
+    for index = 1, permissions and #born or 0 do
+      if not mayGive(permissions, born[index], judged) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
+    end
+  end
 end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
@@ -75,11 +43,7 @@ local function planChildren(tag, own, spawns, others, refused)
     end
   end
   if #born == 0 then return end
-  local permissions, judged = record.permissions and permissionsOf(record.permissions), {}
-  for index = 1, permissions and #born or 0 do
-    -- What the worker may not use itself it may not give (I13).
-    if not mayGive(permissions, born[index], judged) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
-  end
+  refuseWider(record, born, refused)
   local limits = limitsOf(own.recordKey, record.limits)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
   checkCount(own.rootKey, 'workers', others.counted[1])

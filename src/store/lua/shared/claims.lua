@@ -35,6 +35,17 @@ local function readAwaited(laneKey, wait, from)
   return false
 end
 
+-- Of these inputs, those that may begin the runs of one turn, and the permissions of these runs: a run has no more than the worker whose message
+-- began it. The first input alone if its sender is restricted, else all before the next one of such a sender.
+local function limitedFrom(inbox)
+  local limited = permissionsInMail(inbox[1]) -- guard: a run has no more than the sender of its message may use
+  if limited then return { inbox[1] }, limited end -- guard: a turn under the permissions of a sender receives no other input
+  for index = 2, #inbox do
+    if permissionsInMail(inbox[index]) then return { unpack(inbox, 1, index - 1) }, false end -- guard: an input of a restricted sender waits for a turn of its own
+  end
+  return inbox, false
+end
+
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
 -- Timers and results belong to a run: between runs only the inbox lane is read.
 local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps)
@@ -48,11 +59,12 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
       if more then awaited = readAwaited(base .. laneKeys.results, record.wait, #results) end
     end
   end
-  if record.open ~= '1' then inbox = readLane(base .. laneKeys.inbox, most, mailsMost) end
+  local limited = record.runPermissions or false
+  if record.open ~= '1' then inbox, limited = limitedFrom(readLane(base .. laneKeys.inbox, most, mailsMost)) end
   local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  return { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps }
+  return { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
 end
 
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
@@ -110,7 +122,7 @@ local function readCandidate(tag, claim, id)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
 end
 
--- How far into a line is looked. The first ones are nearly always fit; behind them a record is read only when what little of it
+-- How far into a run queue a claim looks. The first ones are nearly always fit; behind them a record is read only when what little of it
 -- is asked for does not say that this node cannot run the worker now.
 local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
 local function mayFit(tag, claim, id)
@@ -151,7 +163,7 @@ local function planClaim(tag, claim)
   return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
 end
 
--- Out of the line: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+-- Takes a worker out of the run queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
 local function writeDamaged(tag, runKey, damaged)
   for index = 1, #damaged do
     local score = redis.call('ZSCORE', runKey, damaged[index])
@@ -175,6 +187,13 @@ local function writeClaimed(tag, plan)
       changes[#changes + 1] = '0'
       redis.call('DEL', recordKey .. ':failure')
     end
+  end
+  local limited = plan.reply[14]
+  if limited then
+    changes[#changes + 1] = 'runPermissions'
+    changes[#changes + 1] = limited
+  elseif record.runPermissions then
+    redis.call('HDEL', recordKey, 'runPermissions') -- guard: the permissions of a run end with it
   end
   redis.call('HSET', recordKey, unpack(changes))
 end

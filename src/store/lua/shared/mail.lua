@@ -6,10 +6,11 @@ local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
 
--- Scores and workers into the line. Where it is none, sweeps take them from among the unhosted once it is mended.
-local function writeLine(tag, pool, line)
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(line)) -- guard: run-queue entry on post
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(line)) end
+-- Puts workers into the run queue of a pool: their scores and ids in turn. If another program overwrote the key of the queue, they go to the
+-- unhosted, and a sweep moves them once the key is mended.
+local function enterRunQueue(tag, pool, scored)
+  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(scored)) -- guard: run-queue entry on post
+  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(scored)) end
 end
 
 -- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
@@ -21,7 +22,7 @@ local function writeQueued(tag, pool, id, lastScore, now)
   local last = type(lastScore) ~= 'table' and tonumber(lastScore)
   if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
   score = math.min(score, now + aheadMost) -- guard: a session waits behind others for a minute at most
-  writeLine(tag, pool, { digits(score), id })
+  enterRunQueue(tag, pool, { digits(score), id })
   return score
 end
 
@@ -65,7 +66,7 @@ end
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
 -- added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
-  local plans, ahead = {}, {}
+  local plans, ahead, rules = {}, {}, sendRulesOf(own.record)
   for index = 1, #sends do
     local send = sends[index]
     local newborn = byId[send.worker]
@@ -73,6 +74,7 @@ local function planMails(tag, own, sends, byId, refused)
       table.insert(newborn.mails, send.mail)
       local most = limitsOf(own.recordKey, own.record.limits).mailbox
       if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
+      if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
       local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
       if not fine then
@@ -81,6 +83,7 @@ local function planMails(tag, own, sends, byId, refused)
         if not what then error(plan, 0) end
         plan, why = nil, 'damaged'
       end
+      if plan and not maySend(own, rules, send, plan.session, plan.record) then plan, why = nil, 'send_exceeded' end
       plans[#plans + 1] = plan
       if why then refused[#refused + 1] = { why, what or '0', send.worker } end
     end

@@ -1,4 +1,4 @@
---[[ sessions – new ones: their roots, first messages and places in the line. ]]
+--[[ sessions – new ones: their roots, first messages and places in the run queue. ]]
 
 -- The sessions that are asked for, as the header of create-sessions.lua says; their texts stand from `cursor` on.
 local function readOrders(tag, header, texts, cursor)
@@ -63,19 +63,19 @@ end
 
 -- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
 local function writeSessions(tag, orders, now, seed, wakeupMs)
-  local lines, firsts, events = {}, {}, {}
+  local queued, firsts, events = {}, {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
     redis.call('RPUSH', order.inboxKey, order.mail)
     firsts[pool] = firsts[pool] or order
-    local line = lines[pool] or {}
-    lines[pool] = line
-    line[#line + 1] = digits(now)
-    line[#line + 1] = rootOf(order.session)
+    local scored = queued[pool] or {}
+    queued[pool] = scored
+    scored[#scored + 1] = digits(now)
+    scored[#scored + 1] = rootOf(order.session)
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
-  for pool, line in pairs(lines) do writeLine(tag, pool, line) end
+  for pool, scored in pairs(queued) do enterRunQueue(tag, pool, scored) end
   for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
   for index = 1, #orders do
     local order = orders[index]

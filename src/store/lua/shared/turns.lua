@@ -25,6 +25,7 @@ local function readLists(commit, texts)
   for index = 1, #commit.sends do
     local send = commit.sends[index]
     checkTexts(send, 'worker')
+    checkTextsIfAny(send, 'reach')
     send.mail = textAt(commit, send, 'mail', texts)
   end
   for index = 1, #commit.timers do

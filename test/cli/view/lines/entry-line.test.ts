@@ -64,6 +64,7 @@ describe('entryLine of an agent', () => {
   const usage = { inputTokens: 12_345, outputTokens: 80 }
   const long = 'x'.repeat(500)
   const entries: [Entry, string][] = [
+    [{ type: 'user', ...message, nudge: true, content: [{ type: 'text', text: 'Go on.' }] }, 'nudge: Go on.'],
     [
       {
         type: 'user',

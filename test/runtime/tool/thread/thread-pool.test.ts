@@ -62,7 +62,7 @@ test('a folder that became a link while its call waited for a thread is not open
   await mkdir(join(top, 'outside'))
   const folder = join(top, 'assigned', 'own')
   await symlink(join(top, 'outside'), folder)
-  const { parts, stop } = callParts({ folder, bound: join(top, 'assigned') })
+  const { parts, stop } = callParts({ folder, bounds: [join(top, 'assigned')] })
   // As it was when the node looked at it.
   const workspace = { root: folder } as Workspace
   const call = { tool: tools.whereTool, input: {}, parts }

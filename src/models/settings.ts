@@ -1,0 +1,92 @@
+/**
+ * Duty: pass the settings of an agent to the AI SDK, and say which of them a model does not take.
+ * SETTINGS-1 A setting that has no effect is an error, never a setting that is silently dropped. What is known of a provider is checked when
+ *            the kind is opened; what only its adapter knows (a temperature for a reasoning model) fails the first call.
+ */
+import { type CallSettings, stopsOf } from '../core/definition/call-settings.ts'
+import { ConfigError } from '../core/errors.ts'
+import type { ProviderOptions } from '../core/history/chat-message.ts'
+
+/** What is known of a provider's settings before any call. */
+export interface SettingRules {
+  /** Names under which its adapter reads `providerOptions`. Undefined if that is not known. */
+  readonly optionNames?: readonly string[]
+  readonly temperatureMax?: number
+  readonly stopsMax?: number
+  /** The option to which its adapter listens for the effort, where it would silently drop the general one for some models. */
+  readonly effortOption?: string
+  /** Options with which a conversation would depend on data that the provider keeps. */
+  readonly forbidden?: readonly string[]
+}
+
+/** Says in one sentence which setting the model does not take. Null if it takes all, as far as that is known. */
+export function settingProblem(id: string, settings: CallSettings, rules: SettingRules): string | null {
+  const { temperature, providerOptions = {} } = settings
+  const { optionNames, temperatureMax, stopsMax, forbidden = [] } = rules
+  if (temperature !== undefined && temperatureMax !== undefined && temperature > temperatureMax)
+    return `the model ${id} takes a temperature from 0 to ${temperatureMax}, not ${temperature}.`
+  const stops = stopsOf(settings).length
+  if (stopsMax !== undefined && stops > stopsMax)
+    return stopsMax === 0
+      ? `the model ${id} does not take the setting stop: remove it, or ask the provider by another protocol.`
+      : `the model ${id} takes up to ${stopsMax} texts of stop, not ${stops}.`
+  const given = Object.keys(providerOptions)
+  if (optionNames !== undefined && given.length > 0 && !given.some((name) => optionNames.includes(name)))
+    return `the model ${id} reads no providerOptions of ${given.join(', ')}: write providerOptions: { ${optionNames[0]}: { … } }.`
+  for (const name of optionNames ?? []) {
+    const kept = forbidden.find((option) => providerOptions[name]?.[option] !== undefined)
+    if (kept !== undefined)
+      return `the option ${kept} cannot be set for ${id}: troupe keeps the conversation and sends all of it each time.`
+  }
+  return null
+}
+
+/** The settings with the names that `streamText` has. `own`: options that troupe always sets. */
+export function sdkSettings(
+  settings: CallSettings | undefined,
+  own: ProviderOptions | undefined,
+  { optionNames: [name] = [], effortOption }: SettingRules = {},
+) {
+  const { temperature, maxOutputTokens, effort, providerOptions } = settings ?? {}
+  const stopSequences = stopsOf(settings ?? {})
+  const asOption = effort !== undefined && name !== undefined && effortOption !== undefined
+  const options = merged(
+    asOption ? merged({ [name]: { [effortOption]: effort } }, providerOptions) : providerOptions,
+    own,
+  )
+  return {
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(effort === undefined || asOption ? {} : { reasoning: effort }),
+    ...(stopSequences.length === 0 ? {} : { stopSequences: [...stopSequences] }),
+    ...(options === undefined ? {} : { providerOptions: options }),
+  }
+}
+
+function merged(given: ProviderOptions | undefined, own: ProviderOptions | undefined): ProviderOptions | undefined {
+  if (given === undefined || own === undefined) return given ?? own
+  const names = new Set([...Object.keys(given), ...Object.keys(own)])
+  return Object.fromEntries([...names].map((name) => [name, { ...given[name], ...own[name] }]))
+}
+
+/** How adapters call the settings in their warnings. */
+const features: readonly (readonly [setting: keyof CallSettings, feature: RegExp])[] = [
+  ['temperature', /^temperature$/],
+  ['maxOutputTokens', /^max(?:Output|Completion)?Tokens$/],
+  ['effort', /^(?:reasoning|reasoningEffort|effort|thinking)$/],
+  ['stop', /^stop(?:Sequences)?$/],
+  ['providerOptions', /^providerOptions/],
+]
+
+/** Throws a ConfigError if the adapter says that it dropped a setting. Other warnings are passed over. */
+export function refuseDropped(id: string, settings: CallSettings | undefined, warnings: readonly unknown[]): void {
+  if (settings === undefined) return
+  for (const warning of warnings) {
+    const { type, feature, details } = warning as Readonly<Record<string, unknown>>
+    if (type !== 'unsupported' || typeof feature !== 'string') continue
+    const dropped = features.find(([setting, pattern]) => settings[setting] !== undefined && pattern.test(feature))
+    if (dropped === undefined) continue
+    const why = typeof details === 'string' ? `: ${details}` : ''
+    throw new ConfigError(`the model ${id} does not take the setting ${dropped[0]}${why}. Remove it from settings.`)
+  }
+}

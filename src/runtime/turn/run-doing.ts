@@ -1,0 +1,55 @@
+/**
+ * Duty: what the run of a turn does between two commits, and whether the record shows it.
+ * DOING-1 The record is written by commits, and by renewals of the lease. Nothing else is sent for its sake.
+ */
+import { performance } from 'node:perf_hooks'
+import { encodeRunState, type RunState } from '../../core/worker/run-state.ts'
+
+export class RunDoing {
+  #run: RunState | undefined
+  #firstByteSeen = false
+  #since = 0
+  #recorded: string
+  #recordedAt: number
+
+  /** `recorded`: the state in the record when the turn began. */
+  constructor(recorded: RunState, at: number) {
+    this.#recorded = recorded
+    this.#recordedAt = at
+  }
+
+  /** Without a state: nothing in particular, so that the last step tells it. */
+  report(run: RunState | undefined, firstByteSeen: boolean): void {
+    this.#run = run
+    this.#firstByteSeen = firstByteSeen
+    if (run !== undefined) this.#since = performance.now()
+  }
+
+  get run(): RunState | undefined {
+    return this.#run
+  }
+
+  get firstByteSeen(): boolean {
+    return this.#run !== undefined && this.#firstByteSeen
+  }
+
+  /** As the record keeps it; empty if there is nothing to write. */
+  get encoded(): string {
+    return this.#run === undefined ? '' : encodeRunState(this.#run, this.#firstByteSeen)
+  }
+
+  /** For how long the run has been in a state, without a commit, that the record does not show; 0 if the record is right. */
+  unrecordedMs(now: number): number {
+    if (this.#run === undefined || this.encoded === this.#recorded) return 0
+    return now - Math.max(this.#since, this.#recordedAt)
+  }
+
+  committed(runState: RunState): void {
+    this.#recorded = runState
+    this.#recordedAt = performance.now()
+  }
+
+  renewed(encoded: string): void {
+    if (encoded !== '') this.#recorded = encoded
+  }
+}

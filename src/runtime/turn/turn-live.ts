@@ -1,0 +1,102 @@
+/**
+ * Duty: what those who follow a session are told of one turn while it runs: the fine state of its worker, its tools and their progress, and
+ * the text that its model streams.
+ * TURN-LIVE-1 Nothing is published unless somebody follows the session. What goes on is remembered nevertheless, so that a follower who comes
+ *             late is told.
+ * TURN-LIVE-2 A state is told when it differs from the one that was told before.
+ */
+import type { Assignment, LiveNote, LivePublisher } from '../../core/ports/ports.ts'
+import type { FineState } from '../../core/worker/run-state.ts'
+
+export interface LiveCall {
+  readonly toolCallId: string
+  readonly toolName: string
+}
+
+/** A model call whose text streams. */
+interface LiveRequest {
+  repeated(): LiveNote[]
+}
+
+interface RunningCall extends LiveCall {
+  /** What it reported last. */
+  progress?: { readonly value: unknown }
+}
+
+export class TurnLive {
+  readonly #assignment: Assignment
+  readonly #publisher: LivePublisher
+  readonly #calls = new Map<string, RunningCall>()
+  #state: FineState = 'working'
+  #publishedState: FineState | undefined
+  #request: LiveRequest | undefined
+  #requests = 0
+
+  constructor(assignment: Assignment, publisher: LivePublisher) {
+    this.#assignment = assignment
+    this.#publisher = publisher
+  }
+
+  get isFollowed(): boolean {
+    return this.#publisher.isFollowed(this.#assignment.sessionId)
+  }
+
+  tell(notes: readonly LiveNote[]): void {
+    if (notes.length === 0 || !this.isFollowed) return
+    this.#publisher.publish(this.#assignment.sessionId, this.#assignment.workerId, notes)
+  }
+
+  changeState(state: FineState): void {
+    this.#state = state
+    if (state === this.#publishedState || !this.isFollowed) return
+    this.#publishedState = state
+    this.tell([this.#stateNote()])
+  }
+
+  /** `isStored`: the commit that records the start tells of it. */
+  beginCall({ toolCallId, toolName }: LiveCall, { isStored }: { readonly isStored: boolean }): void {
+    this.#calls.set(toolCallId, { toolCallId, toolName })
+    if (!isStored) this.tell([['tool.started', { toolCallId, toolName }]])
+  }
+
+  progress(toolCallId: string, value: unknown): void {
+    const call = this.#calls.get(toolCallId)
+    if (call === undefined) return
+    call.progress = { value }
+    this.tell([progressNote(call, value)])
+  }
+
+  endCall(toolCallId: string): void {
+    this.#calls.delete(toolCallId)
+  }
+
+  /** Returns a name for the model call that no other call of the worker has. */
+  beginRequest(request: LiveRequest): string {
+    this.#request = request
+    this.#requests++
+    return `${this.#assignment.epoch}.${this.#requests}`
+  }
+
+  endRequest(): void {
+    this.#request = undefined
+  }
+
+  /** Tells a follower that came late what goes on. */
+  repeat(): void {
+    this.#publishedState = this.#state
+    const notes = [this.#stateNote(), ...(this.#request?.repeated() ?? [])]
+    for (const call of this.#calls.values()) {
+      notes.push(['tool.started', { toolCallId: call.toolCallId, toolName: call.toolName }])
+      if (call.progress) notes.push(progressNote(call, call.progress.value))
+    }
+    this.#publisher.publish(this.#assignment.sessionId, this.#assignment.workerId, notes, { isRepeat: true })
+  }
+
+  #stateNote(): LiveNote {
+    return ['worker.stateChanged', { state: this.#state, epoch: this.#assignment.epoch }]
+  }
+}
+
+function progressNote({ toolCallId, toolName }: LiveCall, value: unknown): LiveNote {
+  return ['tool.progress', { toolCallId, toolName, value }]
+}

@@ -1,0 +1,105 @@
+--[[ permissions – what a worker may use, give to those it spawns, and send to. core/worker/permissions.ts has the same rules, and tests compare
+them. ]]
+
+-- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
+local function permissionsOf(text)
+  local permissions = {}
+  for what, words in string.gmatch(text .. '\n', '(%S+) ?([^\n]*)\n') do
+    permissions[what] = words
+    if what ~= 'folder' then
+      permissions[what] = {}
+      for name in string.gmatch(words, '%S+') do permissions[what][name] = true end
+    end
+  end
+  return permissions
+end
+
+-- Not by a pattern, which would begin anew at each of many slashes.
+local function withoutLastSlashes(path)
+  local last = #path
+  while last > 0 and string.byte(path, last) == 47 do last = last - 1 end
+  return string.sub(path, 1, last)
+end
+
+-- Is this path the outer one or below it? By its text alone: a step up below the outer one is not.
+local function isWithin(path, outer)
+  if string.match(outer, '^%a:') then path, outer = string.gsub(path, '\\', '/'), string.gsub(outer, '\\', '/') end
+  path, outer = path .. '/', withoutLastSlashes(outer) .. '/'
+  return string.sub(path, 1, #outer) == outer and not string.find(path, '/../', #outer, true) -- guard: folder of a child
+end
+
+-- How far a worker may send by one word: to nobody, to its parent and its children, to workers of its session. nil: `send` is a list of ids.
+local reaches = { none = 1, family = 2, session = 3 }
+local function reachIn(names)
+  for word, reach in pairs(reaches) do
+    if names[word] then return reach end
+  end
+end
+
+local function isNarrowerReach(asked, own)
+  local askedReach, ownReach = reachIn(asked), reachIn(own)
+  if askedReach == 1 then return true end
+  if ownReach then return askedReach ~= nil and askedReach <= ownReach end -- guard: a child sends no further than its parent
+  for id in pairs(asked) do
+    if not own[id] then return false end
+  end
+  return true
+end
+
+-- Do these permissions have every restriction of the worker, none of them wider?
+local function isNarrower(asked, permissions)
+  for what, own in pairs(permissions) do
+    if not asked[what] then return false end
+    if what == 'folder' then
+      if not isWithin(asked.folder, own) then return false end
+    elseif what == 'send' then
+      if not isNarrowerReach(asked.send, own) then return false end
+    else
+      for name in pairs(asked[what]) do
+        if not own[name] then return false end
+      end
+    end
+  end
+  return true
+end
+
+-- The permissions of the worker that sent this input, where they are restricted; core/worker/message.ts has the form. Else false.
+local function permissionsInMail(text)
+  return text and string.match(text, '^p\t[^\t]*\t([^\t]*)\t') or false
+end
+
+-- What restricts to whom this worker sends: its own permissions, and those of its run. Mostly nothing.
+local function sendRulesOf(record)
+  local rules = {}
+  for _, field in ipairs({ 'permissions', 'runPermissions' }) do
+    local names = record[field] and permissionsOf(record[field]).send
+    if names then rules[#rules + 1] = names end
+  end
+  return rules
+end
+
+-- Is this worker, in the record of a recipient, a child of that one?
+local function isChildOf(recordKey, own)
+  local level = digits(own.depth + 1)
+  local fields = redis.call('HMGET', recordKey, 'depth', 'path' .. level)
+  return fields[1] == level and fields[2] and string.sub(fields[2], 1, 36) == own.id
+end
+
+local function isReached(own, names, send, session, recordKey)
+  local reach = reachIn(names)
+  if not reach then return names[send.worker] ~= nil end
+  if reach == 1 then return false end
+  if reach == 3 then return session == own.session end
+  return send.worker == own.record.parent or not recordKey or isChildOf(recordKey, own)
+end
+
+-- May the worker send to this one? `recordKey`: of the recipient; nil of a child that this step spawns. A node says by `reach` how far an agent
+-- without such permissions sends.
+local function maySend(own, rules, send, session, recordKey)
+  if send.worker == own.id then return true end
+  if send.reach and not isReached(own, { [send.reach] = true }, send, session, recordKey) then return false end -- guard: an agent sends within its session
+  for index = 1, #rules do
+    if not isReached(own, rules[index], send, session, recordKey) then return false end -- guard: a worker sends no further than its permissions reach
+  end
+  return true
+end
