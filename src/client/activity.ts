@@ -82,6 +82,9 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'ask.answered':
+      case 'ask.expired':
+      case 'ask.opened':
       case 'events.trimmed':
       case 'message.accepted':
       case 'message.deadLettered':

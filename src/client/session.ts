@@ -14,6 +14,7 @@ import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import type { Ask, Asks, AsksQuery } from './asks.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
@@ -27,6 +28,7 @@ import { type ReadableRow, readRows, sessionDamage } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
+  readonly asks: Asks
   readonly store: InspectStore
   readonly hub: EventHub
   readonly redis: Redis
@@ -190,6 +192,11 @@ export class Session {
 
   async #hasEnded(): Promise<boolean> {
     return hasEnded(stateOf((await this.#read()).session))
+  }
+
+  /** What its workers ask of somebody outside, at any depth of the tree: open asks, unless `state` says otherwise. The oldest first. */
+  asks(query: Omit<AsksQuery, 'sessionId'> = {}): Promise<Ask[]> {
+    return this.#context.asks.list({ ...query, sessionId: this.id })
   }
 
   /**

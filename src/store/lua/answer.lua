@@ -1,6 +1,6 @@
 --[[ answer – answers an ask, once, and wakes its worker.
 Why a script   of several answers at one moment one counts; an answer that is recorded and not in the mailbox would leave its worker waiting for ever.
-KEYS[1] ask       hash               KEYS[2] events   stream declared
+KEYS[1] record    hash               KEYS[2] events   stream declared
 ARGV[1] header    json:
   ask              id
   key              digest of the caller's idempotency key, or of one made for this call
@@ -11,7 +11,7 @@ ARGV[1] header    json:
 ARGV[2] answer    json: as the worker receives it                          ARGV[3] event    json
 Returns {"ok", wakeups} | {"again", wakeups}: this key gave this answer before | {"other"}: this key gave another answer before
         | {"answered", at, by} | {"expired", at} | {"withdrawn", at} | {"not_found"}
-Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:timers; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
+Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:ask:<id>, T:timers; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
         the worker's pool; T:nodes.
 Events  ask.answered. Writes nothing unless it returns "ok". ]]
 local recordKey = KEYS[1]
@@ -31,16 +31,16 @@ if state == 'answered' and field[6] == header.key then -- guard: an answer that 
   return { 'again', field[8] or '' }
 end
 if state == 'answered' then return { 'answered', endedAt, field[5] or '' } end -- guard: an ask is answered once
-if state then return { state, endedAt } end -- guard: an ask that has ended takes no answer
+if state == 'expired' then return { 'expired', endedAt } end -- guard: an ask that expired takes no answer
 
 local owner = readRecord(workerKey(tag, worker))
 if not owner.status then return { 'not_found' } end
 checkRecord(workerKey(tag, worker), owner)
 local plan = planMail(tag, worker, 'signals', signalMail('answer', ask, answer))
 -- A cancel holds from its own script on, though a later one withdraws the ask.
-local isOver = not plan or plan.open ~= '1' or plan.run ~= field[2] or readCancellation(tag, owner, worker) -- guard: an ask of a cancelled run takes no answer
+local isOver = state or not plan or plan.open ~= '1' or plan.run ~= field[2] or readCancellation(tag, owner, worker) -- guard: an ask of a cancelled run takes no answer
 local now = nowMs()
-if isOver then return { 'withdrawn', digits(now) } end
+if isOver then return { 'withdrawn', state and endedAt or digits(now) } end
 checkAskKeys(tag, workerKey(tag, worker), plan.session)
 
 local woke = newWakes()

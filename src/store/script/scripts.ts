@@ -72,7 +72,7 @@ export const fireScript = defineScript({
 
 export const answerScript = defineScript({
   file: 'answer.lua',
-  keys: words('ask events'),
+  keys: words('record events'),
   header: words('ask key asked by seed wakeupMs'),
   args: words('answer event'),
 })

@@ -133,7 +133,6 @@ export class MemorySession {
         return call.worker
       },
       send() {},
-      ask: () => unused('ask'),
       after() {},
       ask: () => ({ id: '' }),
       reply: (value) => {
