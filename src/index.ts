@@ -156,6 +156,7 @@ export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
+export type { DeepReadonly } from './core/read-only.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
   InputMessage,

@@ -86,6 +86,7 @@ export class Roster {
       case 'ask.expired':
       case 'ask.opened':
       case 'events.trimmed':
+      case 'run.warned':
       case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':

@@ -146,6 +146,7 @@ export class Troupe implements AsyncDisposable {
       waker,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
+      actor: options.actor,
     })
     this.asks = new Asks(
       this.#places.map(({ keys }) =>

@@ -208,7 +208,9 @@ export class Session {
       throw new InputError(
         `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(reason)}.`,
       )
-    const answer = await this.#context.submission.store(this.id, 'session').cancel(this.id, reason)
+    const answer = await this.#context.submission
+      .store(this.id, 'session')
+      .cancel(this.id, reason, this.#context.submission.by)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
   }

@@ -90,6 +90,8 @@ export interface SubmissionContext {
   readonly deadlineMs?: number
   /** Default: caller. */
   readonly keyOwner?: KeyOwner
+  /** Who calls, for events. */
+  readonly actor?: string | undefined
 }
 
 /** Who created and sent nothing for so long takes the system to be idle. */
@@ -106,6 +108,12 @@ export class Submission {
     this.#stores = placesOf(namespace, partitions).map(
       ({ partition, keys }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
     )
+  }
+
+  /** The detail of events that says who called. */
+  get by(): { readonly by?: string } {
+    const { actor } = this.#context
+    return actor === undefined ? {} : { by: actor }
   }
 
   /** The store of an id's partition. Throws a NotFoundError for one that the namespace does not have. */
@@ -179,7 +187,10 @@ export class Submission {
     const pool = await store.poolOf(kind)
     const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
     const event = encodeEvents([
-      ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
+      [
+        'session.created',
+        { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }), ...this.by },
+      ],
     ])
     const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
     return { request, store, order }
@@ -193,7 +204,7 @@ export class Submission {
     const isGiven = idempotencyKey !== undefined
     const { keyOwner } = this.#context
     const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message', keyOwner)
-    const event = encodeEvents([['message.accepted', { kind: 'input' }]])
+    const event = encodeEvents([['message.accepted', { kind: 'input', ...this.by }]])
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
@@ -255,7 +266,7 @@ export function openSubmission(
   context: SubmissionContext,
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
   // A caller could choose a key like that of a job, and get its session.
-  const submission = new Submission({ ...context, keyOwner: 'job' })
+  const submission = new Submission({ actor: 'a submitted job', ...context, keyOwner: 'job' })
   return async (data, key) => {
     if (!isObject(data) || Object.keys(data).length === 0) {
       throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')

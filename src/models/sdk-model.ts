@@ -8,6 +8,7 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { CallSettings } from '../core/definition/call-settings.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
+import { type RuntimeError, TransientError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat-message.ts'
 import { policy } from '../core/policy.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
@@ -59,12 +60,23 @@ class SdkModel implements Model {
       return await this.#ask(request, call, own.signal)
     } catch (thrown) {
       call.signal.throwIfAborted()
-      throw toModelError(thrown, this.#options)
+      throw this.#toError(thrown, request)
     } finally {
       call.signal.removeEventListener('abort', abort)
       // Aborts a request whose rest nobody will read. This does nothing if the request is over.
       own.abort()
     }
+  }
+
+  /** A model that turns out to take no images, audio or files is asked again, as after any failure that may pass, with notes in their place. */
+  #toError(thrown: unknown, { messages }: ModelRequest): RuntimeError {
+    const error = toModelError(thrown, this.#options)
+    if (error.code !== 'model_refused' || !this.#prompt.learnFromProvider(saidIn(error.message), messages)) return error
+    const { message, details } = error
+    return new TransientError(`${message} – it is asked again with a note in their place`, {
+      code: 'model_unavailable',
+      details,
+    })
   }
 
   /** Loads the model once. After a failure the next call tries again. */
@@ -128,6 +140,11 @@ class SdkModel implements Model {
     abortSignal.throwIfAborted()
     return reply.end()
   }
+}
+
+/** What the provider said. The name of the model, which comes before it, may hold any word. */
+function saidIn(message: string): string {
+  return message.slice(message.indexOf(': ') + 1)
 }
 
 function saysSomething(part: SdkPart): boolean {

@@ -21,6 +21,7 @@ import {
   sessionFieldNames,
 } from './record/session-record.ts'
 import { readRecord, takenFields, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
+import { type RedisAccess, readAccess } from './redis/access.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
 import { refusalOf, storeError } from './script/store-error.ts'
@@ -299,6 +300,10 @@ export class InspectStore {
   async refusal(): Promise<ReturnType<typeof refusalOf>> {
     const trying = this.#redis.set(this.#keys.rights, '', 'XX')
     return trying.then(() => null, refusalOf)
+  }
+
+  access(): Promise<RedisAccess> {
+    return readAccess(this.#redis)
   }
 
   /** INFO as a table, for doctor. */

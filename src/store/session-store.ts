@@ -3,6 +3,7 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event/event-notes.ts'
 import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
@@ -155,6 +156,7 @@ export class SessionStore {
   async cancel(
     sessionId: string,
     reason: string,
+    by: { readonly by?: string } = {},
   ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
     const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
     const reply = await this.#caller.call(
@@ -169,7 +171,7 @@ export class SessionStore {
         sessionId,
         reason: JSON.stringify(reason),
         channel: this.#keys.cancelNotices,
-        event: JSON.stringify([['session.cancelRequested', { reason }]]),
+        event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
       },
       { deadlineMs: this.#deadlineMs },
     )

@@ -15,7 +15,7 @@ test.each([
   ['pruning takes the asks of a session with it', checks.asksGoWithTheirSession],
 ])('%s', async (_claim, check) => {
   await using place = await Place.open()
-  await check(place)
+  await expect(check(place)).resolves.toBeUndefined()
 })
 
 test('an answer changes the ask, the mailbox and the run queue in one script', async () => {

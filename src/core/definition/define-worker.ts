@@ -11,6 +11,7 @@ import { ConfigError } from '../errors.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
+import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -58,8 +59,8 @@ export interface Self<State = unknown> extends WorkerIdentity {
   readonly limits: SessionLimits
   /** How many children of this run have not returned a result yet, including those spawned in this receive. */
   readonly openChildren: number
-  /** The state after the last commit or the last `setState`. */
-  readonly state: State
+  /** The state after the last commit or the last `setState`. Read-only at every depth: change a copy, and pass it to `setState`. */
+  readonly state: DeepReadonly<State>
   /** Aborts when the run is cancelled, `timeoutMs` is over, the lease is lost or the node stops. Then nothing will be committed: stop working. */
   readonly signal: AbortSignal
   readonly log: WorkerLog
@@ -81,7 +82,8 @@ export interface Self<State = unknown> extends WorkerIdentity {
    * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids, so an id may be given away at once.
    */
   ask(this: void, question: AskQuestion, options?: AskOptions): AskRef
-  setState(this: void, next: State): void
+  /** Sets the state. A read of `self.state` then returns it as the next `receive` will see it. */
+  setState(this: void, next: DeepReadonly<State>): void
 }
 
 interface HandlerFields<State, Input> {
@@ -108,7 +110,8 @@ interface HandlerFields<State, Input> {
   readonly timeoutMs?: number
   /** Only an agent has `instructions`. */
   readonly instructions?: undefined
-  receive(message: Message<Input>, self: Self<State>): void | Promise<void>
+  /** The message, like the state, is read-only at every depth. */
+  receive(message: Message<DeepReadonly<Input>>, self: Self<State>): void | Promise<void>
 }
 
 /** Requires `initial` if the type of the state does not include null, because without `initial` the state begins as null. */

@@ -39,11 +39,16 @@ type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 type Nothing = Readonly<Record<string, never>>
 
 export interface EventDetails {
-  readonly 'session.created': { readonly kind: string; readonly name?: string; readonly mode?: 'conversation' }
+  readonly 'session.created': {
+    readonly kind: string
+    readonly name?: string
+    readonly mode?: 'conversation'
+    readonly by?: string
+  }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
-  readonly 'session.cancelRequested': { readonly reason: string }
+  readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {
     readonly id: string
@@ -57,7 +62,11 @@ export interface EventDetails {
   readonly 'ask.opened': AskNote
   readonly 'ask.answered': { readonly id: string; readonly by?: string }
   readonly 'ask.expired': { readonly id: string }
-  readonly 'message.accepted': { readonly kind: 'input' | 'timer'; readonly id?: string }
+  readonly 'message.accepted': {
+    readonly kind: 'input' | 'timer'
+    readonly id?: string /** The actor of the client that sent it. */
+    readonly by?: string
+  }
   readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string }
@@ -66,6 +75,7 @@ export interface EventDetails {
   readonly 'run.started': Nothing
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
+  readonly 'run.warned': { readonly run: number; readonly warning: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number

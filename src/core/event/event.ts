@@ -28,6 +28,7 @@ export const eventTypes = [
   'turn.retried',
   'run.started',
   'run.completed',
+  'run.warned',
   'model.replied',
   'model.blanked',
   'tool.started',
@@ -36,7 +37,8 @@ export const eventTypes = [
   'tool.unknown',
   // Not stored: it tells a follower that some events it asked for have been deleted.
   'events.trimmed',
-  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`.
+  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`;
+  // and `run.warned` of what happens after the last commit of its turn.
   'worker.stateChanged',
   'worker.logged',
   'text.delta',
@@ -48,6 +50,7 @@ export const transientTypes = [
   'worker.stateChanged',
   'worker.logged',
   'tool.started',
+  'run.warned',
   'text.delta',
   'reasoning.delta',
   'tool.progress',

@@ -2,8 +2,8 @@
  * Duty: the `self` of one receive. It collects what the handler asks for; nothing takes effect before the commit.
  * Does not own: what becomes of these requests (handler.ts).
  * SELF-1 Each value is turned into JSON, and checked for its size, by the call that passes it. The error then points at the author's line.
- * SELF-2 After receive has returned, self is closed. A later call throws and has no effect. It is also logged, because often nobody catches
- *        that error, and then the process ends.
+ * SELF-2 After receive has returned, self is closed. A later call has no effect, and is logged with the author's line. It does not throw:
+ *        often nobody would catch that error, and then the process would end, with all workers that it runs.
  * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
@@ -54,12 +54,16 @@ export interface SelfContext {
   readonly calls: number
   readonly openChildren: number
   readonly state: unknown
+  /** The state that this JSON stands for, as the next receive would see it. */
+  readState(json: string): unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
   readonly spending: Spending
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
+  /** A call came after self was closed. The stack of the error begins at the author's code. */
+  onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
 }
@@ -79,7 +83,6 @@ export class HandlerSelf implements Self<unknown> {
     failure: undefined,
   }
   readonly #context: SelfContext
-  #state: unknown
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -87,7 +90,6 @@ export class HandlerSelf implements Self<unknown> {
 
   constructor(context: SelfContext) {
     this.#context = context
-    this.#state = context.state
   }
 
   get id(): string {
@@ -121,10 +123,12 @@ export class HandlerSelf implements Self<unknown> {
     return this.#context.openChildren + this.requests.spawns.filter((spawn) => !spawn.detached).length
   }
   get state(): unknown {
-    return this.#state
+    const { stateJson } = this.requests
+    return stateJson === undefined ? this.#context.state : this.#context.readState(stateJson)
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
+    if (this.#isClosed('state')) return
     throw new InputError('self.state cannot be assigned: call self.setState(state) with the new state.')
   }
   get signal(): AbortSignal {
@@ -138,8 +142,10 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
-    this.#mayAskForMore('spawn')
     const { assignment, limits, definition } = this.#context
+    // A worker that will never exist: code that goes on with it may only send to it, and that is late, too.
+    if (this.#isClosed('spawn')) return { id: newId(partitionOf(this.id)), name: options.name ?? kind, kind }
+    this.#mayAskForMore('spawn')
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
@@ -178,6 +184,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly send = (to: WorkerRef | string, value: unknown): void => {
+    if (this.#isClosed('send')) return
     this.#mayAskForMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
@@ -198,7 +205,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly reply = (value: unknown): void => {
-    this.#mustBeOpen('reply')
+    if (this.#isClosed('reply')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
@@ -206,7 +213,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly fail = (error: Error | string): void => {
-    this.#mustBeOpen('fail')
+    if (this.#isClosed('fail')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
     }
@@ -214,6 +221,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly after = (ms: number, value: unknown): void => {
+    if (this.#isClosed('after')) return
     this.#mayAskForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
@@ -225,8 +233,9 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
-    this.#mayAskForMore('ask')
     const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
+    if (this.#isClosed('ask')) return { id }
+    this.#mayAskForMore('ask')
     const { order, note } = askOf(id, question, options)
     this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
     this.requests.asks.push(order)
@@ -235,25 +244,23 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly setState = (next: unknown): void => {
-    this.#mustBeOpen('setState')
+    if (this.#isClosed('setState')) return
     const schema = this.#context.definition.state
     const fit = schema && fitTo(schema, next)
     if (fit?.ok === false)
       throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
     this.requests.stateJson = toJson(next, 'the state')
-    this.#state = next
   }
 
-  /** From now on every call throws. `isLate`: receive still runs, although its time is over. */
+  /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
       ? 'taken longer than its timeoutMs: let it end when self.signal fires'
       : 'returned: await everything before it returns'
   }
 
-  /** Throws if self is closed, or if this receive has already made as many requests as it may. */
+  /** Throws if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
-    this.#mustBeOpen(call)
     const { spawns, sends, timers, asks } = this.requests
     if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
     throw this.#tooBig(
@@ -281,11 +288,13 @@ export class HandlerSelf implements Self<unknown> {
     )
   }
 
-  #mustBeOpen(call: string): void {
-    if (this.#closed === undefined) return
-    const late = `self.${call} was called after receive had ${this.#closed}.`
-    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} The call has no effect.`)
-    throw new TerminalError(late)
+  /** True after receive has returned: the call is reported, and must have no effect. */
+  #isClosed(call: 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state'): boolean {
+    if (this.#closed === undefined) return false
+    const late = new Error(`self.${call} was called after receive had ${this.#closed}.`)
+    if (call !== 'state') Error.captureStackTrace(late, this[call])
+    this.#context.onLateCall(late)
+    return true
   }
 }
 

@@ -5,17 +5,26 @@
  *           result. An error that it throws is retried, or fails the run, where receive is called.
  * HANDLER-2 What a receive asked for is recorded whole or not at all. A receive that throws records only its failure.
  * HANDLER-3 The next receive sees the state of the step before it, even if the commit of that step is still on its way.
- * HANDLER-4 A message is recorded as it was accepted. A schema or `receive` may change what it gets, but not what is recorded.
+ * HANDLER-4 A message is recorded as it was accepted. A schema may change what `receive` gets, but not what is recorded.
+ * HANDLER-5 What receive gets is read-only at every depth. A change in place, which no commit would record, fails the run.
+ * HANDLER-6 A run whose result is null because nobody set it warns in log and event, if somebody waits for the result.
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
-import { CancelledError, InputError, RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import {
+  CancelledError,
+  InputError,
+  RuntimeError,
+  TerminalError,
+  TransientError,
+  toRuntimeError,
+} from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'
-import type { RunPosition } from '../../core/ports/ports.ts'
-import { receiveResult } from '../../core/worker/child-result.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
+import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
 import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
@@ -29,7 +38,9 @@ import { emptyStep, type Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
+import { HandlerState } from './handler-state.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
+import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
 
 export function handlerBehaviour(definition: HandlerDefinition): Behaviour {
   return (turn) => new HandlerTurn(turn, definition).advance()
@@ -44,13 +55,15 @@ class HandlerTurn {
   readonly #turn: Turn
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
-  #stateJson: string | null
+  readonly #state: HandlerState
+  /** Of calls that came too late: the next step of this turn records them. */
+  readonly #warnings: EventNote[] = []
 
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
-    this.#stateJson = turn.assignment.stateJson
+    this.#state = new HandlerState(turn.assignment, definition)
   }
 
   async advance(): Promise<void> {
@@ -80,24 +93,6 @@ class HandlerTurn {
     }
   }
 
-  // Parsed anew for each receive: a change in place, without setState, is not committed and must not be seen by the next receive (HANDLER-3).
-  #readState(): unknown {
-    const { assignment } = this.#turn
-    const { state: schema, initial } = this.#definition
-    try {
-      const raw: unknown = this.#stateJson === null ? freshCopy(initial ?? null) : JSON.parse(this.#stateJson)
-      if (!schema) return raw
-      const fit = fitTo(schema, raw)
-      if (fit.ok) return fit.value
-      throw new Error(fit.reasons.join('; '))
-    } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause)
-      throw new InputError(`the state of worker ${assignment.workerId} does not fit ${assignment.kind}: ${why}`, {
-        cause,
-      })
-    }
-  }
-
   async #receive(accepted: Mail, position: RunPosition): Promise<Step | RetryStep> {
     const mail = toRecord(accepted)
     const { assignment, host } = this.#turn
@@ -107,20 +102,16 @@ class HandlerTurn {
     try {
       this.#checkInput(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
-      const receive = () => this.#definition.receive(mail.message as Message<never>, self as unknown as Self<never>)
+      const message = readOnly(mail.message) as Message<never>
+      const receive = () => this.#definition.receive(message, self as unknown as Self<never>)
       let returned: unknown = watchLoop(receive, 'receive', host.policy.renewEveryMs, self.log)
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
-      const step = this.#stepOf(mail, self, position, attempt)
-      if (returned !== undefined && step.outcome === 'completed' && self.requests.replyJson === undefined)
-        self.log.warn(
-          'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
-        )
-      return step
+      return this.#stepOf(mail, self, position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
-      const error = toRuntimeError(timeout.reason ?? thrown)
+      const error = errorOf(timeout.reason ?? thrown)
       const attempts = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
       host.workerLog(assignment, position.run).warn('receive failed', {
         attempt,
@@ -159,19 +150,21 @@ class HandlerTurn {
       attempt,
       calls: position.calls,
       openChildren: pendingAfter(mail, position).length,
-      state: this.#readState(),
+      state: this.#state.read(),
+      readState: (json) => this.#state.read(json),
       definition: this.#definition,
       limits: assignment.limits,
       spending: this.#turn.spending.allowed,
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),
     }
   }
 
   // HANDLER-1: all outcomes of a receive that did not throw.
-  #stepOf(mail: Recorded, self: HandlerSelf, position: RunPosition, attempt: number): Step {
+  #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number, returned: unknown): Step {
     const { requests } = self
     if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
     const { assignment } = this.#turn
@@ -187,7 +180,7 @@ class HandlerTurn {
     for (const { id, kind, name, detached } of requests.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
     for (const note of requests.askNotes) notes.push(['ask.opened', note])
-    this.#stateJson = requests.stateJson ?? this.#stateJson
+    this.#state.set(requests.stateJson)
     const calls = position.calls + requests.spawns.length
     const step = {
       ...this.#consumed(mail),
@@ -215,6 +208,7 @@ class HandlerTurn {
         },
       }
     }
+    if (requests.replyJson === undefined && isAwaited(assignment, run)) notes.push(this.#warnOfNoReply(run, returned))
     const valueJson = requests.replyJson ?? 'null'
     entries.push(completedEntry(run, assignment.epoch, at, valueJson))
     notes.push(completedNote(assignment, run, valueJson))
@@ -229,7 +223,7 @@ class HandlerTurn {
   }
 
   #failedStep(
-    mail: Recorded | null,
+    mail: RecordedMail | null,
     error: RuntimeError,
     position: RunPosition,
     attempt: number,
@@ -311,7 +305,7 @@ class HandlerTurn {
     }
   }
 
-  #receivedEntry({ json }: Recorded, run: number, at: number, requests?: HandlerSelf['requests']): string {
+  #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
     const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
     if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
@@ -320,15 +314,45 @@ class HandlerTurn {
     return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 
+  #warnOfNoReply(run: number, returned: unknown): EventNote {
+    const { assignment, host } = this.#turn
+    const warning =
+      returned === undefined
+        ? 'receive returned without a reply, with no child or timer open, so the result is null: call self.reply(value) to set it'
+        : 'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it'
+    const { sessionId, workerId, kind } = assignment
+    host.log.warn(warning, { session: sessionId, worker: workerId, kind, run })
+    return ['run.warned', { run, warning }]
+  }
+
+  #warnOfLateCall({ message, stack }: Error, run: number): void {
+    const { assignment, host, isOpen, live } = this.#turn
+    const { name, workerId, sessionId } = assignment
+    const who = `worker ${name} (${workerId}) of session ${sessionId}`
+    host.workerLog(assignment, run).error(`${who}: ${message} The call has no effect.`, { stack })
+    const details = { run, warning: message }
+    if (isOpen) this.#warnings.push(['run.warned', details])
+    else live.tell([['run.warned', details]])
+  }
+
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
-    if (!position.open) return [['run.started']]
+    const warnings = this.#warnings.splice(0)
+    if (!position.open) return [['run.started'], ...warnings]
     return [
+      ...warnings,
       [
         'message.consumed',
         { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
       ],
     ]
   }
+}
+
+/** Whoever changes a state or a message in place would do so at each attempt: no retry can mend it. */
+function errorOf(thrown: unknown): RuntimeError {
+  if (!isRefusedWrite(thrown)) return toRuntimeError(thrown)
+  const advice = 'self.state and messages are read-only. Call self.setState with a changed copy'
+  return new TerminalError(`${thrown.message}: ${advice}, like { ...self.state, count: 1 }.`, { cause: thrown })
 }
 
 /** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
@@ -346,42 +370,9 @@ function isAwaitable(value: unknown): value is PromiseLike<unknown> {
   return value != null && typeof (value as { then?: unknown }).then === 'function'
 }
 
-/** A mail with its message as it will be recorded (HANDLER-4). */
-interface Recorded extends Mail {
-  readonly json: string
-}
-
-function toRecord(mail: Mail): Recorded {
-  return { ...mail, json: jsonOf(mail.message) }
-}
-
-/**
- * Does not throw. The sender may have a larger stack than this thread, so a message may be too deep to be written here; if that threw, every
- * turn that receives the message would break.
- */
-function jsonOf(message: Message): string {
-  try {
-    return JSON.stringify(message)
-  } catch {
-    return JSON.stringify({ ...message, value: '(a value that is nested too deeply to be written)' })
-  }
-}
-
-/** Names a mail by its lane and its position there. */
-function nameOfMail(mail: Mail): string {
-  return `${mail.lane}:${mail.sequence}`
-}
-
-/** The calls whose results are still to come once this message is received. */
-function pendingAfter(mail: Mail | null, { pendingCalls }: RunPosition): readonly number[] {
-  if (mail?.message.kind !== 'result') return pendingCalls
-  const verdict = receiveResult(pendingCalls, mail.message)
-  switch (verdict.kind) {
-    case 'report':
-      return verdict.pendingCalls
-    case 'ignore':
-      return pendingCalls
-  }
+/** Somebody waits for the result of this run: a client, or the parent's call. */
+function isAwaited({ parentId, call }: Assignment, run: number): boolean {
+  return parentId === null || (call !== null && run === 1)
 }
 
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */
@@ -392,8 +383,4 @@ function runStateOf(pendingCalls: readonly number[]): RunPosition['runState'] {
 /** True if the step changes nothing but the worker's own state and history. */
 function changesOnlyItself({ outcome, spawns, sends, timers }: Step): boolean {
   return outcome === undefined && spawns.length + sends.length + timers.length === 0
-}
-
-function freshCopy(value: unknown): unknown {
-  return typeof value === 'object' && value !== null ? structuredClone(value) : value
 }

@@ -2,7 +2,7 @@
  * Duty: loads worker kinds from a folder: one file, one kind; the file's path below the folder, without its ending, is the kind.
  * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests, type declarations and node_modules.
  */
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
@@ -56,6 +56,7 @@ async function workerFiles(root: string, folder: string): Promise<{ file: string
     if (entry.isDirectory()) {
       found.push(...(await workerFiles(root, path)))
     } else if (isWorkerFile(entry.name)) {
+      await checkRegular(path, entry)
       const kind = relative(root, path)
         .split(sep)
         .join('/')
@@ -64,6 +65,15 @@ async function workerFiles(root: string, folder: string): Promise<{ file: string
     }
   }
   return found
+}
+
+/** Loading a pipe or a device would wait for ever, or never end. */
+async function checkRegular(path: string, entry: import('node:fs').Dirent): Promise<void> {
+  if (entry.isFile()) return
+  const target = entry.isSymbolicLink() ? await stat(path).catch(() => null) : null
+  if (target === null && entry.isSymbolicLink()) throw new ConfigError(`worker file ${path} is a link to nothing.`)
+  if (!target?.isFile())
+    throw new ConfigError(`worker file ${path} is no regular file: remove it, or put a file there.`)
 }
 
 function isWorkerFile(name: string): boolean {

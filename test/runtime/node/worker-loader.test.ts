@@ -1,8 +1,9 @@
 /** Worker files: one file, one kind; each wrong file is named with what is wrong. */
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { loadWorkers } from '../../../src/runtime/node/worker-loader.ts'
 
 const source = new URL('../../../src/index.ts', import.meta.url).pathname
@@ -124,4 +125,22 @@ describe('loadWorkers', () => {
       message: expect.stringContaining('/no/such/folder'),
     })
   })
+})
+
+/** Like a pipe, it is a file that nobody can load. */
+function listenAt(path: string): Promise<void> {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  return new Promise((resolve) => server.listen(path, resolve))
+}
+
+test.each([
+  ['a socket', (path: string) => listenAt(path), /is no regular file/],
+  ['a link to a device', (path: string) => symlink('/dev/zero', path), /is no regular file/],
+  ['a link to nothing', (path: string) => symlink('/nowhere/at/all.ts', path), /is a link to nothing/],
+])('a worker file that is %s is refused, and not waited for', async (_, make, why) => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-workers-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await make(join(folder, 'x.ts'))
+  await expect(loadWorkers(folder)).rejects.toThrow(why)
 })

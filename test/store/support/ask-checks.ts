@@ -12,8 +12,8 @@ export interface Asked {
   readonly session: MadeSession
   readonly turn: HandTurn
   readonly id: string
-  answer(value: string, key?: string): Promise<AnswerAnswer>
-  mails(): Promise<string[]>
+  readonly answer: (value: string, key?: string) => Promise<AnswerAnswer>
+  readonly mails: () => Promise<string[]>
 }
 
 const expired = encodeAnswer('"nobody"', { status: 'expired', by: null, reason: null })

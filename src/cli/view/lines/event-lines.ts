@@ -104,7 +104,7 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
+function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
@@ -119,6 +119,9 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
         : `done in ${formatDuration(at - member.startedAt)}`
+    case 'run.warned':
+      // Where it is transient, a line of the worker's log says the same.
+      return transient ? undefined : `warning: ${stringOr(details.warning)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':

@@ -25,7 +25,8 @@ export default defineWorker<State>({
   receive(message, self) {
     self.signal.throwIfAborted()
     if (message.kind === 'input') begin(partSchema.parse(message.value), self)
-    else if (message.kind === 'result' && self.state.phase === 'gathering') proceed(gather(self.state, message), self)
+    else if (message.kind === 'result' && self.state.phase === 'gathering')
+      proceed(gather(gatheringSchema.parse(self.state), message), self)
   },
 })
 

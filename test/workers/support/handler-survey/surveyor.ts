@@ -33,7 +33,7 @@ export default defineWorker<State>({
     self.signal.throwIfAborted()
     if (message.kind === 'input') await begin(orderSchema.parse(message.value), self)
     else if (message.kind === 'result' && self.state.phase === 'gathering') {
-      proceed(self.state.top, gather(self.state, message), self)
+      proceed(self.state.top, gather(gatheringSchema.parse(self.state), message), self)
     }
   },
 })
