@@ -150,6 +150,7 @@ export type {
   ReceivedEntry,
   RunResult,
   SpawnNote,
+  StepEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'

@@ -34,6 +34,7 @@ class RunFold {
   /** Timers and asks. */
   signalsAsked = 0
   calls = 0
+  steps = 0
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
 
@@ -100,6 +101,7 @@ export class HistoryFold {
   #add(position: number, entry: Entry): void {
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
+    else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'toolResult') this.#answered(entry)

@@ -124,6 +124,9 @@ function historyRules({ picture, fold, say }: Seen): void {
 function openRunRules({ picture, fold, say }: Seen): void {
   const { open } = fold
   const { record } = picture
+  // A handler may have recorded a step before its run is open.
+  if (record.steps !== open.steps)
+    say('I4', 'steps', `its run has ${record.steps} steps by its record, ${open.steps} by its history`)
   if (!isOpen(picture)) {
     if (open.received.input + open.received.result + open.received.signal > 0)
       say('I4', 'unended', `run ${fold.run} is in its history, is not open and has no end`)

@@ -53,6 +53,7 @@ export class Roster {
         this.#change(workerId, 'working', event.at)
         return
       case 'message.consumed':
+      case 'step.recorded':
       case 'model.blanked':
       case 'model.replied':
       case 'tool.failed':

@@ -28,6 +28,7 @@ import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
+import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { strandedAmong } from './health/stranded.ts'
@@ -170,12 +171,20 @@ export class Troupe implements AsyncDisposable {
   }
 
   readonly sessions = {
-    /** Creates a session. The same call with the same idempotency key returns the same session again. */
-    create: async (request: CreateSession): Promise<Session> => {
+    /**
+     * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
+     * session also gets what nodes told before, from the very beginning; it must come within half a minute.
+     */
+    create: async (request: CreateSession, { follow = false }: { follow?: boolean } = {}): Promise<Session> => {
+      let early: EarlyNotes | undefined
+      const followed = async (sessionId: string) => {
+        early = await EarlyNotes.open(this.#hub, sessionId)
+      }
       const made = await this.#submission.create(request, (sessionId) => {
         if (!request.keepOpen) this.#hub.track(sessionId)
+        return follow ? followed(sessionId) : undefined
       })
-      return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
+      return new Session(made.sessionId, this.#context(made.sessionId), made.warning, early)
     },
     /**
      * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`

@@ -15,6 +15,7 @@ import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import type { Ask, Asks, AsksQuery } from './asks.ts'
+import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
@@ -46,11 +47,13 @@ export class Session {
   /** Set by `create` if its key was used before, or if the session may have to wait, for example for a kind that no node ever hosted. */
   readonly warning: string | null
   readonly #context: SessionContext
+  #early: EarlyNotes | undefined
   /** The result of the session, once it is known without a read. */
   #result: RunResult | undefined
 
-  constructor(id: string, context: SessionContext, warning: string | null = null) {
+  constructor(id: string, context: SessionContext, warning: string | null = null, early?: EarlyNotes) {
     this.id = id
+    this.#early = early
     this.#context = context
     this.warning = warning
   }
@@ -185,7 +188,9 @@ export class Session {
     checkOptions('events', query, eventsRules, InputError)
     const { hub, redis, tag, store, deadlineMs } = this.#context
     const createdAt = () => store.createdAt(this.id)
-    const context = { hub, redis, tag, deadlineMs, createdAt, hasEnded: () => this.#hasEnded() }
+    const early = this.#early
+    this.#early = undefined
+    const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded: () => this.#hasEnded() }
     // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
   }

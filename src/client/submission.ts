@@ -128,9 +128,14 @@ export class Submission {
   }
 
   /** Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. */
-  async create(request: CreateSession, creating: (sessionId: string) => void = () => {}): Promise<Created> {
+  async create(
+    request: CreateSession,
+    creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+  ): Promise<Created> {
     const prepared = await this.#prepare(request)
-    creating(prepared.order.sessionId)
+    // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
+    const isReady = creating(prepared.order.sessionId)
+    if (isReady) await isReady
     const wasQuiet = this.#wasQuiet()
     const made = await prepared.store.create(prepared.order)
     this.#wake(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')

@@ -85,6 +85,12 @@ export function openProviderModel(name: string, model: string, env: Environment)
   })
 }
 
+/** Names of the variables that hold a key of a provider that is known here. */
+export function providerKeysIn(env: Environment): string[] {
+  const names = [...providers.values()].map(({ prefix }) => `${prefix}_API_KEY`)
+  return [...new Set(names)].filter((name) => (env[name]?.trim() ?? '') !== '')
+}
+
 function prefixOf(name: string): string {
   return name.toUpperCase().replaceAll(/[^A-Z0-9]/g, '_')
 }

@@ -61,7 +61,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
 /** How the run goes on; what is as at the start is left out. */
 function runFields(request: CommitRequest): Fields {
   const { open, attempt, retrying, inputsConsumed, signalsConsumed, resultsConsumed, resultsSeen } = request
-  const { pendingCalls, pendingCount, signalsOpen } = request
+  const { pendingCalls, pendingCount, signalsOpen, steps } = request
   return {
     open: open || undefined,
     inputsConsumed: inputsConsumed || undefined,
@@ -71,6 +71,7 @@ function runFields(request: CommitRequest): Fields {
     pendingCalls: pendingCalls.length > 0 ? encodeCalls(pendingCalls) : undefined,
     pendingCount: pendingCount || undefined,
     signalsOpen: signalsOpen || undefined,
+    steps: steps || undefined,
     attempt: attempt === 0 ? undefined : `${attempt} ${retrying}`.trimEnd(),
   }
 }

@@ -230,3 +230,23 @@ function circle(): Record<string, unknown> {
   own.own = own
   return own
 }
+
+test('who asks for it when the session is created gets what was told from its beginning, also of a run that ends at once', async () => {
+  const worker = defineWorker({
+    receive(message, self) {
+      self.log.info('so short')
+      self.reply(message.value)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await troupe.client.sessions.create({ kind: 'worker', input: 1 }, { follow: true })
+  await session.result()
+  const follower = follow(session)
+  await follower.done
+  expect(follower.of('worker.logged')).toMatchObject([{ details: { message: 'so short' } }])
+  expect(follower.events[0]?.type).toBe('session.created')
+  expect(follower.events.at(-1)?.ended).toBeDefined()
+  const again = follow(session)
+  await again.done
+  expect(again.events.every(({ transient }) => transient === undefined)).toBe(true)
+})

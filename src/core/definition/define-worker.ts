@@ -66,6 +66,17 @@ export interface Self<State = unknown> extends WorkerIdentity {
   readonly log: WorkerLog
   /** The same for each attempt of this message. Pass it to services that must not do the same work twice. */
   readonly idempotencyKey: string
+  /**
+   * Does something outside at most once per run, or again only under the same key: `await self.step('charge', (key) => pay(key, 30))`.
+   * What `work` returns must be JSON. It is recorded by a commit of its own before `step` answers; an attempt or a start after a crash then
+   * gets the recorded value, and `work` is not called. If the process dies before the record, `work` is called again with the same
+   * `idempotencyKey`. A name stands for one step of the run; a name that is used twice in one `receive` fails the run.
+   */
+  step<Value>(
+    this: void,
+    name: string,
+    work: (idempotencyKey: string) => Value | Promise<Value>,
+  ): Promise<DeepReadonly<Value>>
   /** Starts a child. Throws a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit. */
   spawn(this: void, kind: string, input: unknown, options?: SpawnOptions): WorkerRef
   /** Sends an input message to any worker of the same partition, by reference or id. */

@@ -76,6 +76,7 @@ export interface EventDetails {
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'run.warned': { readonly run: number; readonly warning: string }
+  readonly 'step.recorded': { readonly name: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number
@@ -87,7 +88,8 @@ export interface EventDetails {
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }
-  readonly 'tool.failed': CallDetails & { readonly ms?: number }
+  /** `error`: what its code threw, shortened; `thrownAt`: the place in that code. */
+  readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
   readonly 'worker.stateChanged': {

@@ -22,7 +22,7 @@ const orders = {
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],
-  'tool.failed': ['toolCallId', 'toolName', 'ms'],
+  'tool.failed': ['toolCallId', 'toolName', 'ms', 'error', 'thrownAt'],
 } as const satisfies Orders
 
 /** Details that are not stored: the parent of a spawned worker is the subject of the event. */

@@ -29,6 +29,7 @@ export const eventTypes = [
   'run.started',
   'run.completed',
   'run.warned',
+  'step.recorded',
   'model.replied',
   'model.blanked',
   'tool.started',

@@ -50,6 +50,13 @@ export interface ReceivedEntry extends EntryHead {
   readonly asks?: readonly AskNote[]
 }
 
+/** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
+export interface StepEntry extends EntryHead {
+  readonly type: 'step'
+  readonly name: string
+  readonly value: unknown
+}
+
 /** The run ended with a result. */
 export interface CompletedEntry extends EntryHead {
   readonly type: 'completed'
@@ -106,6 +113,7 @@ export interface BlankEntry extends EntryHead {
 
 export type Entry =
   | ReceivedEntry
+  | StepEntry
   | CompletedEntry
   | FailedEntry
   | AttemptFailedEntry
@@ -164,6 +172,11 @@ function withHead(head: string, more: string): string {
 /** The entry of a completed run. The value is JSON already, so that a large value is serialised only once. */
 export function completedEntry(run: number, epoch: number, at: number, valueJson: string): string {
   return `{${entryHead('completed', run, epoch, at)},"value":${valueJson}}`
+}
+
+/** The value is JSON already. */
+export function stepEntry(run: number, epoch: number, at: number, name: string, valueJson: string): string {
+  return `{${entryHead('step', run, epoch, at)},"name":${JSON.stringify(name)},"value":${valueJson}}`
 }
 
 /** The entry of a received message. `messageJson` was made before the handler got the message, because a handler may change it. */
@@ -240,6 +253,8 @@ function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':
       return isObject(entry.message) && typeof entry.message.kind === 'string'
+    case 'step':
+      return typeof entry.name === 'string'
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':

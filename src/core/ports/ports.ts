@@ -40,6 +40,8 @@ export interface RunPosition {
   readonly pendingCalls: readonly number[]
   /** Signals that this run still waits for: its timers and answers that have not been received. */
   readonly signalsOpen: number
+  /** How many steps of handlers (`self.step`) this run has recorded. */
+  readonly steps: number
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
@@ -210,7 +212,7 @@ export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
-  /** History entries from this position on, as they are stored. */
+  /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
   renew(
     turns: readonly RenewRequest[],

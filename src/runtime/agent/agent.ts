@@ -9,6 +9,7 @@
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import {
   ConfigError,
@@ -79,7 +80,7 @@ async function proceedOrFail(agentTurn: AgentTurn, steps: number): Promise<Pause
     const { journal, end, who } = agentTurn
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error = new InvariantError(`the turn of ${who} broke: ${reason}`, { cause })
-    journal.log.error('a turn broke', { error: (cause instanceof Error && cause.stack) || reason })
+    journal.log.error('a turn broke', { error: reason, stack: stackOf(cause)?.slice(0, stackCharsMax) })
     if (!journal.position.open) throw error
     journal.machine.apply('quarantined')
     end.fail(error, 'runtime', 1)
@@ -171,7 +172,9 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
   if (fit === undefined) return blocksProblem(message, assignment.kind)
   if (fit.ok) return null
-  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
+  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
+    cause: fit.thrown,
+  })
 }
 
 /** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */

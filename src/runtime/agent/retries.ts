@@ -3,6 +3,7 @@
  * occupies no slot.
  * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
  */
+import { thrownFields } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
@@ -41,9 +42,11 @@ export class Retries {
     if (!error.retryable || attempt >= this.most) return null
     const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
+    // What a tool threw is in the line of that call.
+    const logged = origin === 'tool' ? {} : { error: failure.message, ...thrownFields(error) }
     const what =
       origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
-    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, error: failure.message })
+    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, ...logged })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
     this.#journal.add([this.#journal.entry('attemptFailed', { failure, retryMs, ...calls })], {

@@ -11,11 +11,12 @@
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import {
   CancelledError,
   InputError,
-  RuntimeError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
@@ -39,6 +40,7 @@ import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
+import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
 
@@ -56,6 +58,7 @@ class HandlerTurn {
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   readonly #state: HandlerState
+  readonly #steps: HandlerSteps
   /** Of calls that came too late: the next step of this turn records them. */
   readonly #warnings: EventNote[] = []
 
@@ -64,6 +67,7 @@ class HandlerTurn {
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
+    this.#steps = new HandlerSteps(turn)
   }
 
   async advance(): Promise<void> {
@@ -108,7 +112,7 @@ class HandlerTurn {
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
-      return this.#stepOf(mail, self, position, attempt, returned)
+      return this.#stepOf(mail, self, this.#turn.position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = errorOf(timeout.reason ?? thrown)
@@ -117,9 +121,9 @@ class HandlerTurn {
         attempt,
         of: attempts,
         error: error.message,
-        ...stackOf(thrown),
+        ...thrownFields(thrown),
       })
-      if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
+      if (attempt < attempts) return this.#retryStep(mail, error, this.#turn.position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
@@ -138,6 +142,7 @@ class HandlerTurn {
     if (!fit.ok)
       throw new InputError(
         `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+        { cause: fit.thrown },
       )
     Object.assign(mail.message, { value: fit.value })
   }
@@ -158,6 +163,7 @@ class HandlerTurn {
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      steps: this.#steps,
       onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),
     }
@@ -205,6 +211,7 @@ class HandlerTurn {
           open: true,
           pendingCalls,
           signalsOpen,
+          steps: position.steps,
         },
       }
     }
@@ -329,7 +336,7 @@ class HandlerTurn {
     const { assignment, host, isOpen, live } = this.#turn
     const { name, workerId, sessionId } = assignment
     const who = `worker ${name} (${workerId}) of session ${sessionId}`
-    host.workerLog(assignment, run).error(`${who}: ${message} The call has no effect.`, { stack })
+    host.workerLog(assignment, run).error(`${who}: ${message}`, { stack })
     const details = { run, warning: message }
     if (isOpen) this.#warnings.push(['run.warned', details])
     else live.tell([['run.warned', details]])
@@ -353,16 +360,6 @@ function errorOf(thrown: unknown): RuntimeError {
   if (!isRefusedWrite(thrown)) return toRuntimeError(thrown)
   const advice = 'self.state and messages are read-only. Call self.setState with a changed copy'
   return new TerminalError(`${thrown.message}: ${advice}, like { ...self.state, count: 1 }.`, { cause: thrown })
-}
-
-/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
-function stackOf(thrown: unknown): { stack?: string } {
-  try {
-    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
-  } catch {
-    return {}
-  }
 }
 
 /** True for anything with a `then`. For example, a database query may start only when it is awaited. */

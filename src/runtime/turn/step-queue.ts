@@ -206,7 +206,7 @@ export function requestOf(
   { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
   { sequence, version, wakeup, ending }: CommitHead,
 ): CommitRequest {
-  const { runState, open, attempt, retrying, pendingCalls, signalsOpen } = position
+  const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = position
   const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
   const plan = ending?.plan
   return {
@@ -222,6 +222,7 @@ export function requestOf(
     pendingCalls,
     pendingCount,
     signalsOpen,
+    steps,
     entries,
     signalsConsumed,
     inputsConsumed,

@@ -22,6 +22,7 @@ ARGV[1] header    json:
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
     signalsOpen    signals that the run still waits for: timers and answers that have not been received
+    steps          recorded steps of the run, by which a later start of the worker knows them
     attempt        "<attempts> <what>" of each that waits for its retry, as the node says
     state          text, json: kept in the record
     stateKey       text, json: kept under a key of its own

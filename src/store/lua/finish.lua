@@ -99,6 +99,7 @@ for index = 1, #ids do
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
+    if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
     if record.open == '1' or record.status == 'queued' or record.wait == 'retry' then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)

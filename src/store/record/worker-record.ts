@@ -83,6 +83,8 @@ export const workerFields = {
   pendingCalls: withDefault('pendingCalls', '', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, decodeCalls),
   /** How many signals the run still waits for: its timers and answers that have not been received. */
   signalsOpen: counter('signalsOpen'),
+  /** How many steps of a handler this run has recorded. */
+  steps: counter('steps'),
   /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),

@@ -141,6 +141,7 @@ export class HandTurn {
       pendingCalls: [],
       pendingCount: wish.pendingCalls?.length ?? 0,
       signalsOpen: 0,
+      steps: 0,
       spawns: [],
       sends: [],
       timers: [],

@@ -17,6 +17,8 @@ function entryText(entry: Entry): string {
   switch (entry.type) {
     case 'received':
       return `received ${messageLine(entry.message)}${requestsText(entry)}`
+    case 'step':
+      return `step ${entry.name} returned ${valueLine(entry.value)}`
     case 'completed':
       return `completed: ${valueLine(entry.value)}`
     case 'failed':

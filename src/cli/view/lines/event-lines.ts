@@ -13,7 +13,7 @@ import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
-import { failureCause, failureSentence, stringOr } from './message-line.ts'
+import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
 export class EventLines {
   readonly #resultOf: string | undefined
@@ -104,6 +104,12 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+/** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
+function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
+  const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
+  return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
+}
+
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
@@ -122,6 +128,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
+    case 'step.recorded':
+      return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
@@ -141,7 +149,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
-      return `${stringOr(details.toolName, 'a tool')} failed${took(details.ms)}`
+      return failedToolPart(details)
     case 'tool.unknown':
       return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
     case 'tool.started':

@@ -35,12 +35,17 @@ export function stringOr(value: unknown, otherwise = ''): string {
 }
 
 /** `handler_failed (handler, after 3 attempts): what happened` */
-export function failureSentence({ code, message, origin, attempt }: Failure): string {
+export function failureSentence({ code, message, origin, attempt, thrownAt }: Failure): string {
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : ''
-  return `${code} (${origin}${attempts}): ${message}`
+  return `${code} (${origin}${attempts}): ${withPlace(message, thrownAt)}`
 }
 
 /** `handler_failed: what happened`, for places that show origin and attempts in other fields. */
-export function failureCause({ code, message }: Failure): string {
-  return `${code}: ${message}`
+export function failureCause({ code, message, thrownAt }: Failure): string {
+  return `${code}: ${withPlace(message, thrownAt)}`
+}
+
+/** `no such file, at workers/reader.ts:12:7` */
+export function withPlace(message: string, thrownAt: unknown): string {
+  return typeof thrownAt === 'string' ? `${message.replace(/\.?\s*$/, '')}, at ${thrownAt}` : message
 }

@@ -3,6 +3,7 @@
  * of its results: a result that holds a failure, or the same errors again and again.
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
+import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
@@ -67,6 +68,7 @@ async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalC
 
 /** The open calls cannot be run now: they are tried again later, or the run fails. */
 export function toolsFailed({ journal, end, retries }: AgentTurn, error: RuntimeError): Pause | null {
+  journal.log.warn('tools could not be loaded', { error: error.message, ...thrownFields(error) })
   toTools(journal.machine)
   const wait = retries.tryAgain(error, 'tool')
   if (wait) return wait

@@ -69,6 +69,7 @@ local function writeState(turn)
   if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: starts alone count anew after a commit
   if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
   if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
+  if commit.steps or record.steps then change(turn, 'steps', digits(commit.steps or 0)) end
   if commit.signalsOpen or record.signalsOpen then change(turn, 'signalsOpen', digits(commit.signalsOpen or 0)) end
   if commit.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
