@@ -3,7 +3,7 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
+import type { Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
@@ -37,6 +37,8 @@ class RunFold {
   steps = 0
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
+  /** A handler receives this message again: it is counted once. */
+  repeated: string | null = null
 
   /** Children whose results the run has not received. */
   get missing(): string[] {
@@ -68,6 +70,8 @@ export class HistoryFold {
   #place = -1
   readonly #say: Say
   readonly #isAgent: boolean
+  /** The run that ended last, if it failed: somebody may let it go on. */
+  #failed: { readonly run: number; readonly open: RunFold; readonly isDead: boolean } | null = null
 
   constructor(say: Say, isAgent: boolean) {
     this.#say = say
@@ -99,6 +103,7 @@ export class HistoryFold {
   }
 
   #add(position: number, entry: Entry): void {
+    if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
     else if (entry.type === 'step') this.open.steps++
@@ -108,6 +113,21 @@ export class HistoryFold {
     else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
       this.#end(entry, position)
     this.last = entry
+  }
+
+  /** The run is open again, with all that it had received. What its end cancelled stays cancelled. */
+  #retried({ run, reopened = [], messageId }: RetriedEntry): void {
+    const failed = this.#failed
+    if (failed?.run !== run) return
+    this.#failed = null
+    for (const sort of sorts) this.ended[sort].failed -= failed.open.received[sort]
+    this.runs.pop()
+    if (failed.isDead) this.deadRuns--
+    this.open = failed.open
+    this.run = run
+    for (const id of reopened) this.open.answered.delete(id)
+    for (const child of this.open.missing) this.open.results.add(child)
+    this.open.repeated = messageId ?? null
   }
 
   // I4, I5: runs follow each other, epochs never decrease, and each message of an agent stands at the position in its id.
@@ -129,7 +149,9 @@ export class HistoryFold {
 
   #received(entry: ReceivedEntry): void {
     const { message } = entry
-    if (message.kind === 'input') {
+    const isRepeated = this.open.repeated === message.id
+    if (isRepeated) this.open.repeated = null
+    else if (message.kind === 'input') {
       if (!this.#isAgent) this.#checkPlace(message.id)
       this.#input(message.from)
     } else if (message.kind === 'result') this.#result(message)
@@ -188,9 +210,11 @@ export class HistoryFold {
     const { open, run } = this
     for (const sort of sorts) this.ended[sort][entry.type] += open.received[sort]
     this.runs.push({ run, status: entry.type, position })
-    if (entry.type === 'failed' && entry.failure.code === 'poison' && open.received.input === 0) this.deadRuns++
+    const isDead = entry.type === 'failed' && entry.failure.code === 'poison' && open.received.input === 0
+    if (isDead) this.deadRuns++
     const { missing } = open
     if (missing.length > 0 && entry.epoch !== undefined) this.runsWithMissing.push({ run, children: missing })
+    this.#failed = entry.type === 'failed' ? { run, open, isDead } : null
     this.open = new RunFold()
     this.run = run + 1
   }

@@ -136,7 +136,7 @@ function openRunRules({ picture, fold, say }: Seen): void {
   const missing = open.missing.map((child) => open.joined.get(child)).join()
   if (pendingCalls !== missing)
     say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
-  const signals = open.signalsAsked - open.received.signal
+  const signals = open.signalsAsked - open.received.signal + (open.repeated === null ? 0 : 1)
   if (record.signalsOpen !== signals)
     say('I4', 'signals', `${record.signalsOpen} signals are open by its record, ${signals} by its history`)
   if (record.calls !== open.calls)

@@ -83,6 +83,9 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'session.retried':
+        this.#change(workerId, 'queued')
+        return
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

@@ -22,6 +22,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
@@ -334,6 +335,7 @@ const all = [
   ...letterMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...retryMutants,
   ...sendMutants,
   ...spendingMutants,
   ...askMutants,

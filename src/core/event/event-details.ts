@@ -47,6 +47,7 @@ export interface EventDetails {
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
+  readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing

@@ -10,6 +10,7 @@ export const eventTypes = [
   'session.created',
   'session.completed',
   'session.failed',
+  'session.retried',
   'session.limited',
   'session.cancelRequested',
   'session.cancelled',

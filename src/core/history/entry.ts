@@ -111,6 +111,15 @@ export interface BlankEntry extends EntryHead {
   readonly usage: Usage
 }
 
+/** Somebody let a failed run go on. The failure before this entry is no longer the end of the run. */
+export interface RetriedEntry extends EntryHead {
+  readonly type: 'retried'
+  /** Calls of an agent whose results no longer count: they run again, or the entries behind this one answer them. */
+  readonly reopened?: readonly string[]
+  /** The message that a handler receives again. */
+  readonly messageId?: string
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -122,6 +131,7 @@ export type Entry =
   | ToolStartedEntry
   | DelegatedEntry
   | BlankEntry
+  | RetriedEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -265,6 +275,8 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'blank':
       return isObject(entry.usage)
+    case 'retried':
+      return entry.reopened === undefined || Array.isArray(entry.reopened)
     default:
       return true
   }

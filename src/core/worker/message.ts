@@ -142,11 +142,21 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
   return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
 }
 
+/**
+ * `a <message id> <json of the message>`: a message whose receive failed and that its run receives again. It comes in the lane of signals,
+ * because the message has left its own lane.
+ */
+export function encodeRepeated(message: Message): string {
+  return `${repeatedLetter}\t${message.id}\t${JSON.stringify(message)}`
+}
+
+const repeatedLetter = 'a'
+
 /** What the head of a mail says. */
 export type MailHead =
   | { readonly kind: 'input'; readonly from: string | null }
   | { readonly kind: 'result'; readonly child: string; readonly call: number }
-  | { readonly kind: SignalMessage['kind']; readonly id: string }
+  | { readonly kind: SignalMessage['kind'] | 'repeated'; readonly id: string }
 
 /** Reads the head of a mail; the value behind it may be cut off. Null for a mail that was consumed, and for a text that is no mail. */
 export function decodeHead(text: string): MailHead | null {
@@ -158,6 +168,8 @@ export function decodeHead(text: string): MailHead | null {
       return { kind: 'input', from: first === '-' ? null : first }
     case 'r':
       return { kind: 'result', child: first, call: Number(second) }
+    case repeatedLetter:
+      return { kind: 'repeated', id: first }
     default: {
       const kind = signalKindOf(sort)
       return kind === undefined ? null : { kind, id: first }
@@ -238,6 +250,10 @@ export function decodeMessage(text: string, mailId: string): Message {
         value: body.value,
         failure: body.failure ?? null,
       } as ResultMessage
+    }
+    case repeatedLetter: {
+      const [, , message] = splitHead(text, 2)
+      return JSON.parse(message as string) as Message
     }
     default:
       return decodeSignal(text)

@@ -111,6 +111,13 @@ export const limitScript = defineScript({
   args: words('sessionId modelCalls tokens start event'),
 })
 
+export const retryScript = defineScript({
+  file: 'retry.lua',
+  keys: words('root log signals inbox failure results dead redriven run events'),
+  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  args: words('event mail texts'),
+})
+
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling meta'),

@@ -27,6 +27,8 @@ function entryText(entry: Entry): string {
       return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
       return 'cancelled'
+    case 'retried':
+      return retriedText(entry)
     case 'system':
     case 'user':
     case 'assistant':
@@ -41,6 +43,11 @@ function entryText(entry: Entry): string {
       // A newer version of troupe wrote this entry.
       return JSON.stringify(entry)
   }
+}
+
+function retriedText({ reopened = [], messageId }: Extract<Entry, { type: 'retried' }>): string {
+  const what = messageId === undefined ? reopened.join(', ') || 'the model call' : `message ${messageId}`
+  return `retried: goes on with ${what}`
 }
 
 /** What the worker asked for while it received a message: children, messages, timers, answers. */

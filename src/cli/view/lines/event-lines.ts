@@ -140,6 +140,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return 'a dead letter was put back into the mailbox'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
       return `limits set: ${Object.entries(details)
         .map(([name, most]) => `${name} ${String(most)}`)
