@@ -29,6 +29,7 @@ const parts = [
   'spending',
   'waits',
   'wakeups',
+  'asks',
   'permissions',
   'mail',
   'sessions',
