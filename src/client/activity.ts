@@ -83,6 +83,12 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'session.retried':
+        this.#change(workerId, 'queued')
+        return
+      case 'ask.answered':
+      case 'ask.expired':
+      case 'ask.opened':
       case 'events.trimmed':
       case 'run.warned':
       case 'message.accepted':

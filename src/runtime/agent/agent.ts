@@ -98,6 +98,7 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 }
 
 function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
+  if (refuseInputAgain(agentTurn)) return null
   if (agentTurn.journal.container.history.openCount > 0) return act(agentTurn, tools)
   return breakCircuit(agentTurn) ? null : think(agentTurn, tools)
 }
@@ -158,6 +159,17 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   return null
 }
 
+/** A run that failed because its input does not fit the schema of its kind was retried: does the input fit now? */
+function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
+  const { run, input } = journal.container
+  if (run.retriedAfter !== 'input_invalid' || run.iterations > 0) return false
+  const problem = valueProblem(kind.definition, turn.assignment.kind, input)
+  if (problem === null) return false
+  journal.machine.apply('limitReached')
+  end.fail(problem, 'runtime', 1)
+  return true
+}
+
 function entryOf({ message }: Mail, journal: Journal): Entry {
   if (message.kind !== 'input') return journal.entry('received', { message })
   return journal.entry('user', userMessage(journal.nextId(), message))
@@ -168,17 +180,20 @@ function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): 
   if (malformed !== undefined) {
     return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
   }
-  const { input } = kind.definition
-  const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
-  if (fit === undefined) return blocksProblem(message, assignment.kind)
+  return valueProblem(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
+}
+
+function valueProblem({ input }: AgentDefinition, kind: string, value: unknown): InputError | null {
+  const fit = input && fitTo(input, value)
+  if (fit === undefined) return blocksProblem(value, kind)
   if (fit.ok) return null
-  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
+  return new InputError(`the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
     cause: fit.thrown,
   })
 }
 
 /** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
-function blocksProblem(message: Mail['message'], kind: string): InputError | null {
-  const problem = message.kind === 'input' ? contentProblem(message.value) : null
+function blocksProblem(value: unknown, kind: string): InputError | null {
+  const problem = contentProblem(value)
   return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }
