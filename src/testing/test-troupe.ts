@@ -42,14 +42,14 @@ export async function testTroupe({ workers, replies = {}, redisUrl, ...node }: T
     const redis = parts.use(await findOrStartRedis(wish))
     const namespace = `test-${randomBytes(6).toString('hex')}`
     if (redis.how === 'given') parts.defer(() => removeKeys(redis.url, [namespace]))
-    const place = { redisUrl: redis.url, namespace }
-    const started = await startNode({ ...node, ...place, workers: definitions })
+    const address = { redisUrl: redis.url, namespace }
+    const started = await startNode({ ...node, ...address, workers: definitions })
     parts.defer(() => started.stop({ force: true }))
-    const client = parts.use(await connect(place))
+    const client = parts.use(await connect(address))
     return {
       client,
       node: started,
-      ...place,
+      ...address,
       run: async (kind, input = null) => (await client.sessions.create({ kind, input })).result(),
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }

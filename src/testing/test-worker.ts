@@ -110,8 +110,8 @@ export async function testHandler(definition: HandlerDefinition, options: TestHa
   putMessage(worker, message, openChildren)
   if (attempt > 1) worker.stand({ attempt: attempt - 1, retrying: `${laneOf[message.kind]}:0` })
   const test = new WorkerTest(worker, definition, options)
-  const shown = await test.run()
-  return { ...shown, state: worker.stateJson === null ? (definition.initial ?? null) : JSON.parse(worker.stateJson) }
+  const result = await test.run()
+  return { ...result, state: worker.stateJson === null ? (definition.initial ?? null) : JSON.parse(worker.stateJson) }
 }
 
 /**
@@ -125,8 +125,8 @@ export async function testAgent(definition: AgentDefinition, options: TestAgentO
   const worker = newWorker(options, null)
   worker.putInput(null, toJson(options.input, 'the input'))
   const model = scriptedModel(`scripted/${options.kind ?? 'test'}`, options.replies)
-  const shown = await new WorkerTest(worker, { ...definition, model }, options).run()
-  return { ...shown, state: null }
+  const result = await new WorkerTest(worker, { ...definition, model }, options).run()
+  return { ...result, state: null }
 }
 
 function newWorker(
@@ -193,7 +193,7 @@ class WorkerTest {
     } finally {
       await maker.close()
     }
-    return this.#shown()
+    return this.#result()
   }
 
   /** After a slice of its turn; or after its children have answered. */
@@ -238,7 +238,7 @@ class WorkerTest {
     return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
   }
 
-  #shown(): Omit<TestRun, 'state'> {
+  #result(): Omit<TestRun, 'state'> {
     const { requests } = this.#worker
     const history = this.#worker.history.map(decodeEntry)
     const isRetry = requests.at(-1)?.end?.retryMs !== undefined
@@ -248,7 +248,7 @@ class WorkerTest {
       status: outcome === 'completed' || outcome === 'failed' ? outcome : isRetry ? 'retries' : 'waits',
       reply: ended?.type === 'completed' ? ended.value : undefined,
       failure: requests.findLast(({ failure }) => failure !== undefined)?.failure ?? null,
-      spawns: requests.flatMap(({ spawns }) => spawns.map(shownSpawn)),
+      spawns: requests.flatMap(({ spawns }) => spawns.map(spawnOf)),
       sends: requests.flatMap(({ sends }) =>
         sends.map(({ workerId, mail }) => ({ to: workerId, value: inputOf(mail) })),
       ),
@@ -272,7 +272,7 @@ async function answerOf({ kind, mail }: SpawnOrder, children: TestChildren): Pro
   }
 }
 
-function shownSpawn({ id, kind, name, mail, detached }: SpawnOrder): TestSpawn {
+function spawnOf({ id, kind, name, mail, detached }: SpawnOrder): TestSpawn {
   return { id, kind, name, input: inputOf(mail), detached }
 }
 
