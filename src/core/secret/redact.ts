@@ -5,6 +5,7 @@
  * REDACT-2 Sentences (errors, logs) are cut generously. Data (results of tools) is what models and code work with, so only what is
  *          surely a secret is taken from it: an ordinary field `token` often names a page.
  */
+import { isError } from '../check/is-error.ts'
 import { redacted, withoutKnownSecrets } from './known-secrets.ts'
 
 /** As much of a text as patterns are run over. Known secrets are looked for in all of it. */
@@ -89,7 +90,7 @@ const depthMax = 70
 function redactValue(value: unknown, strength: Strength, depth: number): unknown {
   if (typeof value === 'string') return redactText(value, strength)
   if (typeof value !== 'object' || value === null || depth > depthMax) return value
-  if (value instanceof Error) return redactError(value, strength)
+  if (isError(value)) return redactError(value, strength)
   if (Array.isArray(value)) {
     const items = value.map((item) => redactValue(item, strength, depth + 1))
     return items.some((item, index) => item !== value[index]) ? items : value

@@ -8,6 +8,7 @@
  */
 import { inspect } from 'node:util'
 import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
+import { isError } from '../../core/check/is-error.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
@@ -345,7 +346,7 @@ export class HandlerSelf implements Self<unknown> {
 /** `self.fail` always fails the run, whatever value it gets. Only a thrown error may be retried. */
 function failureOf(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error
-  if (error instanceof Error) return new TerminalError(toRuntimeError(error).message, { cause: error })
+  if (isError(error)) return new TerminalError(toRuntimeError(error).message, { cause: error })
   if (typeof error === 'string' && error !== '') return new TerminalError(error)
   const argument = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
   return new TerminalError(`self.fail was called ${argument}: it takes an Error or a text.`)

@@ -57,10 +57,10 @@ test.each([
   ['an Error', new Error('not in stock')],
   ['an Error', Object.assign(new Error('not in stock'), { code: 'E_STOCK' })],
   ['a Response', new Response('{"a":1}')],
-  ['a stream or another iterable', new ReadableStream()],
-  ['a stream or another iterable', new URLSearchParams('a=1')],
+  ['a ReadableStream', new ReadableStream()],
+  ['a URLSearchParams', new URLSearchParams('a=1')],
   [
-    'a stream or another iterable',
+    'an AsyncGenerator',
     (async function* () {
       yield await Promise.resolve(1)
     })(),
