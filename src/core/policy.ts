@@ -181,6 +181,8 @@ export const policy = {
   permissionNamesMax: 256,
   /** The length of the folder in permissions. */
   folderBytesMax: 4_096,
+  /** The length of a question of `self.ask`, which lists show. */
+  questionBytesMax: 4_000,
   /** The length of the reason of a cancel, which every report shows. */
   reasonBytesMax: 1_000,
 

@@ -204,7 +204,7 @@ test('messages have the type of the input, and of the way in which a child ended
       const { sum, failed } = self.state
       if (message.kind === 'input') self.setState({ sum: message.value.price * message.value.times, failed })
       // @ts-expect-error -- nobody knows what a child replied
-      else if (message.kind === 'timer') self.setState({ sum: message.value, failed })
+      else if (message.kind === 'timer' || message.kind === 'answer') self.setState({ sum: message.value, failed })
       else if (message.status !== 'completed') self.setState({ sum, failed: message.failure.message })
       // @ts-expect-error -- it did not fail
       else self.setState({ sum, failed: message.failure.message })
