@@ -5,6 +5,7 @@
  *               that its leases end.
  * JSON-WRITER-3 Bytes, and what JSON would write as an empty object, are refused at any depth.
  */
+import { types } from 'node:util'
 import { InputError } from '../../core/errors.ts'
 import { emptiedBy, withoutJson } from '../../core/json.ts'
 
@@ -73,8 +74,7 @@ class JsonWriter implements WrittenJson {
     this.#refuseBytes(given)
     const { toJSON } = given as { toJSON?: unknown }
     const value: unknown = typeof toJSON === 'function' ? (toJSON.call(given, String(name)) as unknown) : given
-    const isBoxed = value instanceof Number || value instanceof String || value instanceof Boolean
-    return isBoxed ? value.valueOf() : value
+    return types.isBoxedPrimitive(value) ? value.valueOf() : value
   }
 
   #refuseBytes(value: object): void {
