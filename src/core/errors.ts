@@ -73,6 +73,12 @@ function brandsOf(value: unknown): ReadonlySet<unknown> {
   return found
 }
 
+/** What `instanceof` answers. A class that a user derived has no brand, and is compared as usual. */
+function isInstance(type: abstract new (...args: never[]) => unknown, value: unknown): boolean {
+  const isOurs = Object.hasOwn(type, brand) && brandsOf(value).has((type as Branded)[brand])
+  return isOurs || Function.prototype[Symbol.hasInstance].call(type, value)
+}
+
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
 export interface RuntimeErrorOptions {
@@ -84,11 +90,9 @@ export interface RuntimeErrorOptions {
 export abstract class RuntimeError extends Error {
   static readonly [brand]: string = 'RuntimeError'
 
-  /** A class that a user derives is compared as usual. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    const name = Object.hasOwn(this, brand) ? this[brand] : undefined
-    if (name !== undefined && brandsOf(value).has(name)) return true
-    return Function.prototype[Symbol.hasInstance].call(this, value)
+    // biome-ignore lint/complexity/noThisInStatic: it is the class on the right of instanceof, which may be a derived one
+    return isInstance(this, value)
   }
 
   abstract readonly retryable: boolean
@@ -198,7 +202,10 @@ export class TransientError extends RuntimeError {
     } = {},
   ) {
     super(options.code ?? 'handler_failed', message, options)
-    this.retryAfterMs = options.retryAfterMs
+    const { retryAfterMs } = options as { readonly retryAfterMs?: unknown }
+    if (retryAfterMs !== undefined && (typeof retryAfterMs !== 'number' || Number.isNaN(retryAfterMs)))
+      throw new InputError(`retryAfterMs takes a number of milliseconds, not ${describe(retryAfterMs)}.`)
+    this.retryAfterMs = retryAfterMs
   }
 }
 

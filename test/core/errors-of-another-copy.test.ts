@@ -24,29 +24,29 @@ const made: readonly [keyof typeof errors, (of: typeof errors) => errors.Runtime
   ['InvariantError', (of) => new of.InvariantError('x')],
 ]
 
-type AnyClass = abstract new (...args: never[]) => unknown
+type Classes = Readonly<Record<string, abstract new (...args: never[]) => unknown>>
+const [own, others] = [errors, copy] as unknown as readonly [Classes, Classes]
 
 describe('an error of another copy of the package', () => {
   test.each(made)('%s is an instance of this class of this copy, and of no other', (name, make) => {
     const error = make(copy)
-    expect(copy[name]).not.toBe(errors[name])
+    expect(others[name]).not.toBe(own[name])
     expect(error).toBeInstanceOf(errors.RuntimeError)
     expect(error).toBeInstanceOf(Error)
-    const classes = made.filter(([other]) => error instanceof (errors[other] as unknown as AnyClass))
+    const classes = made.filter(([other]) => error instanceof (own[other] ?? Map))
     expect(classes.map(([other]) => other)).toEqual([name])
     expect(errors.toRuntimeError(error)).toBe(error)
-    const own = make(errors)
-    expect(toFailure(error, 'handler', 1, 0)).toEqual(toFailure(own, 'handler', 1, 0))
+    expect(toFailure(error, 'handler', 1, 0)).toEqual(toFailure(make(errors), 'handler', 1, 0))
   })
 
   test('of a class that a user derived is an instance of its bases, and not of a class of the same name', () => {
     class Declined extends copy.TerminalError {}
-    const own = { Declined: class Declined extends errors.TerminalError {} }
+    const here = { Declined: class Declined extends errors.TerminalError {} }
     const error = new Declined('no')
     expect(error).toBeInstanceOf(errors.TerminalError)
     expect(error).toBeInstanceOf(Declined)
-    expect(error).not.toBeInstanceOf(own.Declined)
-    expect(new own.Declined('no')).not.toBeInstanceOf(Declined)
+    expect(error).not.toBeInstanceOf(here.Declined)
+    expect(new here.Declined('no')).not.toBeInstanceOf(Declined)
   })
 
   test('ends a run at once, with its code, or asks for its retry', async () => {

@@ -265,13 +265,13 @@ export class HandlerSelf implements Self<unknown> {
   readonly after = (ms: number, value: unknown): void => {
     if (this.#isClosed('after')) return
     this.#mayAskForMore('after')
-    if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
+    if (typeof ms !== 'number' || Number.isNaN(ms) || ms > policy.timerMsMax)
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${preview(ms)}.`,
       )
     const valueJson = toJson(value, 'the value of the timer')
     this.#countBytes('after', valueJson)
-    this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
+    this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(Math.max(0, ms)), valueJson })
   }
 
   readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
