@@ -3,7 +3,7 @@ Why a script   a timer taken out of its set and not posted would be lost; posted
 KEYS[1] timers    zset               KEYS[2] events   stream
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
 Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
-Builds  T:w:<id>, its timers and signals lane, and that of its root; T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes.
+Builds  T:w:<id>, its timers and signals lane, and that of its root; T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
 local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
