@@ -7,7 +7,8 @@ import type { Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
-export type Sort = 'input' | 'result' | 'timer'
+/** Every sort of signal counts as one. */
+export type Sort = 'input' | 'result' | 'signal'
 
 export interface EndedRun {
   readonly run: number
@@ -19,17 +20,19 @@ export interface SpawnedChild extends SpawnNote {
   readonly run: number
 }
 
-export const sorts: readonly Sort[] = ['input', 'result', 'timer']
+export const sorts: readonly Sort[] = ['input', 'result', 'signal']
 /** The positions of so many missing inputs are kept. A larger hole is reported by its count. */
 const holesMax = 1_000
 
 /** What one run has received and asked for so far. */
 class RunFold {
-  readonly received: Record<Sort, number> = { input: 0, result: 0, timer: 0 }
+  readonly received: Record<Sort, number> = { input: 0, result: 0, signal: 0 }
   readonly joined = new Map<string, number>()
   readonly results = new Set<string>()
-  readonly timers = new Set<string>()
-  timersSet = 0
+  /** Timers and answers that were received. */
+  readonly signals = new Set<string>()
+  /** Timers and asks. */
+  signalsAsked = 0
   calls = 0
   steps = 0
   readonly started = new Set<string>()
@@ -74,7 +77,7 @@ export class HistoryFold {
     this.#say = say
     this.#isAgent = isAgent
     const none = () => ({ completed: 0, failed: 0, cancelled: 0 })
-    this.ended = { input: none(), result: none(), timer: none() }
+    this.ended = { input: none(), result: none(), signal: none() }
   }
 
   get inputs(): number {
@@ -153,11 +156,12 @@ export class HistoryFold {
       this.#input(message.from)
     } else if (message.kind === 'result') this.#result(message)
     else {
-      if (this.open.timers.has(message.id)) this.#say('I2', 'timer', `timer ${message.id} was received twice`)
-      this.open.timers.add(message.id)
-      this.open.received.timer++
+      const { kind, id } = message
+      if (this.open.signals.has(id)) this.#say('I2', kind, `${kind} ${id} was received twice`)
+      this.open.signals.add(id)
+      this.open.received.signal++
     }
-    this.open.timersSet += entry.timers?.length ?? 0
+    this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
   }

@@ -86,6 +86,9 @@ export class Roster {
       case 'session.retried':
         this.#change(workerId, 'queued')
         return
+      case 'ask.answered':
+      case 'ask.expired':
+      case 'ask.opened':
       case 'events.trimmed':
       case 'run.warned':
       case 'message.accepted':

@@ -15,6 +15,7 @@ import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import type { Ask, Asks, AsksQuery } from './asks.ts'
 import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
@@ -30,6 +31,7 @@ import { type ReadableRow, readRows, sessionDamage } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
+  readonly asks: Asks
   readonly store: InspectStore
   readonly hub: EventHub
   readonly redis: Redis
@@ -203,6 +205,11 @@ export class Session {
 
   async #hasEnded(): Promise<boolean> {
     return hasEnded(stateOf((await this.#read()).session))
+  }
+
+  /** What its workers ask of somebody outside, at any depth of the tree: open asks, unless `state` says otherwise. The oldest first. */
+  asks(query: Omit<AsksQuery, 'sessionId'> = {}): Promise<Ask[]> {
+    return this.#context.asks.list({ ...query, sessionId: this.id })
   }
 
   /**

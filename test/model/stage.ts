@@ -206,6 +206,7 @@ export class Stage implements AsyncDisposable {
       })),
       sends: [],
       timers: [],
+      asks: [],
       event: '',
       end:
         call.wait === ''

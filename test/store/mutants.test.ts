@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
@@ -337,6 +338,7 @@ const all = [
   ...retryMutants,
   ...sendMutants,
   ...spendingMutants,
+  ...askMutants,
   ...batchMutants,
   ...createMutants,
 ]

@@ -4,6 +4,7 @@
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
 import type { FinishReason } from '../history/chat-message.ts'
+import type { AskNote } from '../history/entry.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'
@@ -59,6 +60,9 @@ export interface EventDetails {
   }
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
   readonly 'worker.cancelled': { readonly run?: number }
+  readonly 'ask.opened': AskNote
+  readonly 'ask.answered': { readonly id: string; readonly by?: string }
+  readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
     readonly kind: 'input' | 'timer'
     readonly id?: string /** The actor of the client that sent it. */

@@ -8,6 +8,7 @@
  */
 
 import { isObject } from '../check/is-object.ts'
+import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat-message.ts'
@@ -30,6 +31,14 @@ export interface SpawnNote {
   readonly detached?: true
 }
 
+/** A type, so that it may be the details of an event. */
+export type AskNote = {
+  readonly id: string
+  readonly sort: AskSort
+  readonly question: string
+  readonly expiresMs?: number
+}
+
 /** A message was received. The entry also holds what the handler asked for while it received it. */
 export interface ReceivedEntry extends EntryHead {
   readonly type: 'received'
@@ -38,6 +47,7 @@ export interface ReceivedEntry extends EntryHead {
   /** Ids of the workers to which the handler sent messages, in order. */
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
+  readonly asks?: readonly AskNote[]
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
@@ -185,7 +195,7 @@ export function receivedEntry(
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }

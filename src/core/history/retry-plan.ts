@@ -76,13 +76,14 @@ function planHandler(facts: FailedRunFacts): RetryVerdict {
 /** What the run still waited for when it failed. It was dropped or cancelled, and nothing brings it back. Null: nothing. */
 function lostBy(received: readonly ReceivedEntry[]): string | null {
   const results = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [message.call] : [])))
-  const timers = new Set(received.flatMap(({ message }) => (message.kind === 'timer' ? [message.id] : [])))
+  const signals = new Set(received.map(({ message }) => (message.kind === 'answer' ? message.ask : message.id)))
   const spawned = received.flatMap((entry) => entry.spawned ?? [])
   const children = spawned.filter(({ call, detached }) => !detached && !results.has(call))
-  const timersLeft = received.flatMap((entry) => entry.timers ?? []).filter(({ id }) => !timers.has(id))
+  const open = received.flatMap((entry) => [...(entry.timers ?? []), ...(entry.asks ?? [])])
+  const dropped = open.filter(({ id }) => !signals.has(id))
   if (children.length > 0)
     return `it waited for ${children.map(({ name, id }) => `${name} (${id})`).join(', ')}, and its failure cancelled them`
-  return timersLeft.length > 0 ? `its failure dropped ${timersLeft.length} timers that it waited for` : null
+  return dropped.length > 0 ? `its failure dropped ${dropped.length} timers or asks that it waited for` : null
 }
 
 function planAgent(facts: FailedRunFacts, failure: Failure, decision: UnknownDecision | undefined): RetryVerdict {

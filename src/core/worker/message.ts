@@ -9,6 +9,7 @@
 
 import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
+import { decodeAnswer } from './ask.ts'
 import type { Failure } from './failure.ts'
 
 /** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */
@@ -56,11 +57,29 @@ export interface TimerMessage<Value = unknown> {
   readonly value: Value
 }
 
+/** How an ask of this worker ended (`self.ask`). */
+export interface AnswerMessage<Value = unknown> {
+  readonly kind: 'answer'
+  /** The id of the ask. */
+  readonly id: string
+  readonly from: null
+  /** expired: nobody answered in time. */
+  readonly status: 'answered' | 'expired'
+  /** The answer; of an expired ask its `onExpiry`, or null. */
+  readonly value: Value
+  /** Who answered, in their own words; null if they did not say. */
+  readonly by: string | null
+  /** Why they answered so; null if they did not say. */
+  readonly reason: string | null
+}
+
 /** A message of troupe itself to the open run of a worker. */
-export type SignalMessage<Value = unknown> = TimerMessage<Value>
+export type SignalMessage<Value = unknown> = TimerMessage<Value> | AnswerMessage<Value>
 
 /** Each sort of signal, and the letter of its mails. */
-export const signalLetters = { timer: 't' } as const satisfies Readonly<Record<SignalMessage['kind'], string>>
+export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<
+  Record<SignalMessage['kind'], string>
+>
 
 /** An input fits the schema of the kind, if the kind has one. */
 export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | SignalMessage
@@ -248,6 +267,8 @@ function decodeSignal(text: string): SignalMessage {
   switch (kind) {
     case 'timer':
       return { kind, id, from: null, value: JSON.parse(value) }
+    case 'answer':
+      return { kind, id, from: null, ...decodeAnswer(value) }
     case undefined:
       throw new InvariantError(`a mail of unknown sort ${JSON.stringify(text.slice(0, 20))} was read`)
   }

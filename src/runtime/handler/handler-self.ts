@@ -11,19 +11,28 @@ import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-option
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
-import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../../core/definition/define-worker.ts'
+import type {
+  AskOptions,
+  AskQuestion,
+  AskRef,
+  HandlerDefinition,
+  Self,
+  SpawnOptions,
+  WorkerRef,
+} from '../../core/definition/define-worker.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { SpawnNote } from '../../core/history/entry.ts'
-import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
+import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
+import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
 import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
+import { askOf } from './handler-asks.ts'
 import type { HandlerSteps } from './handler-steps.ts'
 
 /** What a handler asked for in one receive. */
@@ -32,6 +41,8 @@ export interface Requests {
   readonly spawnNotes: SpawnNote[]
   readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
+  readonly asks: AskOrder[]
+  readonly askNotes: AskNote[]
   stateJson: string | undefined
   replyJson: string | undefined
   failure: RuntimeError | undefined
@@ -73,6 +84,8 @@ export class HandlerSelf implements Self<unknown> {
     spawnNotes: [],
     sends: [],
     timers: [],
+    asks: [],
+    askNotes: [],
     stateJson: undefined,
     replyJson: undefined,
     failure: undefined,
@@ -260,6 +273,17 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
+  readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
+    const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
+    if (this.#isClosed('ask')) return { id }
+    this.#mayAskForMore('ask')
+    const { order, note } = askOf(id, question, options)
+    this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
+    this.requests.asks.push(order)
+    this.requests.askNotes.push(note)
+    return { id }
+  }
+
   readonly setState = (next: unknown): void => {
     if (this.#isClosed('setState')) return
     const schema = this.#context.definition.state
@@ -278,9 +302,12 @@ export class HandlerSelf implements Self<unknown> {
 
   /** Throws if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
-    const { spawns, sends, timers } = this.requests
-    if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
+    const { spawns, sends, timers, asks } = this.requests
+    if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
+    throw this.#tooBig(
+      call,
+      `had already made ${policy.stepPartsMax} spawns, sends, timers and asks, which is the limit`,
+    )
   }
 
   /** Counts the bytes of a value. Those of a refused call are not counted. */
@@ -304,7 +331,7 @@ export class HandlerSelf implements Self<unknown> {
 
   /** True after receive has returned: the call is reported, and must have no effect. */
   #isClosed(
-    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'setState' | 'state',
+    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
     verb: 'was called' | 'ended' = 'was called',
   ): boolean {
     if (this.#closed === undefined) return false

@@ -177,13 +177,15 @@ class HandlerTurn {
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + requests.timers.length
+    const { timers, asks } = requests
+    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + timers.length + asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
     for (const { id, kind, name, detached } of requests.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
+    for (const note of requests.askNotes) notes.push(['ask.opened', note])
     this.#state.set(requests.stateJson)
     const calls = position.calls + requests.spawns.length
     const step = {
@@ -193,7 +195,8 @@ class HandlerTurn {
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
       sends: requests.sends,
-      timers: requests.timers,
+      timers,
+      asks,
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
@@ -310,10 +313,11 @@ class HandlerTurn {
   }
 
   #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
-    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers']?: ReceivedEntry[key] } = {}
+    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
     if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
     if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
+    if (requests && requests.askNotes.length > 0) asked.asks = requests.askNotes
     return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 

@@ -145,6 +145,7 @@ export class HandTurn {
       spawns: [],
       sends: [],
       timers: [],
+      asks: [],
       event: '',
       wakeup: this.wakeup,
       wasBusy: false,

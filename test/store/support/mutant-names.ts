@@ -1,5 +1,6 @@
 /** Mutants with the name of the check that catches each. */
 import * as agentChecks from './agent-checks.ts'
+import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
@@ -15,6 +16,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    askChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,

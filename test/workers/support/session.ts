@@ -135,6 +135,7 @@ export class MemorySession {
       },
       send() {},
       after() {},
+      ask: () => ({ id: '' }),
       reply: (value) => {
         effects.ended = { status: 'completed', value: this.#message(value), failure: null }
       },

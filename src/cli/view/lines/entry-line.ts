@@ -50,13 +50,14 @@ function retriedText({ reopened = [], messageId }: Extract<Entry, { type: 'retri
   return `retried: goes on with ${what}`
 }
 
-/** What the worker asked for while it received a message: children, messages, timers. */
-function requestsText({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
+/** What the worker asked for while it received a message: children, messages, timers, answers. */
+function requestsText({ spawned, sent, timers, asks }: Extract<Entry, { type: 'received' }>): string {
   const parts = [
     spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
     sent && `sent ${count(sent.length, 'message')}`,
     timers &&
       `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
+    asks && `asked ${asks.map(({ question }) => valueLine(question)).join('; ')}`,
   ].filter((part) => part !== undefined)
   return parts.length === 0 ? '' : `; ${parts.join('; ')}`
 }

@@ -115,6 +115,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
+    case 'ask.opened':
+      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+    case 'ask.answered':
+      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+    case 'ask.expired':
+      return 'got no answer in time'
     case 'run.completed':
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
