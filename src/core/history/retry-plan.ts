@@ -76,7 +76,7 @@ function planHandler(facts: FailedRunFacts): RetryVerdict {
 /** What the run still waited for when it failed. It was dropped or cancelled, and nothing brings it back. Null: nothing. */
 function lostBy(received: readonly ReceivedEntry[]): string | null {
   const results = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [message.call] : [])))
-  const signals = new Set(received.map(({ message }) => (message.kind === 'answer' ? message.ask : message.id)))
+  const signals = new Set(received.map(({ message }) => message.id))
   const spawned = received.flatMap((entry) => entry.spawned ?? [])
   const children = spawned.filter(({ call, detached }) => !detached && !results.has(call))
   const open = received.flatMap((entry) => [...(entry.timers ?? []), ...(entry.asks ?? [])])
