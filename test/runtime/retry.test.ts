@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Session } from '../../src/client/session.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
-import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import type { UnknownDecision } from '../../src/core/history/retry-plan.ts'
 import { call, say, together } from '../../src/models/scripted-model.ts'
@@ -282,3 +282,25 @@ test('a handler whose failure cancelled other children is not retried, and the e
     message: expect.stringContaining('stayer'),
   })
 })
+
+test.each([
+  ['timer', (self: Self) => self.after(600_000, 'late'), 'its failure dropped 1 timer'],
+  ['ask', (self: Self) => self.ask('Anybody?'), 'its failure withdrew 1 ask'],
+] as const)(
+  'a run whose end took an open %s with it cannot go on, and the error says so',
+  async (_what, wait, words) => {
+    const worker = defineWorker({
+      retries: 0,
+      receive(message, self) {
+        if (message.kind !== 'input') throw new TerminalError('not yet')
+        wait(self)
+        self.after(0, 'now')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { worker } })
+    const session = await troupe.create('worker')
+    expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+    await expect(session.retry()).rejects.toThrow(words)
+    await expectSound(troupe)
+  },
+)

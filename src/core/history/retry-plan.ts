@@ -76,13 +76,20 @@ function planHandler(facts: FailedRunFacts): RetryVerdict {
 /** What the run still waited for when it failed. It was dropped or cancelled, and nothing brings it back. Null: nothing. */
 function lostBy(received: readonly ReceivedEntry[]): string | null {
   const results = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [message.call] : [])))
-  const timers = new Set(received.flatMap(({ message }) => (message.kind === 'timer' ? [message.id] : [])))
+  const signals = new Set(received.flatMap(({ message }) => (message.kind === 'result' ? [] : [message.id])))
   const spawned = received.flatMap((entry) => entry.spawned ?? [])
   const children = spawned.filter(({ call, detached }) => !detached && !results.has(call))
-  const timersLeft = received.flatMap((entry) => entry.timers ?? []).filter(({ id }) => !timers.has(id))
+  const left = (asked: readonly { readonly id: string }[]) => asked.filter(({ id }) => !signals.has(id)).length
+  const timers = left(received.flatMap((entry) => entry.timers ?? []))
+  const asks = left(received.flatMap((entry) => entry.asks ?? []))
   if (children.length > 0)
     return `it waited for ${children.map(({ name, id }) => `${name} (${id})`).join(', ')}, and its failure cancelled them`
-  return timersLeft.length > 0 ? `its failure dropped ${timersLeft.length} timers that it waited for` : null
+  if (timers > 0) return `its failure dropped ${counted(timers, 'timer')} that it waited for`
+  return asks > 0 ? `its failure withdrew ${counted(asks, 'ask')} that it waited for` : null
+}
+
+function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? '' : 's'}`
 }
 
 function planAgent(facts: FailedRunFacts, failure: Failure, decision: UnknownDecision | undefined): RetryVerdict {

@@ -21,6 +21,7 @@ import {
 } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
+import { toJson } from '../../core/json.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -145,11 +146,11 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const problem = inputProblem(agentTurn, mail)
-  const entries = [entryOf(mail, journal)]
-  if (problem) {
+  const input = readInput(agentTurn, mail)
+  const entries = [entryOf(mail, journal, input)]
+  if (!input.ok) {
     machine.apply('limitReached')
-    end.fail(problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
+    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
@@ -163,33 +164,50 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
 function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
   const { run, input } = journal.container
   if (run.retriedAfter !== 'input_invalid' || run.iterations > 0) return false
-  const problem = valueProblem(kind.definition, turn.assignment.kind, input)
-  if (problem === null) return false
+  const read = readValue(kind.definition, turn.assignment.kind, input)
+  if (read.ok) return false
   journal.machine.apply('limitReached')
-  end.fail(problem, 'runtime', 1)
+  end.fail(read.problem, 'runtime', 1)
   return true
 }
 
-function entryOf({ message }: Mail, journal: Journal): Entry {
+/** The input as the schema of the kind returns it, or why it does not fit. */
+type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: InputError }
+
+/** The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. */
+function entryOf({ message }: Mail, journal: Journal, input: ReadInput): Entry {
   if (message.kind !== 'input') return journal.entry('received', { message })
-  return journal.entry('user', userMessage(journal.nextId(), message))
+  return journal.entry('user', userMessage(journal.nextId(), input.ok ? { ...message, value: input.value } : message))
 }
 
-function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): InputError | null {
+function readInput({ turn, kind }: AgentTurn, { message, malformed }: Mail): ReadInput {
   const { assignment } = turn
   if (malformed !== undefined) {
-    return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
+    const who = `message ${message.id} of worker ${assignment.workerId}`
+    return { ok: false, problem: new InputError(`${who} cannot be read: ${malformed}`) }
   }
-  return valueProblem(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
+  return readValue(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
 }
 
-function valueProblem({ input }: AgentDefinition, kind: string, value: unknown): InputError | null {
+function readValue({ input }: AgentDefinition, kind: string, value: unknown): ReadInput {
   const fit = input && fitTo(input, value)
-  if (fit === undefined) return blocksProblem(value, kind)
-  if (fit.ok) return null
-  return new InputError(`the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
-    cause: fit.thrown,
-  })
+  if (fit === undefined) {
+    const problem = blocksProblem(value, kind)
+    return problem === null ? { ok: true, value } : { ok: false, problem }
+  }
+  if (fit.ok) return asJson(fit.value, kind)
+  const what = `the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`
+  return { ok: false, problem: new InputError(what, { cause: fit.thrown }) }
+}
+
+/** A schema may return what JSON cannot hold, or make a small input large. */
+function asJson(value: unknown, kind: string): ReadInput {
+  try {
+    return { ok: true, value: JSON.parse(toJson(value, `the input of ${kind}, as its schema returns it,`)) as unknown }
+  } catch (thrown) {
+    const { message } = thrown as Error
+    return { ok: false, problem: new InputError(message, { cause: thrown }) }
+  }
 }
 
 /** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
