@@ -77,7 +77,7 @@ export interface AnswerMessage<Value = unknown> {
 export type SignalMessage<Value = unknown> = TimerMessage<Value> | AnswerMessage<Value>
 
 /** Each sort of signal, and the letter of its mails. */
-export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<
+export const signalLetters = { timer: 't', answer: 'o' } as const satisfies Readonly<
   Record<SignalMessage['kind'], string>
 >
 
