@@ -1,7 +1,7 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
 -- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
-local signalLetters = { timer = 't', answer = 'a' }
+local signalLetters = { timer = 't', answer = 'o' }
 local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
