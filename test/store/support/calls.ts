@@ -202,6 +202,13 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'announcement of a node',
+    prepare: async (place) => {
+      const kinds = [{ kind: 'echo', pool: 'gpu', description: '' }]
+      return () => place.node().upkeep.announce(2, kinds)
+    },
+  },
+  {
     name: 'retry',
     prepare: async (place) => {
       const { fail, retry } = await failed(place)

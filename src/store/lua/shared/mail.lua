@@ -9,6 +9,7 @@ end
 -- Puts workers into the run queue of a pool: their scores and ids in turn. If another program overwrote the key of the queue, they go to the
 -- unhosted, and a sweep moves them once the key is mended.
 local function enterRunQueue(tag, pool, scored)
+  if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(scored)) -- guard: run-queue entry on post
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(scored)) end
 end
