@@ -21,6 +21,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { releaseMutants } from './support/release-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
@@ -331,6 +332,7 @@ const mutants: readonly Mutant[] = [
 const all = [
   ...mutants,
   ...letterMutants,
+  ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
   ...sendMutants,

@@ -25,6 +25,7 @@ describe('a lease that has ended', () => {
       nodes: { 'node-a': line(2) },
       meta: { sweptAt: 'now', pools: 'default' },
       'slots:default': '2',
+      events: [['worker.interrupted <one.root> {"starts":0}']],
     })
   })
 

@@ -55,6 +55,14 @@ export const renewScript = defineScript({
   args: [],
 })
 
+export const releaseScript = defineScript({
+  file: 'release.lua',
+  keys: words('leases nodes events'),
+  header: words('node wakeupMs seed ends event turns author'),
+  fields: { turns: words('worker token isCounted isIsolated') },
+  args: words('words'),
+})
+
 export const sweepScript = defineScript({
   file: 'sweep.lua',
   keys: words('meta leases nodes events'),

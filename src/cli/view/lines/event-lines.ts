@@ -104,6 +104,13 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+/** The worker is queued again by the script that says so. */
+function interruptedPart({ starts, lastWords }: RawEvent['details']): string {
+  const count = Number(starts) > 0 ? ` after start ${String(starts)}` : ''
+  const why = typeof lastWords === 'string' ? `: ${lastWords}` : ''
+  return `lost its node${count}, and goes on as soon as a node takes it${why}`
+}
+
 /** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
 function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
   const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
@@ -126,6 +133,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return 'cancelled'
     case 'events.trimmed':
       return 'earlier events are no longer kept; `troupe session show` shows the state of all workers'
+    case 'worker.interrupted':
+      return interruptedPart(details)
+    case 'worker.blocked':
+      return stringOr(details.lastWords, 'blocks the event loop of its node')
     case 'message.deadLettered':
       return 'a message was put aside as a dead letter'
     case 'message.redriven':
