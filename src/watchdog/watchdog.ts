@@ -84,7 +84,14 @@ export class Watchdog {
     const own = `globalThis[Symbol.for(${JSON.stringify(hooksKey)})].get(${JSON.stringify(node.nodeId)})`
     const { redisUrl, nodeId, tags, isJson } = node
     const workerData: ThreadSettings = {
-      ...{ redisUrl, nodeId, tags, isJson, wakeupMs, everyMs, host: hostname(), shared: this.#shared },
+      redisUrl,
+      nodeId,
+      tags,
+      isJson,
+      wakeupMs,
+      everyMs,
+      host: hostname(),
+      shared: this.#shared,
       namedAfterMs: renewEveryMs,
       endsAfterMs: node.endIfBlocked ? leaseMs + leaseMarginMs : Number.POSITIVE_INFINITY,
       lookExpression: `${own}.look()`,
@@ -132,7 +139,7 @@ export class Watchdog {
 
   /** WATCHDOG-1. */
   #order(order: ReleaseOrder): void {
-    this.#thread.postMessage(order)
+    this.#thread.postMessage(order satisfies ReleaseOrder, [])
     Atomics.wait(this.#shared, 1, 0, orderMs)
   }
 

@@ -51,7 +51,7 @@ namePlacesFrom([process.cwd()])
 await startInternalNode({
   ...order,
   kinds: Object.entries(ways).map(([name, receive]) =>
-    handlerKind(name, defineWorker<null>({ initial: null, receive }) as HandlerDefinition),
+    handlerKind(name, defineWorker<null>({ initial: null, receive })),
   ),
   logger: stderrLogger('warn'),
   isWatched: true,

@@ -30,7 +30,14 @@ export function evidenceJson(
   const { crashes, epoch, kind, name } = assignment
   const starts = startsBefore(assignment)
   return JSON.stringify({
-    ...{ step, run: position.run, kind, name, starts, crashes, epoch, failure },
+    step,
+    run: position.run,
+    kind,
+    name,
+    starts,
+    crashes,
+    epoch,
+    failure,
     ...(assignment.lastWords !== null && { lastWords: assignment.lastWords }),
   })
 }

@@ -1,6 +1,5 @@
 /** What a dying node may take from its workers, and what it may not. */
 import { expect } from 'vitest'
-import type { Redis } from '../../../src/store/redis/redis.ts'
 import { release } from '../../../src/watchdog/release.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
@@ -12,7 +11,7 @@ async function releaseTurn(place: Place, turn: HandTurn, authors: readonly strin
   const { workerId, sessionId, kind, token, suspect: isIsolated } = turn.assignment
   const turns = [{ partition: 0, workerId, sessionId, kind, token, isIsolated }]
   const settings = { tags: [place.keys.tag], nodeId: 'node-a', wakeupMs: 1_000 }
-  const redis = place.wire.face as Redis
+  const redis = place.wire.face
   await release(redis, settings, { ends: true, words, authors, turns }, 5_000)
 }
 
