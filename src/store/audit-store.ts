@@ -34,9 +34,13 @@ export interface WorkerPicture {
   readonly lanes: Readonly<Record<Lane, LanePicture>>
   /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
   readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
+  /** How many of its asks nobody has answered. */
+  readonly openAsks: number
   readonly isLeased: boolean | null
   /** The pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
+  /** The pools that are registered, in one way or another. */
+  readonly pools: readonly string[]
   /** The pools whose run queue cannot be read. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
@@ -131,12 +135,13 @@ export class AuditStore {
   /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
+    const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
       zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)])],
-      set: [cancelling],
+      set: [cancelling, registered],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }
@@ -159,7 +164,7 @@ export class AuditStore {
     const damaged = workers.filter((reply) => reply[1] === 'damaged')
     return {
       session: sessionId === null ? null : sessionPicture(sessionId, session),
-      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools)),
+      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools, pools)),
       missing: workers
         .filter((reply) => reply.length === 2)
         .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
@@ -318,20 +323,22 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
   }
 }
 
-function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPicture {
-  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry] = reply as [
-    string,
-    string[],
-    number,
-    string,
-    Reply,
-    Reply,
-    Reply,
-    [string, number | null][],
-    number | null,
-    string[],
-    number | null,
-  ]
+function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
+  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
+    reply as [
+      string,
+      string[],
+      number,
+      string,
+      Reply,
+      Reply,
+      Reply,
+      [string, number | null][],
+      number | null,
+      string[],
+      number | null,
+      number,
+    ]
   const { record, damage } = readRecord(id, toFields(flat))
   return {
     id,
@@ -341,9 +348,11 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     failureJson,
     lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
     timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
+    openAsks,
     isLeased: isThere(leased),
     queuedIn,
     unreadPools,
+    pools,
     hasRetryTimer: isThere(retry),
   }
 }

@@ -62,6 +62,7 @@ const liveMs = 15_000
 
 /** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
+const lettersAtOnce = 50
 
 export interface LaneRow {
   readonly lane: Lane
@@ -180,6 +181,17 @@ export class InspectStore {
     return entries.map((json, index) => ({ position: after + 1 + index, json }))
   }
 
+  /** The newest dead letter of the worker that holds a message; null if there is none. */
+  async newestLetterOf(workerId: string): Promise<string | null> {
+    for (let before: string | undefined; ; ) {
+      const page = await this.#read.newestLetters(lettersAtOnce, before)
+      const found = page.find(({ fields }) => fields.worker === workerId && fields.mail !== undefined)
+      if (found) return found.id
+      if (page.length < lettersAtOnce) return null
+      before = page.at(-1)?.id
+    }
+  }
+
   async entryAt(workerId: string, position: number): Promise<string | null> {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
   }
@@ -232,6 +244,11 @@ export class InspectStore {
   }
 
   /** Lengths of queues and sets, for doctor. */
+  /** Pools that ever had a node or a queued worker. */
+  poolsEverKnown(): Promise<string[]> {
+    return orElse(this.#read.poolsEverHosted(), [])
+  }
+
   async queueFacts(pools: readonly string[]): Promise<{
     pools: {
       pool: string

@@ -3,9 +3,11 @@
  * spawn. Pure: a definition does nothing by itself.
  */
 import type { z } from 'zod'
+import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
+import { policy } from '../policy.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { isTool, type Tool } from './define-tool.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -21,7 +23,13 @@ export interface AgentLimits {
   readonly iterations?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
+  /** Longest time in ms in which nothing of a reply arrives; then the model call is retried. Default 300 000. */
+  readonly modelIdleMs?: number
+  /** Longest time in ms of one model call, even if its reply still arrives. Default 1 800 000. */
+  readonly modelCallMs?: number
 }
+
+const limitNames = ['iterations', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
 
 export interface AgentWorker {
   /** Parents that may spawn this kind see it. */
@@ -37,6 +45,8 @@ export interface AgentWorker {
   readonly tools?: readonly Tool[]
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
+  /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
+  readonly asks?: boolean
   readonly limits?: AgentLimits
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
@@ -65,6 +75,7 @@ export const agentKeys = new Set([
   'settings',
   'tools',
   'spawns',
+  'asks',
   'limits',
   'onUnknown',
   'input',
@@ -76,11 +87,13 @@ export const agentKeys = new Set([
 
 /** Throws a ConfigError that names the wrong field. defineWorker checks the fields that agents and handlers share. */
 export function checkAgent(agent: AgentWorker): void {
-  const { instructions, tools, limits, onUnknown, folder, nudge } = agent
+  const { instructions, tools, asks, limits, onUnknown, folder, nudge } = agent
   if (typeof instructions !== 'function' && (typeof instructions !== 'string' || instructions.trim() === '')) {
     throw new ConfigError('an agent needs instructions: a text, or a function (self, input) => text.')
   }
   if (tools !== undefined && !Array.isArray(tools)) throw new ConfigError('tools must be a list: tools: [readFile].')
+  if (asks !== undefined && typeof asks !== 'boolean')
+    throw new ConfigError(`asks must be true or false, not ${preview(asks)}.`)
   const names = new Set<string>()
   for (const tool of tools ?? []) {
     if (!isTool(tool))
@@ -89,11 +102,17 @@ export function checkAgent(agent: AgentWorker): void {
     names.add(tool.name)
   }
   for (const [name, value] of Object.entries(limits ?? {})) {
-    if (name !== 'iterations' && name !== 'tokens') {
-      throw new ConfigError(`limits of an agent may hold iterations and tokens, not ${JSON.stringify(name)}.`)
+    if (!limitNames.some((known) => known === name)) {
+      const known = limitNames.join(', ')
+      throw new ConfigError(
+        `limits of an agent may hold ${known}, not ${JSON.stringify(name)}.${didYouMean(name, limitNames)}`,
+      )
     }
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
       throw new ConfigError(`limits.${name} must be a whole number from 1, not ${preview(value)}.`)
+    }
+    if (value !== undefined && name.endsWith('Ms') && value > policy.timeoutMsMax) {
+      throw new ConfigError(`limits.${name} must be at most ${policy.timeoutMsMax} ms, not ${preview(value)}.`)
     }
   }
   if (onUnknown !== undefined && onUnknown !== 'fail' && onUnknown !== 'tell') {

@@ -6,6 +6,7 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
+import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
@@ -37,8 +38,10 @@ export interface RunPosition {
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
   readonly pendingCalls: readonly number[]
-  /** Signals that this run still waits for: its timers that have not been received. */
+  /** Signals that this run still waits for: its timers and answers that have not been received. */
   readonly signalsOpen: number
+  /** How many steps of handlers (`self.step`) this run has recorded. */
+  readonly steps: number
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
@@ -106,6 +109,16 @@ export interface SpawnOrder {
   readonly permissions?: string | undefined
 }
 
+/** An ask that a step opens (core/worker/ask.ts). */
+export interface AskOrder {
+  readonly id: string
+  readonly sort: AskSort
+  /** As `encodeAskBody` writes it. */
+  readonly body: string
+  /** When it expires, and the answer that the worker then receives; absent: never. */
+  readonly expiry?: { readonly ms: number; readonly answer: string } | undefined
+}
+
 export interface SendOrder {
   readonly workerId: string
   readonly mail: string
@@ -164,6 +177,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly offer?: SlotOffer | undefined
   readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
+  readonly asks: readonly AskOrder[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
@@ -210,7 +224,7 @@ export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
-  /** History entries from this position on, as they are stored. */
+  /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
   renew(
     turns: readonly RenewRequest[],
@@ -230,19 +244,26 @@ export interface DamagedSession {
   readonly error: Error
 }
 
+export interface HostedKind {
+  readonly kind: string
+  readonly pool: string
+  readonly description: string
+}
+
 /** The store as the sweeper needs it. One partition. */
 export interface UpkeepStore {
   readonly partition: number
-  registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  /** Registers the node and all that it hosts, at once: before that nobody may be told that it is ready. */
+  announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
-   * where this call took some in; else 0.
+   * where this call took some in; else 0. `wasGone`: the node was not registered any more.
    */
   sweep(
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }>
+  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number; wasGone: boolean }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
@@ -251,6 +272,8 @@ export interface UpkeepStore {
   finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
+  /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */
+  redisProblem(): Promise<string | null>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
 }

@@ -15,7 +15,7 @@ ARGV[1] header    json:
 ARGV[2] words     the last words; empty: there are none
 Returns {held}: how many of the workers the node held until now. Their wake-ups are published; if nobody hears one, a sweep finds the work.
 Builds  T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
-        of the pools.
+        of the pools; T:pools.
 Events  worker.interrupted, or worker.blocked. Writes nothing for a turn whose token is another by now. ]]
 local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
 local header, words = readHeader(ARGV[1]), ARGV[2]

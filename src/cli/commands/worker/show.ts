@@ -65,8 +65,14 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['starts', worker.starts > 1 ? `${worker.starts} since the last recorded step` : null],
       ['last words', worker.lastWords && escapeLine(worker.lastWords)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
-      ['failed at', lastFailure && `${formatMoment(lastFailure.at)}${lastFailure.retryable ? ', can be retried' : ''}`],
+      ['failed at', lastFailure && formatMoment(lastFailure.at)],
+      ['to go on', mayBeRetried(worker) ? `troupe session retry ${worker.sessionId}` : null],
     ],
     page,
   )
+}
+
+/** Only the run of a root can go on: a child has told its parent. */
+function mayBeRetried({ parentId, activity, status }: WorkerReport): boolean {
+  return parentId === null && status === 'idle' && (activity === 'failed' || activity === 'put aside')
 }

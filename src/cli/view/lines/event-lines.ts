@@ -33,7 +33,7 @@ export class EventLines {
         spawnedPart(own, member),
         startedPart(own),
         succeededPart(own),
-        ...own.map((event) => this.#failurePart(event) ?? eventPart(event, member)),
+        ...own.map((event) => this.#failurePart(event) ?? nodePart(event) ?? eventPart(event, member)),
       ].filter((part) => part !== undefined)
       if (parts.length === 0) return []
       const label = roster.labelOf(workerId) ?? workerId
@@ -104,8 +104,10 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-/** The worker is queued again by the script that says so. */
-function interruptedPart({ starts, lastWords }: RawEvent['details']): string {
+/** What became of the node of a worker. By then the worker is queued again. */
+function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | undefined {
+  if (type === 'worker.blocked') return stringOr(lastWords, 'blocks the event loop of its node')
+  if (type !== 'worker.interrupted') return undefined
   const count = Number(starts) > 0 ? ` after start ${String(starts)}` : ''
   const why = typeof lastWords === 'string' ? `: ${lastWords}` : ''
   return `lost its node${count}, and goes on as soon as a node takes it${why}`
@@ -122,6 +124,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
+    case 'ask.opened':
+      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+    case 'ask.answered':
+      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+    case 'ask.expired':
+      return 'got no answer in time'
     case 'run.completed':
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
@@ -129,20 +137,20 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
+    case 'step.recorded':
+      return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
       return 'earlier events are no longer kept; `troupe session show` shows the state of all workers'
-    case 'worker.interrupted':
-      return interruptedPart(details)
-    case 'worker.blocked':
-      return stringOr(details.lastWords, 'blocks the event loop of its node')
     case 'message.deadLettered':
       return 'a message was put aside as a dead letter'
     case 'message.redriven':
       return 'a dead letter was put back into the mailbox'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
       return `limits set: ${Object.entries(details)
         .map(([name, most]) => `${name} ${String(most)}`)
@@ -157,14 +165,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
     case 'tool.started':
     case 'tool.succeeded':
-      // One part shows all of these in the commit.
-      return undefined
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.progress':
     case 'worker.logged':
     case 'worker.stateChanged':
-      // These are not stored, and so belong to no commit.
+      // One part shows the tools of a commit; the others are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':
     case 'message.consumed':
@@ -177,7 +183,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return undefined
     case 'turn.retried':
     case 'worker.failed':
-      // #failurePart shows these.
+    case 'worker.interrupted':
+    case 'worker.blocked':
+      // #failurePart and nodePart show these.
       return undefined
   }
 }
