@@ -1,10 +1,10 @@
 /**
  * Duty: the program of the watchdog's thread: look whether the node beats, name what blocks it, end its process in time, and carry out the
  * last order of a node that dies. The node starts this file as a thread and never imports it.
- * WATCH-1 Time in which this thread did not run either (a stopped process, a machine that slept) is no block.
- * WATCH-2 What blocks is named once for each block, on stderr, and in the record of its worker, while it still blocks.
- * WATCH-3 A process is ended only after its words were written or Redis did not take them in time, and never while somebody debugs it.
- * WATCH-4 Redis is connected to only when there is something to say. What that needs is loaded before: then there is no time.
+ * WATCH-THREAD-1 Time in which this thread did not run either (a stopped process, a machine that slept) is no block.
+ * WATCH-THREAD-2 What blocks is named once for each block, on stderr, and in the record of its worker, while it still blocks.
+ * WATCH-THREAD-3 A process is ended only after its words were written or Redis did not take them in time, and never while somebody debugs it.
+ * WATCH-THREAD-4 Redis is connected to only when there is something to say. What that needs is loaded before: then there is no time.
  */
 import { writeSync } from 'node:fs'
 import { Session } from 'node:inspector'
@@ -41,7 +41,7 @@ loading.catch(() => {})
 function look(): void {
   const now = performance.now()
   const beat = Atomics.load(shared, 0)
-  // WATCH-1.
+  // WATCH-THREAD-1.
   const sinceMs = Math.min(now - lastLook, 2 * everyMs)
   lastLook = now
   if (beat !== lastBeat) {
@@ -70,7 +70,7 @@ async function nameIt(): Promise<void> {
   await send({ ends: false, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
 }
 
-/** WATCH-3. */
+/** WATCH-THREAD-3. */
 async function endIt(): Promise<void> {
   const found = await ask()
   if (found.isDebugged || blockedMs < endsAfterMs) return
@@ -163,7 +163,7 @@ async function send(order: ReleaseOrder): Promise<void> {
   await withRedis((redis, { release }) => release(redis, settings, order, redisMs))
 }
 
-/** WATCH-4. Never rejects, and waits no longer than for two answers. */
+/** WATCH-THREAD-4. Never rejects, and waits no longer than for two answers. */
 async function withRedis<T>(
   work: (redis: Redis, calls: typeof import('./release.ts')) => Promise<T>,
 ): Promise<T | undefined> {
