@@ -8,6 +8,7 @@ import { inspect } from 'node:util'
 import { isError } from '../../core/check/is-error.ts'
 import { codePlaceOf, namePlacesFrom, stackOf } from '../../core/code-place.ts'
 import { unreadableText } from '../../core/errors.ts'
+import { isProcessEndExpected } from '../../core/process-end.ts'
 import { cutMessage } from '../../core/worker/failure.ts'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
@@ -39,7 +40,7 @@ export function watchForSuddenEnd(json: boolean): void {
   // Nothing is left to wait for, which means that nobody called process.exit.
   process.once('beforeExit', () => (isExpected = true))
   process.once('exit', (code) => {
-    if (isExpected) return
+    if (isExpected || isProcessEndExpected()) return
     say(
       `something in this process called process.exit(${code})${at(codePlaceOf(new Error('process.exit')))}, before the command had ended.`,
     )
@@ -61,8 +62,7 @@ export function endProcess(exitCode: number | undefined): never {
 
 function sayUncaught(thrown: unknown): void {
   const stack = isError(thrown) ? stackOf(thrown) : undefined
-  const fate =
-    'This process ends at once, because its state is unknown; other nodes continue its turns when their leases expire.'
+  const fate = 'This process ends at once, because its state is unknown; other nodes go on with its turns.'
   say(`no code caught this error: ${describe(thrown)}${at(codePlaceOf(thrown))}. ${fate}`, stack)
   if (stack !== undefined && codePlaceOf(thrown) === undefined && !around.logger) around.tell(safeLines(stack))
 }

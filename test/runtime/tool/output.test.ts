@@ -198,7 +198,7 @@ test.each<[string, unknown, string]>([
     'holds, at .a.b[0], a Promise, which has no JSON form: await it first',
   ],
   ['an Error', { error: new Error('no') }, 'holds, at .error, an Error, which has no JSON form'],
-  ['a stream', { body: new ReadableStream() }, 'holds, at .body, a stream or another iterable'],
+  ['a stream', { body: new ReadableStream() }, 'holds, at .body, a ReadableStream'],
   ['a Buffer', { file: Buffer.alloc(3) }, 'holds, at .file, 3 bytes of binary data: give text'],
   ['a typed array', { list: [new Float64Array(2)] }, 'holds, at .list[0], 16 bytes of binary data: give text'],
   [
