@@ -98,6 +98,7 @@ export class MemoryWorker implements TurnStore {
       crashes: 0,
       stateJson: this.#stateJson,
       commitId: '',
+      lastWords: null,
       resultsTaken: this.#results - this.#mail.results.length,
       resultsSeen: this.#results,
       mail: { signals: [...this.#mail.signals], results: [...this.#mail.results], inbox: [...this.#mail.inbox] },
