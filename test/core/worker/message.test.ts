@@ -11,6 +11,7 @@ import {
   encodeInput,
   encodeRepeated,
   encodeResult,
+  signalLetters,
 } from '../../../src/core/worker/message.ts'
 import { anyJson, anyText, asJson } from '../support/any-text.ts'
 
@@ -106,7 +107,7 @@ describe('a timer', () => {
 
 describe('in the lane of signals', () => {
   const id = newId(0)
-  const answer = `a\t${id}\t{"status":"answered","value":"yes","by":"ada","reason":null}`
+  const answer = `${signalLetters.answer}\t${id}\t{"status":"answered","value":"yes","by":"ada","reason":null}`
 
   test('an answer comes back with the id of its ask', () => {
     const body = { status: 'answered', value: 'yes', by: 'ada', reason: null }
