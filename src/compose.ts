@@ -278,7 +278,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   let watchdog: Watchdog | undefined
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
-    watchdog?.stop()
+    await watchdog?.stop()
     connections.close()
     await options.onStopped?.()
   })

@@ -21,7 +21,7 @@ import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
 import { addToolsCommand } from './commands/tools.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
-import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
+import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './group.ts'
 import { escapeText } from './terminal/escape.ts'
 import { Interrupted } from './terminal/interrupt.ts'
@@ -45,8 +45,7 @@ Start with: troupe demo`
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     await buildProgram().parseAsync(args, { from: 'user' })
-    // Not `process.exitCode`: only code of a worker file sets that, and it says nothing of the command.
-    return exitCodes.ok
+    return takeExitCode()
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     if (thrown instanceof Interrupted) return thrown.exitCode

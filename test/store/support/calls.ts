@@ -13,6 +13,7 @@ import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
 import type { Place } from './place.ts'
+import { releaseTurn } from './release-turn.ts'
 import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
 
@@ -229,6 +230,14 @@ export const calls: readonly Call[] = [
       const { answer } = await ask(place)
       await answer('yes')
       return () => answer('no')
+    },
+  },
+  {
+    name: 'release of what a dying node holds',
+    counts: true,
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      return () => releaseTurn(place, turn)
     },
   },
   {

@@ -1,6 +1,6 @@
 /** `troupe session follow <session>`: shows a session while it runs, whoever runs it, and prints its result. */
 import type { Command } from 'commander'
-import { exitCodes } from '../../exit-code.ts'
+import { endWith, exitCodes } from '../../exit-code.ts'
 import { configOf, withTroupe } from '../../host/connection.ts'
 import { isRemoteLog } from '../../host/local-node.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
@@ -58,10 +58,10 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
     view.end()
     if (result) {
       printResult(session.id, result, flags)
-      process.exitCode = result.status === 'completed' ? exitCodes.ok : exitCodes.failed
+      endWith(result.status === 'completed' ? exitCodes.ok : exitCodes.failed)
       return
     }
     view.tell(`troupe: session ${session.id} goes on. Follow it again with: troupe session follow ${session.id}`)
-    process.exitCode = interrupt.exitCode
+    endWith(interrupt.exitCode)
   })
 }
