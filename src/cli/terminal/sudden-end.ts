@@ -32,7 +32,11 @@ let isExpected = false
 /** Call it once, before any code of users is loaded. */
 export function watchForSuddenEnd(json: boolean): void {
   around = { ...around, json }
-  namePlacesFrom([process.cwd()])
+  try {
+    namePlacesFrom([process.cwd()])
+  } catch {
+    // The current folder was removed: places are named by their whole paths.
+  }
   process.on('uncaughtException', (thrown: unknown) => {
     sayUncaught(thrown)
     endProcess(exitCodes.fault)

@@ -66,7 +66,7 @@ export const releaseScript = defineScript({
 
 export const announceScript = defineScript({
   file: 'announce.lua',
-  keys: words('kinds pools nodes'),
+  keys: words('kinds pools nodes leases'),
   header: words('node slots hosts pools'),
   args: words('facts texts'),
 })
