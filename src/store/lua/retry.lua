@@ -38,7 +38,8 @@ if cursor + header.entries - 1 > #texts then error('the texts should be as many 
 local root = rootOf(header.sessionId)
 local record = readRecord(rootKey)
 if not record.kind or record.parent then return { 'not_found' } end -- guard: a session that is asked to retry has a root
-local retries, seed, wakeups = string.match(record.retried or '', '^(%d+) (%S+) ?(%S*)$')
+local retries, seed, wakeups
+if record.retried then retries, seed, wakeups = string.match(record.retried, '^(%d+) (%S+) ?(%S*)$') end
 if seed == header.seed then return { 'ok', wakeups } end -- guard: a session is retried once by one call
 checkRecord(rootKey, record)
 local state = stateOf(record.cancel, record.ended)
@@ -79,7 +80,7 @@ if back then
   if back.disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. back.disposition) end
   writeDisposition(redrivenKey, deadKey, letter, back.at, digits(back.position) .. ' ')
   -- The run that ended the session stays failed; another one follows.
-  local place = string.match(record.ended or '', '^%a+ %d+ %d+ (%d+)$')
+  local place = record.ended and string.match(record.ended, '^%a+ %d+ %d+ (%d+)$')
   if place then redis.call('HSET', resultsKey, digits(header.run), 'failed ' .. place) end -- guard: a retried session keeps the result of its failed run
 else
   -- The first write, so it may fail.
