@@ -18,6 +18,12 @@ const passwordInAddress: readonly [RegExp, Replacement] = [
   `$1${redacted}@`,
 ]
 
+/** Ends also where the next key begins, so that a text of many beginnings is not read from each of them to its end. */
+const privateKey: readonly [RegExp, Replacement] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=-----BEGIN )|$)/g,
+  redacted,
+]
+
 const inSentences: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b(Bearer|Basic)(\s+)[^\s"',;]{4,}/gi, `$1$2${redacted}`],
@@ -25,7 +31,7 @@ const inSentences: readonly (readonly [RegExp, Replacement])[] = [
   [/\bAIza[\w-]{8,}/g, redacted],
   [/\beyJ[\w-]{8,}(?:\.[\w-]+)*/g, redacted],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g, redacted],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  privateKey,
   [
     /((?:(?:api|access|secret|auth|client|private|session|refresh)[-_ ]?(?:key|token|secret)|token|password|passwd|passphrase|pwd|secret|cookie|authorization)["']?)(\s*[=:]\s*)(?:(["'])[^"'\n]{4,500}|([^\s"',;&]{4,}))/gi,
     // "password: Invalid input" is what a schema says about a field.
@@ -39,11 +45,14 @@ const inSentences: readonly (readonly [RegExp, Replacement])[] = [
 const inData: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
-  [/\b(?:sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_](?=[\w-]*\d)[\w-]{16,}/g, redacted],
+  [
+    /\b(?:sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_][\w-]{16,}/g,
+    (match) => (/\d/.test(match) ? redacted : match),
+  ],
   [/\bAIza[\w-]{30,}/g, redacted],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g, redacted],
+  [/\beyJ[\w-]{8,}(?:\.[\w-]{8,}\.[\w-]+)?/g, (match) => (match.includes('.') ? redacted : match)],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, redacted],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  privateKey,
 ]
 
 /** A field name in any style of writing is compared without its separators. */
