@@ -4,6 +4,8 @@
  * REDACT-1 What stands nowhere in a secret is kept as it is. A value without a secret is returned itself, and not as a copy.
  * REDACT-2 Sentences (errors, logs) are cut generously. Data (results of tools) is what models and code work with, so only what is
  *          surely a secret is taken from it: an ordinary field `token` often names a page.
+ * REDACT-3 A text is read in linear time, whoever wrote it. A pattern therefore takes in the whole run of characters that it looks through,
+ *          also if the run is no secret: no later start looks through it again.
  */
 import { isError } from '../check/is-error.ts'
 import { redacted, withoutKnownSecrets } from './known-secrets.ts'
