@@ -58,13 +58,17 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
   return text
 }
 
+const insteadOfBigint = 'pass a number, or its digits as a text.'
+export const noBigint = `a bigint has no JSON form: ${insteadOfBigint}`
+export const bigintWithin = `a bigint, which has no JSON form: ${insteadOfBigint}`
+
 /** Why `JSON.stringify` threw. V8's message about a circular value has several lines; the last one names where the circle closes. */
 export function whyNoJson(thrown: unknown): string {
   if (!isError(thrown)) return String(thrown)
   const { message } = thrown
   if (!(thrown instanceof TypeError)) return message
   if (message.startsWith('Do not know how to serialize a BigInt'))
-    return 'a bigint has no JSON form: pass a number, or its digits as a text.'
+    return noBigint
   const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
   return place === undefined ? message : `it contains itself, by ${place}: pass a value without circles.`
 }

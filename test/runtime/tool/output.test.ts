@@ -189,6 +189,21 @@ test('JSON that is not cut is what JSON.stringify writes', () => {
   )
 })
 
+test('bigints and functions to which a program gives a JSON form have that form (JSON-WRITER-1)', () => {
+  const named = Object.assign(() => 1, { toJSON: () => ({ name: 'f' }) })
+  const prototype = BigInt.prototype as { toJSON?: (this: bigint) => string }
+  prototype.toJSON = function () {
+    return this.toString()
+  }
+  try {
+    for (const value of [1n, [2n], { id: 3n, boxed: Object(4n) as unknown }, named, { list: [named], named }]) {
+      expect(writeJson(value, 1_000_000)).toMatchObject({ text: JSON.stringify(value), isWhole: true })
+    }
+  } finally {
+    delete prototype.toJSON
+  }
+})
+
 test.each<[string, unknown, string]>([
   ['a Map', { rows: new Map([['a', 1]]) }, 'holds, at .rows, a Map, which has no JSON form: pass an object'],
   ['a Set in a list', [{ tags: new Set([1]) }], 'holds, at [0].tags, a Set, which has no JSON form'],
@@ -206,7 +221,7 @@ test.each<[string, unknown, string]>([
     { rows: { toJSON: () => new Map() } },
     'holds, at .rows, a Map, which has no JSON form',
   ],
-  ['a bigint', { id: 1n }, 'cannot be written as JSON: a bigint has no JSON form'],
+  ['a bigint', { id: 1n }, 'holds, at .id, a bigint, which has no JSON form: pass a number'],
 ])('%s within an output gives an error that names its place', (_what, value, why) => {
   expect(toOutput(value)).toEqual({
     type: 'error-text',
