@@ -61,7 +61,7 @@ function decoded(text: string | undefined): string | undefined {
 }
 
 /** The secret as it is, and in the forms in which others quote it: in an address, in JSON, in base64. */
-function formsOf(secret: string): string[] {
+export function formsOf(secret: string): string[] {
   const coded = (form: 'base64' | 'base64url') => Buffer.from(secret).toString(form).replace(/=+$/, '')
   return [
     secret,

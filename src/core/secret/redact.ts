@@ -15,6 +15,9 @@ const patternCharsMax = 1_000_000
 
 type Replacement = string | ((match: string, ...groups: string[]) => string)
 
+/** How keys of providers begin, as alternatives of a pattern. */
+export const keyPrefixes = 'sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps]'
+
 const passwordInAddress: readonly [RegExp, Replacement] = [
   /(:\/\/[^\s/?#:@"'<>]{0,200}:)[^\s/?#"'<>]{1,500}@/g,
   `$1${redacted}@`,
@@ -29,7 +32,7 @@ const privateKey: readonly [RegExp, Replacement] = [
 const inSentences: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b(Bearer|Basic)(\s+)[^\s"',;]{4,}/gi, `$1$2${redacted}`],
-  [/\b(?:sk|pk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_][\w*.…-]{8,}/g, redacted],
+  [new RegExp(String.raw`\b(?:pk|${keyPrefixes})[-_][\w*.…-]{8,}`, 'g'), redacted],
   [/\bAIza[\w-]{8,}/g, redacted],
   [/\beyJ[\w-]{8,}(?:\.[\w-]+)*/g, redacted],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g, redacted],
@@ -48,7 +51,7 @@ const inData: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
   [
-    /\b(?:sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_][\w-]{16,}/g,
+    new RegExp(String.raw`\b(?:${keyPrefixes})[-_][\w-]{16,}`, 'g'),
     (match) => (/\d/.test(match) ? redacted : match),
   ],
   [/\bAIza[\w-]{30,}/g, redacted],
