@@ -86,6 +86,14 @@ describe.concurrent('troupe run --keep-open', () => {
     ])
   })
 
+  it('says that the session was not closed if an error ends it (TALK-2)', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['run', 'tally', '--keep-open'], { stdin: 'abc\n{"a":\n' })
+    expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 2, stdout: { total: 3 } })
+    const sessionId = /^troupe: session (\S+)$/m.exec(stderr)?.[1]
+    expect(stderr).toContain(`session ${sessionId} was not closed.`)
+    await cli.project.ask(['session', 'close', String(sessionId)])
+  })
+
   it('goes on after a run that failed, and exits with 1 if the last one did', async () => {
     const { code, stderr } = await cli.project.run(['run', 'fails', '--keep-open'], { stdin: 'a\nb\n' })
     expect(code).toBe(1)
