@@ -133,7 +133,7 @@ async function letterOrder(sessionId: string, store: InspectStore, version: numb
     ['message.redriven', { letter }],
     ['session.retried', retried],
   ]
-  const nothing = { runState: 'Failed', calls: 0, entries: [], mail: '' }
+  const nothing = { runState: 'Failed', calls: 0, steps: 0, entries: [], mail: '' }
   return { retried, order: { ...nothing, version, run, letter, event: encodeEvents(notes) } }
 }
 

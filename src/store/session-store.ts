@@ -79,6 +79,7 @@ export interface RetryOrder {
   readonly run: number
   readonly runState: string
   readonly calls: number
+  readonly steps: number
   readonly entries: readonly string[]
   /** The message that is received again; empty: none. */
   readonly mail: string
@@ -227,7 +228,7 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, steps, entries, mail, caps, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
@@ -237,6 +238,7 @@ export class SessionStore {
         run,
         runState,
         calls,
+        steps,
         entries: entries.length,
         caps: caps && encodeSpending(caps),
         letter,

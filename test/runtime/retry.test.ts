@@ -172,6 +172,25 @@ test('a job of a handler receives its message again, under the same key', async 
   await expectSound(troupe)
 })
 
+test('a handler that failed after a step repeats no recorded step', async () => {
+  const steps: string[] = []
+  let failures = 1
+  const worker = defineWorker({
+    async receive(message, self) {
+      const paid = await self.step('pay', () => steps.push('pay'))
+      if (failures-- > 0) throw new TerminalError('not today')
+      self.reply([message.value, paid])
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await troupe.create('worker', 'x')
+  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
+  await session.retry()
+  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: ['x', 1] })
+  expect(steps).toEqual(['pay'])
+  await expectSound(troupe)
+})
+
 test('a handler that failed at the last result of its children receives that result again', async () => {
   let failures = 1
   const child = defineWorker({ receive: (message, self) => self.reply(message.value) })

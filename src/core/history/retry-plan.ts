@@ -33,6 +33,8 @@ export interface RetryPlan {
   readonly mail: string
   /** How many children the run has spawned. */
   readonly calls: number
+  /** How many steps of a handler the run has recorded. */
+  readonly steps: number
   readonly runState: RunState
   /** The step at which the run goes on, in words. */
   readonly step: string
@@ -52,10 +54,10 @@ export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): Re
   const { entries } = facts
   const failed = entries.findLast((entry) => entry.type === 'failed')
   if (failed === undefined) return { kind: 'impossible', why: 'its history does not say how it failed' }
-  const isHandler = entries[0]?.type === 'received' || entries[0]?.type === 'attemptFailed'
-  if (!isHandler && entries.some(({ type }) => type === 'user')) return planAgent(facts, failed.failure, decision)
+  if (entries.some(({ type }) => type === 'user')) return planAgent(facts, failed.failure, decision)
   if (decision !== undefined) return { kind: 'nothing_to_decide' }
-  return isHandler ? planHandler(facts) : { kind: 'dead_letter' }
+  // Steps and failed attempts of a handler stand before the entry of their message.
+  return entries.some(({ type }) => type === 'received') ? planHandler(facts) : { kind: 'dead_letter' }
 }
 
 function planHandler(facts: FailedRunFacts): RetryVerdict {
@@ -168,7 +170,8 @@ function planOf({ run, epoch, at, entries }: FailedRunFacts, parts: Parts): Retr
     entryJson('retried', run, epoch, at, entry),
     ...results.map((result) => entryJson('toolResult', run, epoch, at, result)),
   ]
-  return { kind: 'plan', plan: { entries: made, mail, calls: callsIn(entries), runState, step } }
+  const steps = entries.filter(({ type }) => type === 'step').length
+  return { kind: 'plan', plan: { entries: made, mail, calls: callsIn(entries), steps, runState, step } }
 }
 
 /** The highest number of a spawn. Children of the run keep their ids, so numbers go on behind it. */
