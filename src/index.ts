@@ -164,6 +164,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
+  AnswerMessage,
   InputMessage,
   Lane,
   Mail,

@@ -23,7 +23,8 @@ import {
   decodeAskBody,
   encodeAnswer,
 } from '../core/worker/ask.ts'
-import type { AnswerAnswer, AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
+import type { AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
+import type { AnswerAnswer, SessionStore } from '../store/session-store.ts'
 
 /** An ask, with how it ended. */
 export interface Ask {
@@ -69,7 +70,7 @@ export interface AsksQuery {
 }
 
 export interface AnswerOptions {
-  /** Who answers, in words for people. */
+  /** Who answers, in words for people. Default: the actor of the client. */
   readonly by?: string | undefined
   readonly reason?: string | undefined
   readonly idempotencyKey?: string | undefined
@@ -110,15 +111,24 @@ const asksRules: Rules<AsksQuery> = {
 /** How many asks one read takes. */
 const pageSize = 200
 
+/** One partition. */
+export interface AsksPlace {
+  readonly asks: AskStore
+  readonly store: SessionStore
+}
+
 export class Asks {
-  readonly #stores: readonly AskStore[]
+  readonly #places: readonly AsksPlace[]
   readonly #waker: Waker
   readonly #namespace: string
+  readonly #actor: string | null
 
-  constructor(stores: readonly AskStore[], waker: Waker, namespace: string) {
-    this.#stores = stores
+  /** `actor`: who answers, if an answer does not say it. */
+  constructor(places: readonly AsksPlace[], waker: Waker, namespace: string, actor: string | null) {
+    this.#places = places
     this.#waker = waker
     this.#namespace = namespace
+    this.#actor = actor
   }
 
   /** The oldest first: they have waited longest. */
@@ -128,10 +138,10 @@ export class Asks {
     if (sessionId === undefined && state !== 'open')
       throw new InputError(`asks.list shows asks that are ${state} only of one session: name it with sessionId.`)
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
-    const from = after === undefined ? undefined : await this.#placeOf(after)
-    const stores = session === undefined ? this.#stores : [this.#storeOf(session)]
+    const from = after === undefined ? undefined : await this.#positionOf(after)
+    const places = session === undefined ? this.#places : [this.#placeOf(session)]
     const found = await Promise.all(
-      stores.map((store) => Array.fromAsync(matching(store, { ...query, sessionId: session, state, limit }, from))),
+      places.map(({ asks }) => Array.fromAsync(matching(asks, { ...query, sessionId: session, state, limit }, from))),
     )
     return found
       .flat()
@@ -142,7 +152,7 @@ export class Asks {
   /** Throws `ask_not_found`. */
   readonly get = async (id: string): Promise<Ask> => {
     const askId = parseId(id, 'ask')
-    const [row] = await this.#storeOf(askId).rows([askId])
+    const [row] = await this.#placeOf(askId).asks.rows([askId])
     if (row === undefined) throw askNotFound(askId)
     return toAsk(row)
   }
@@ -153,10 +163,10 @@ export class Asks {
    */
   readonly answer = async (id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> => {
     checkOptions('asks.answer', options, answerRules, InputError)
-    const { by = null, reason = null, idempotencyKey } = options
+    const { by = this.#actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)
     checkAnswer(ask, value)
-    const store = this.#storeOf(ask.id)
+    const { store } = this.#placeOf(ask.id)
     const answerJson = encodeAnswer(toJson(value, 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
     const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }) }]])
@@ -167,15 +177,15 @@ export class Asks {
     return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
   }
 
-  async #placeOf(id: string): Promise<AskPlace> {
+  async #positionOf(id: string): Promise<AskPlace> {
     const { askedAt, id: askId } = await this.get(id)
     return { askedAt, id: askId }
   }
 
-  #storeOf(id: string): AskStore {
-    const store = this.#stores[partitionOf(id)]
-    if (store === undefined) throw askNotFound(id, ` in namespace "${this.#namespace}"`)
-    return store
+  #placeOf(id: string): AsksPlace {
+    const place = this.#places[partitionOf(id)]
+    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#namespace}"`)
+    return place
   }
 }
 

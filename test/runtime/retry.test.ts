@@ -172,22 +172,27 @@ test('a job of a handler receives its message again, under the same key', async 
   await expectSound(troupe)
 })
 
-test('a handler that failed after a step repeats no recorded step', async () => {
-  const steps: string[] = []
-  let failures = 1
+test('a handler that failed after its steps goes on without repeating them, however often it is retried', async () => {
+  const done: string[] = []
+  let isMended = false
   const worker = defineWorker({
-    async receive(message, self) {
-      const paid = await self.step('pay', () => steps.push('pay'))
-      if (failures-- > 0) throw new TerminalError('not today')
-      self.reply([message.value, paid])
+    async receive(_, self) {
+      const ids = [await self.step('charge', () => done.push('charge'))]
+      if (done.length === 1) ids.push(await self.step('pack', () => done.push('pack')))
+      if (!isMended) throw new TerminalError('not today')
+      self.reply([...ids, await self.step('mail', () => done.push('mail'))])
     },
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
-  const session = await troupe.create('worker', 'x')
-  expect(await resultOf(session)).toMatchObject({ status: 'failed' })
-  await session.retry()
-  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: ['x', 1] })
-  expect(steps).toEqual(['pay'])
+  const session = await troupe.create('worker')
+  for (const tries of [1, 2]) {
+    expect(await resultOf(session), `attempt ${tries}`).toMatchObject({ status: 'failed', run: 1 })
+    await expectSound(troupe)
+    isMended = tries === 2
+    expect(await session.retry()).toEqual({ run: 1, step: 'message inbox-0 (input)' })
+  }
+  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: [1, 3] })
+  expect(done).toEqual(['charge', 'pack', 'mail'])
   await expectSound(troupe)
 })
 

@@ -19,10 +19,12 @@ function verdictOf(types: readonly (keyof typeof fields)[]) {
 test.each([
   ['nothing', []],
   ['failed attempts', ['attemptFailed', 'attemptFailed']],
-  ['steps', ['step', 'step']],
-  ['steps and failed attempts', ['attemptFailed', 'step', 'attemptFailed']],
 ] as const)('a run of a handler that recorded %s before its message became a dead letter needs the letter', (_, before) => {
   expect(verdictOf([...before, 'failed'])).toEqual({ kind: 'dead_letter' })
+})
+
+test('a run of a handler whose message became a dead letter after a step is not begun anew: the step would be repeated', () => {
+  expect(verdictOf(['attemptFailed', 'step', 'failed'])).toMatchObject({ kind: 'impossible', why: expect.stringContaining('pay') })
 })
 
 test.each([
