@@ -19,19 +19,28 @@ function verdictOf(types: readonly (keyof typeof fields)[]) {
 test.each([
   ['nothing', []],
   ['failed attempts', ['attemptFailed', 'attemptFailed']],
-] as const)('a run of a handler that recorded %s before its message became a dead letter needs the letter', (_, before) => {
-  expect(verdictOf([...before, 'failed'])).toEqual({ kind: 'dead_letter' })
-})
+] as const)(
+  'a run of a handler that recorded %s before its message became a dead letter needs the letter',
+  (_, before) => {
+    expect(verdictOf([...before, 'failed'])).toEqual({ kind: 'dead_letter' })
+  },
+)
 
 test('a run of a handler whose message became a dead letter after a step is not begun anew: the step would be repeated', () => {
-  expect(verdictOf(['attemptFailed', 'step', 'failed'])).toMatchObject({ kind: 'impossible', why: expect.stringContaining('pay') })
+  expect(verdictOf(['attemptFailed', 'step', 'failed'])).toMatchObject({
+    kind: 'impossible',
+    why: expect.stringContaining('pay'),
+  })
 })
 
 test.each([
   ['nothing', [], 0],
   ['failed attempts', ['attemptFailed'], 0],
   ['steps', ['step', 'attemptFailed', 'step'], 2],
-] as const)('a run of a handler that recorded %s before it received its message goes on at that message', (_, before, steps) => {
-  const plan = expect.objectContaining({ steps, step: 'message inbox-0 (input)' }) as unknown
-  expect(verdictOf([...before, 'received', 'failed'])).toEqual({ kind: 'plan', plan })
-})
+] as const)(
+  'a run of a handler that recorded %s before it received its message goes on at that message',
+  (_, before, steps) => {
+    const plan = expect.objectContaining({ steps, step: 'message inbox-0 (input)' }) as unknown
+    expect(verdictOf([...before, 'received', 'failed'])).toEqual({ kind: 'plan', plan })
+  },
+)
