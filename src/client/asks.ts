@@ -136,7 +136,9 @@ export class Asks {
     checkOptions('asks.list', query, asksRules, InputError)
     const { limit = 50, state = 'open', sessionId, after } = query
     if (sessionId === undefined && state !== 'open')
-      throw new InputError(`asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`)
+      throw new InputError(
+        `asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`,
+      )
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
     const from = after === undefined ? undefined : await this.#positionOf(after)
     const places = session === undefined ? this.#places : [this.#placeOf(session)]
