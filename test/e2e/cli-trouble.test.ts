@@ -202,7 +202,9 @@ describe.concurrent('a Redis that goes away while a session is followed', () => 
     redis.freeze()
     const { code, stderr } = await following.ended
     expect(code).toBe(69)
-    expect(stderr).toContain(`session ${sessionId} is not lost. Follow it again with: troupe session follow ${sessionId}`)
+    expect(stderr).toContain(
+      `session ${sessionId} is not lost. Follow it again with: troupe session follow ${sessionId}`,
+    )
   })
 })
 
