@@ -5,7 +5,7 @@
  *        how the ask ended.
  */
 import { z } from 'zod'
-import { checkOptions, keyRule, type Rules, wholeNumberRule } from '../core/check/check-options.ts'
+import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { fitTo } from '../core/check/schema-problems.ts'
 import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -17,14 +17,13 @@ import {
   type AskBody,
   type AskSort,
   type AskState,
-  askSorts,
-  askStates,
   decodeAnswer,
   decodeAskBody,
   encodeAnswer,
 } from '../core/worker/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
 import type { AnswerAnswer, SessionStore } from '../store/session-store.ts'
+import { type AsksQuery, asksRules } from './queries.ts'
 
 /** An ask, with how it ended. */
 export interface Ask {
@@ -53,22 +52,6 @@ export interface Ask {
   readonly answer: { readonly value: unknown; readonly by: string | null; readonly reason: string | null } | null
 }
 
-export interface AsksQuery {
-  /** Only those of this session. */
-  readonly sessionId?: string | undefined
-  readonly kind?: AskSort | undefined
-  /** Only those of workers of this kind. */
-  readonly workerKind?: string | undefined
-  /** Default: open. Others only with `sessionId`. */
-  readonly state?: AskState | 'any' | undefined
-  /** Only those that are older than this, in ms. */
-  readonly olderThanMs?: number | undefined
-  /** The id of the last ask of the page before. */
-  readonly after?: string | undefined
-  /** Default 50. */
-  readonly limit?: number | undefined
-}
-
 export interface AnswerOptions {
   /** Who answers, in words for people. Default: the actor of the client. */
   readonly by?: string | undefined
@@ -92,20 +75,6 @@ const answerRules: Rules<AnswerOptions> = {
   by: text(256),
   reason: text(policy.reasonBytesMax),
   idempotencyKey: keyRule,
-}
-const oneOf = (words: readonly string[]) => ({
-  expects: `one of ${words.join(', ')}`,
-  fits: (value: unknown) => words.includes(value as string),
-})
-const anyText = { expects: 'an id', fits: (value: unknown) => typeof value === 'string' }
-const asksRules: Rules<AsksQuery> = {
-  sessionId: anyText,
-  kind: oneOf(askSorts),
-  workerKind: keyRule,
-  state: oneOf([...askStates, 'any']),
-  olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
-  after: anyText,
-  limit: wholeNumberRule(1, 10_000),
 }
 
 /** How many asks one read takes. */
