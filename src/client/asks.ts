@@ -55,7 +55,9 @@ export interface Ask {
 export interface AnswerOptions {
   /** Who answers, in words for people. Default: the actor of the client. */
   readonly by?: string | undefined
+  /** Why, for the worker and for people. */
   readonly reason?: string | undefined
+  /** The same answer under the same key is one answer. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -100,8 +102,8 @@ export class Asks {
     this.#actor = actor
   }
 
-  /** The oldest first: they have waited longest. */
-  readonly list = async (query: AsksQuery = {}): Promise<Ask[]> => {
+  /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
+  async list(query: AsksQuery = {}): Promise<Ask[]> {
     checkOptions('asks.list', query, asksRules, InputError)
     const { limit = 50, state = 'open', sessionId, after } = query
     if (sessionId === undefined && state !== 'open')
@@ -120,8 +122,8 @@ export class Asks {
       .slice(0, limit)
   }
 
-  /** Throws `ask_not_found`. */
-  readonly get = async (id: string): Promise<Ask> => {
+  /** One ask, in any state. Throws `ask_not_found`. */
+  async get(id: string): Promise<Ask> {
     const askId = parseId(id, 'ask')
     const [row] = await this.#placeOf(askId).asks.rows([askId])
     if (row === undefined) throw askNotFound(askId)
@@ -132,7 +134,7 @@ export class Asks {
    * Answers an ask. Its worker receives the answer and goes on. Throws `ask_not_found`, `ask_answered`, `ask_expired` or `ask_withdrawn` if it
    * cannot be answered, and `input_invalid` if the answer does not fit the question.
    */
-  readonly answer = async (id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> => {
+  async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
     checkOptions('asks.answer', options, answerRules, InputError)
     const { by = this.#actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)

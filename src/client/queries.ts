@@ -32,6 +32,7 @@ export interface WorkersQuery {
 export interface AsksQuery {
   /** Only those of this session. */
   readonly sessionId?: string | undefined
+  /** Only questions to persons, or only signals of other systems. */
   readonly kind?: AskSort | undefined
   /** Only those of workers of this kind. */
   readonly workerKind?: string | undefined
