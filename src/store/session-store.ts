@@ -80,6 +80,7 @@ export interface RetryOrder {
   readonly run: number
   readonly runState: string
   readonly calls: number
+  readonly steps: number
   readonly entries: readonly string[]
   /** The message that is received again; empty: none. */
   readonly mail: string
@@ -275,7 +276,7 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, steps, entries, mail, caps, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
@@ -285,6 +286,7 @@ export class SessionStore {
         run,
         runState,
         calls,
+        steps: steps || undefined,
         entries: entries.length,
         caps: caps && encodeSpending(caps),
         letter,

@@ -10,6 +10,7 @@ ARGV[1] header    json:
   run              the one that failed
   runState         of the run as it goes on
   calls            how many children the run has spawned
+  steps            how many steps of a handler it has recorded; absent: none
   entries          how many texts are entries
   caps             of its agents together, "<model calls> <tokens>"; absent: as they are
   letter           the dead letter that holds the message of the run, which was never received: it goes back into the mailbox, and the next run
@@ -33,6 +34,7 @@ local tag = tagOf(rootKey)
 checkTexts(header, 'sessionId', 'version', 'runState', 'seed')
 checkTextsIfAny(header, 'caps', 'letter')
 checkNumbers(header, 'run', 'calls', 'entries', 'wakeupMs')
+checkNumbersIfAny(header, 'steps')
 checkLast(mail)
 if cursor + header.entries - 1 > #texts then error('the texts should be as many as the entries', 0) end
 local root = rootOf(header.sessionId)
@@ -95,6 +97,7 @@ else
   set('open', '1')
   set('runState', header.runState)
   set('calls', digits(header.calls)) -- guard: children of a retried run get new numbers
+  if header.steps then set('steps', digits(header.steps)) end -- guard: a retried run keeps the steps that it recorded
   set('attempt', atStart.attempt)
   set('failed', atStart.failed)
   -- It counts as a commit, but as that of nobody.

@@ -129,7 +129,7 @@ export const limitScript = defineScript({
 export const retryScript = defineScript({
   file: 'retry.lua',
   keys: words('root log signals inbox failure results dead redriven run events'),
-  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
   args: words('event mail texts'),
 })
 
