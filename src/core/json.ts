@@ -67,8 +67,7 @@ export function whyNoJson(thrown: unknown): string {
   if (!isError(thrown)) return String(thrown)
   const { message } = thrown
   if (!(thrown instanceof TypeError)) return message
-  if (message.startsWith('Do not know how to serialize a BigInt'))
-    return noBigint
+  if (message.startsWith('Do not know how to serialize a BigInt')) return noBigint
   const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
   return place === undefined ? message : `it contains itself, by ${place}: pass a value without circles.`
 }

@@ -50,10 +50,7 @@ const inSentences: readonly (readonly [RegExp, Replacement])[] = [
 const inData: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
-  [
-    new RegExp(String.raw`\b(?:${keyPrefixes})[-_][\w-]{16,}`, 'g'),
-    (match) => (/\d/.test(match) ? redacted : match),
-  ],
+  [new RegExp(String.raw`\b(?:${keyPrefixes})[-_][\w-]{16,}`, 'g'), (match) => (/\d/.test(match) ? redacted : match)],
   [/\bAIza[\w-]{30,}/g, redacted],
   [/\beyJ[\w-]{8,}(?:\.[\w-]{8,}\.[\w-]+)?/g, (match) => (match.includes('.') ? redacted : match)],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, redacted],
