@@ -22,12 +22,13 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
-export type { Answered, AnswerOptions, Ask, AsksQuery } from './client/asks.ts'
+export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
+  AsksQuery,
   AuditQuery,
   DeadLettersQuery,
   DismissQuery,

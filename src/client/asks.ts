@@ -5,7 +5,7 @@
  *        how the ask ended.
  */
 import { z } from 'zod'
-import { checkOptions, keyRule, type Rules, wholeNumberRule } from '../core/check/check-options.ts'
+import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { fitTo } from '../core/check/schema-problems.ts'
 import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -17,14 +17,13 @@ import {
   type AskBody,
   type AskSort,
   type AskState,
-  askSorts,
-  askStates,
   decodeAnswer,
   decodeAskBody,
   encodeAnswer,
 } from '../core/worker/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
 import type { AnswerAnswer, SessionStore } from '../store/session-store.ts'
+import { type AsksQuery, asksRules } from './queries.ts'
 
 /** An ask, with how it ended. */
 export interface Ask {
@@ -53,26 +52,12 @@ export interface Ask {
   readonly answer: { readonly value: unknown; readonly by: string | null; readonly reason: string | null } | null
 }
 
-export interface AsksQuery {
-  /** Only those of this session. */
-  readonly sessionId?: string | undefined
-  readonly kind?: AskSort | undefined
-  /** Only those of workers of this kind. */
-  readonly workerKind?: string | undefined
-  /** Default: open. Others only with `sessionId`. */
-  readonly state?: AskState | 'any' | undefined
-  /** Only those that are older than this, in ms. */
-  readonly olderThanMs?: number | undefined
-  /** The id of the last ask of the page before. */
-  readonly after?: string | undefined
-  /** Default 50. */
-  readonly limit?: number | undefined
-}
-
 export interface AnswerOptions {
   /** Who answers, in words for people. Default: the actor of the client. */
   readonly by?: string | undefined
+  /** Why, for the worker and for people. */
   readonly reason?: string | undefined
+  /** The same answer under the same key is one answer. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -92,20 +77,6 @@ const answerRules: Rules<AnswerOptions> = {
   by: text(256),
   reason: text(policy.reasonBytesMax),
   idempotencyKey: keyRule,
-}
-const oneOf = (words: readonly string[]) => ({
-  expects: `one of ${words.join(', ')}`,
-  fits: (value: unknown) => words.includes(value as string),
-})
-const anyText = { expects: 'an id', fits: (value: unknown) => typeof value === 'string' }
-const asksRules: Rules<AsksQuery> = {
-  sessionId: anyText,
-  kind: oneOf(askSorts),
-  workerKind: keyRule,
-  state: oneOf([...askStates, 'any']),
-  olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
-  after: anyText,
-  limit: wholeNumberRule(1, 10_000),
 }
 
 /** How many asks one read takes. */
@@ -131,12 +102,14 @@ export class Asks {
     this.#actor = actor
   }
 
-  /** The oldest first: they have waited longest. */
-  readonly list = async (query: AsksQuery = {}): Promise<Ask[]> => {
+  /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
+  async list(query: AsksQuery = {}): Promise<Ask[]> {
     checkOptions('asks.list', query, asksRules, InputError)
     const { limit = 50, state = 'open', sessionId, after } = query
     if (sessionId === undefined && state !== 'open')
-      throw new InputError(`asks.list shows asks that are ${state} only of one session: name it with sessionId.`)
+      throw new InputError(
+        `asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`,
+      )
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
     const from = after === undefined ? undefined : await this.#positionOf(after)
     const places = session === undefined ? this.#places : [this.#placeOf(session)]
@@ -149,8 +122,8 @@ export class Asks {
       .slice(0, limit)
   }
 
-  /** Throws `ask_not_found`. */
-  readonly get = async (id: string): Promise<Ask> => {
+  /** One ask, in any state. Throws `ask_not_found`. */
+  async get(id: string): Promise<Ask> {
     const askId = parseId(id, 'ask')
     const [row] = await this.#placeOf(askId).asks.rows([askId])
     if (row === undefined) throw askNotFound(askId)
@@ -161,7 +134,7 @@ export class Asks {
    * Answers an ask. Its worker receives the answer and goes on. Throws `ask_not_found`, `ask_answered`, `ask_expired` or `ask_withdrawn` if it
    * cannot be answered, and `input_invalid` if the answer does not fit the question.
    */
-  readonly answer = async (id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> => {
+  async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
     checkOptions('asks.answer', options, answerRules, InputError)
     const { by = this.#actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)
