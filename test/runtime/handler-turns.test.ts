@@ -80,7 +80,9 @@ test.each<[string, (self: Self) => unknown]>([
   ['a timer', (self) => self.after(1_000, null)],
   ['an ask', (self) => self.ask('may I?')],
 ])('a step that gives others %s does not wait for the next message of its turn', async (_, ask) => {
-  const definition = defineWorker({ receive: (message, self) => (message.value === 0 ? ask(self) : self.reply(1)) as void })
+  const definition = defineWorker({
+    receive: (message, self) => (message.value === 0 ? ask(self) : self.reply(1)) as void,
+  })
   const mail = { signals: [timer(0), timer(1)], results: [], inbox: [] }
   const commits = await commitsOf(definition, { open: true, signalsOpen: 2, mail })
   expect(commits.map(({ outcome }) => outcome)).toEqual([undefined, 'completed'])

@@ -232,7 +232,9 @@ describe('a step', () => {
     }
     await using troupe = await TestTroupe.start({ workers, logger })
     expect(await troupe.run('hurries')).toMatchObject({ value: 1 })
-    expect(await waitUntil('it is logged', () => lines[0])).toContain('self.step \\"late\\" was to begin after receive had returned')
+    expect(await waitUntil('it is logged', () => lines[0])).toContain(
+      'self.step \\"late\\" was to begin after receive had returned',
+    )
     expect(done).toBe(0)
   })
 
