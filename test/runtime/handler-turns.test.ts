@@ -81,7 +81,10 @@ test.each<[string, (self: Self) => unknown]>([
   ['an ask', (self) => self.ask('may I?')],
 ])('a step that gives others %s does not wait for the next message of its turn', async (_, ask) => {
   const definition = defineWorker({
-    receive: (message, self) => (message.value === 0 ? ask(self) : self.reply(1)) as void,
+    receive(message, self) {
+      if (message.value === 0) ask(self)
+      else self.reply(1)
+    },
   })
   const mail = { signals: [timer(0), timer(1)], results: [], inbox: [] }
   const commits = await commitsOf(definition, { open: true, signalsOpen: 2, mail })
