@@ -66,7 +66,7 @@ export interface SelfContext {
   readonly log: WorkerLog
   readonly message: Message
   readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
-  /** A call came after self was closed. The stack of the error begins at the author's code. */
+  /** A call came after self was closed. The stack of the error begins at the author's code, but for a step that had begun before. */
   onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
@@ -176,8 +176,9 @@ export class HandlerSelf implements Self<unknown> {
     const { steps } = this.#context
     let valueJson = await steps.recorded(name)
     if (valueJson === undefined) {
+      if (this.#isClosed('step', `"${name}" was to begin`)) return never()
       valueJson = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
-      if (this.#isClosed('step', 'ended')) return never()
+      if (this.#isClosed('step', `"${name}" ended`)) return never()
       await steps.record(name, valueJson)
     }
     return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
@@ -330,14 +331,14 @@ export class HandlerSelf implements Self<unknown> {
     )
   }
 
-  /** True after receive has returned: the call is reported, and must have no effect. */
+  /** True after receive has returned: the call is reported, and must have no effect. `what`: of a step, which is no call any more. */
   #isClosed(
     call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
-    verb: 'was called' | 'ended' = 'was called',
+    what?: string,
   ): boolean {
     if (this.#closed === undefined) return false
-    const late = new Error(`self.${call} ${verb} after receive had ${this.#closed}. It has no effect.`)
-    if (call !== 'state' && call !== 'step') Error.captureStackTrace(late, this[call])
+    const late = new Error(`self.${call} ${what ?? 'was called'} after receive had ${this.#closed}. It has no effect.`)
+    if (call !== 'state' && what === undefined) Error.captureStackTrace(late, this[call])
     this.#context.onLateCall(late)
     return true
   }

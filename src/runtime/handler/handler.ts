@@ -378,6 +378,6 @@ function runStateOf(pendingCalls: readonly number[]): RunPosition['runState'] {
 }
 
 /** True if the step changes nothing but the worker's own state and history. */
-function changesOnlyItself({ outcome, spawns, sends, timers }: Step): boolean {
-  return outcome === undefined && spawns.length + sends.length + timers.length === 0
+function changesOnlyItself({ outcome, spawns, sends, timers, asks }: Step): boolean {
+  return outcome === undefined && spawns.length + sends.length + timers.length + asks.length === 0
 }
