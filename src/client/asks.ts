@@ -255,7 +255,7 @@ function refusalOf(
     case 'expired':
       return new ConflictError(
         'ask_expired',
-        `ask ${id} expired at ${at(answer.at)}: its worker went on without an answer.`,
+        `ask ${id} expired at ${at(answer.at)}: its worker takes no answer any more.`,
       )
     case 'withdrawn':
       return new ConflictError(
