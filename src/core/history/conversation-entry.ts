@@ -29,7 +29,10 @@ export function entriesOf(messages: readonly ChatMessage[]): ConversationEntry[]
   for (const message of messages) {
     if (message.type === 'system' || message.type === 'error') continue
     if (message.type === 'toolResult') {
-      if (results === null) entries.push({ user: { type: 'toolResults', results: (results = []) }, assistant: null })
+      if (results === null) {
+        results = []
+        entries.push({ user: { type: 'toolResults', results }, assistant: null })
+      }
       results.push(message)
       continue
     }
