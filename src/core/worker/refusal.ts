@@ -91,7 +91,10 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
         { details: { damaged: refusal.damage } },
       )
     case 'ask_ended':
-      return new ConflictError('ask_answered', `${who} may not withdraw ask ${id}: it has ended. Its answer is in the mailbox.`)
+      return new ConflictError(
+        'ask_answered',
+        `${who} may not withdraw ask ${id}: it has ended. Its answer is in the mailbox.`,
+      )
     case 'terminal':
       return new ConflictError(
         'worker_terminal',
