@@ -155,9 +155,7 @@ export class Troupe implements AsyncDisposable {
         asks: guardedReads(new AskStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
       })),
-      waker,
-      this.#namespace,
-      options.actor ?? null,
+      { waker, namespace: this.#namespace, actor: options.actor },
     )
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
