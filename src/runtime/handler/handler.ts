@@ -200,6 +200,7 @@ class HandlerTurn {
       sends: requests.sends,
       timers,
       asks,
+      withdraws: [],
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
