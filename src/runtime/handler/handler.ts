@@ -160,7 +160,7 @@ class HandlerTurn {
       attempt,
       calls: position.calls,
       openChildren: pendingAfter(mail, position).length,
-      readState: (json = stateBefore) => this.#state.read(json),
+      readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
       limits: assignment.limits,
       spending: this.#turn.spending.allowed,
