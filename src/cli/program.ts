@@ -14,6 +14,7 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
 import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNodeCommand } from './commands/node.ts'
+import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSessionCommands } from './commands/session/session.ts'
@@ -79,6 +80,8 @@ function buildProgram(): Command {
   addSessionCommands(program)
   addWorkerCommands(program)
   addMailboxCommands(program)
+  addPauseAllCommand(program)
+  addResumeAllCommand(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)

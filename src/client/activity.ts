@@ -86,6 +86,8 @@ export class Roster {
       case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':
+      case 'session.paused':
+      case 'session.resumed':
       case 'session.cancelRequested':
       case 'session.limited':
       case 'session.cancelled':

@@ -104,7 +104,10 @@ export function workerReport(
     kind: record.kind,
     parentId: record.parentId,
     depth: record.depth,
-    activity: activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
+    activity:
+      row.pausedWith !== null
+        ? 'paused'
+        : activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
@@ -138,7 +141,9 @@ function overwritten(what: string): Failure {
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
-function waitsFor({ record, isHosted }: ReadableRow): string | null {
+function waitsFor({ record, isHosted, pausedWith }: ReadableRow): string | null {
+  if (pausedWith === 'session') return 'the session to be resumed'
+  if (pausedWith === 'all') return 'all sessions to be resumed'
   if (record.status === 'queued') return isHosted ? slotText(record) : `a node that hosts ${record.kind}`
   if (record.status !== 'parked') return null
   return waitText(record.wait, {

@@ -204,6 +204,11 @@ export class Submission {
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
+  }
+
   /**
    * A script puts no wake-up while an awake slot may come to the work soon. But the turn of that slot may last, and on an idle system other slots
    * have nothing to do. If `pool` is not empty, one more wake-up is sent there then.

@@ -12,6 +12,7 @@ import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
 import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
+import { decodePauseNote, type PauseNote } from './record/pause-note.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
 import {
   isOfSession,
@@ -33,6 +34,8 @@ export interface WorkerRow {
   readonly node: string | null
   /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
+  /** What keeps a queued worker from being claimed: the pause of its session, or of all sessions. */
+  readonly pausedWith: 'session' | 'all' | null
   readonly historyLength: number
   /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
@@ -155,6 +158,7 @@ export class InspectStore {
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
+    const pauseOf = await this.#pauses(rows)
     const newest = await this.#newestEntries(rows)
     return rows.map((row, index) => ({
       ...row,
@@ -162,7 +166,32 @@ export class InspectStore {
       wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
+      pausedWith: pauseOf(row.record),
     }))
+  }
+
+  /** Only queued workers wait for a pause to end. */
+  async #pauses(
+    rows: readonly { readonly record: WorkerRecord }[],
+  ): Promise<(record: WorkerRecord) => WorkerRow['pausedWith']> {
+    const ids = [...new Set(rows.flatMap(({ record }) => (record.status === 'queued' ? [record.sessionId] : [])))]
+    if (ids.length === 0) return () => null
+    const marks = await Promise.all(
+      ids.map((id) => orElse(this.#redis.hget(rootKey(this.#keys.tag, id ?? ''), 'paused'), null)),
+    )
+    const areAllPaused = (await this.pauseNote()) !== null
+    const paused = new Set(ids.filter((_, index) => marks[index] !== null))
+    return ({ status, sessionId }) => {
+      if (status !== 'queued') return null
+      if (paused.has(sessionId)) return 'session'
+      return areAllPaused ? 'all' : null
+    }
+  }
+
+  /** Of all sessions; null if they are not paused. */
+  async pauseNote(): Promise<PauseNote | null> {
+    const json = await this.#redis.hget(this.#keys.meta, 'paused')
+    return json === null ? null : decodePauseNote(json)
   }
 
   async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
@@ -316,7 +345,7 @@ export class InspectStore {
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled'> | null {
+): Omit<WorkerRow, 'node' | 'isHosted' | 'pausedWith' | 'updatedAt' | 'wasCancelled'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

@@ -9,12 +9,23 @@ import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import type { PauseNote } from './record/pause-note.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
-import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'
+import {
+  cancelScript,
+  closeScript,
+  dismissScript,
+  limitScript,
+  pauseAllScript,
+  pauseScript,
+  postScript,
+  redriveScript,
+  resumeScript,
+} from './script/scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -175,6 +186,51 @@ export class SessionStore {
     )
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: reply[0] as 'ok' | 'not_found' }
+  }
+
+  /** `turns`: how many turns of the session run whose nodes were not told yet. Asking again tells how many are left. */
+  async pause(
+    sessionId: string,
+    note: PauseNote,
+  ): Promise<{ kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
+    const { why, by } = note
+    const reply = await this.#caller.call(
+      pauseScript,
+      { root: rootKey(this.#keys.tag, sessionId), leases: this.#keys.leases, events: this.#keys.events },
+      {
+        sessionId,
+        note: JSON.stringify(note),
+        channel: this.#keys.cancelNotices,
+        event: JSON.stringify([['session.paused', { why, by }]]),
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+    return reply[0] === 'ok' ? { kind: 'ok', turns: Number(reply[1]) } : { kind: 'not_found' }
+  }
+
+  /** For all sessions of the partition; null resumes them. The first pause stands. */
+  async pauseAll(note: PauseNote | null): Promise<void> {
+    await this.#caller.call(
+      pauseAllScript,
+      { meta: this.#keys.meta },
+      { note: note === null ? '' : JSON.stringify(note), channel: this.#keys.cancelNotices },
+      { deadlineMs: this.#deadlineMs },
+    )
+  }
+
+  async resume(
+    sessionId: string,
+    event: string,
+  ): Promise<{ kind: 'ok'; wakeups: readonly Wakeup[] } | { kind: 'not_found' }> {
+    const { held, quiet } = sessionKeys(this.#keys.tag, sessionId)
+    const reply = await this.#caller.call(
+      resumeScript,
+      { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events },
+      { sessionId, seed: newSeed(), wakeupMs: this.#policy.wakeupMs, event },
+      { deadlineMs: this.#deadlineMs },
+    )
+    return reply[0] === 'ok' ? { kind: 'ok', wakeups: parseWakeups(reply[1]) } : { kind: 'not_found' }
   }
 
   /** Sets what is given; answers what holds now. */

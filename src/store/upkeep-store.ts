@@ -62,7 +62,13 @@ export class RedisUpkeepStore implements UpkeepStore {
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }> {
+  ): Promise<{
+    healed: number
+    wakeups: readonly Wakeup[]
+    damaged: readonly string[]
+    left: number
+    isPaused: boolean
+  }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
@@ -92,7 +98,14 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    return { healed: Number(reply[0]), wakeups, damaged: reply[2] as string[], left: Number(reply[3]) }
+    const [healed, , damaged, left, paused] = reply
+    return {
+      healed: Number(healed),
+      wakeups,
+      damaged: damaged as string[],
+      left: Number(left),
+      isPaused: paused === '1',
+    }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {

@@ -21,6 +21,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { pauseMutants } from './support/pause-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
@@ -336,6 +337,7 @@ const all = [
   ...sendMutants,
   ...spendingMutants,
   ...batchMutants,
+  ...pauseMutants,
   ...createMutants,
 ]
 

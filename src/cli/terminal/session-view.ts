@@ -68,6 +68,8 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'tool.failed',
   'tool.unknown',
   'turn.retried',

@@ -33,6 +33,8 @@ type DeltaDetails = {
   readonly request: string
 }
 
+type PauseDetails = { readonly why?: string; readonly by?: string }
+
 type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
 type Nothing = Readonly<Record<string, never>>
@@ -42,6 +44,8 @@ export interface EventDetails {
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
+  readonly 'session.paused': PauseDetails
+  readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {

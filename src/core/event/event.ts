@@ -11,6 +11,8 @@ export const eventTypes = [
   'session.completed',
   'session.failed',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'session.cancelRequested',
   'session.cancelled',
   'worker.spawned',

@@ -85,9 +85,15 @@ local function pictureOf(id)
   if #flat == 0 then return { id, listed(id) } end
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('STRLEN', record .. ':state')
-  local queued = {}
+  local queued, fields = {}, {}
+  for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
+  end
+  if fields.status == 'queued' then
+    -- A pause keeps its place. Without the pause nobody would put it back.
+    local of = sessionOf(id, fields.path1)
+    if redis.call('ZSCORE', heldKeyOf(tag, of), id) and redis.call('HGET', rootKeyOf(tag, of), 'paused') then queued[#queued + 1] = fields.pool or atStart.pool end
   end
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {

@@ -118,7 +118,7 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results')
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results', heldKeyOf(tag, id), quietKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

@@ -11,6 +11,7 @@ import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
+import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
 
@@ -146,6 +147,28 @@ export const calls: readonly Call[] = [
       const { session } = await running(place)
       return () => place.sessions.cancel(session.id, 'enough')
     },
+  },
+  {
+    name: 'pause',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.pause(session.id, { at: 1 })
+    },
+  },
+  {
+    name: 'resume',
+    forgetsWakeups: true,
+    counts: true,
+    prepare: async (place) => {
+      const { session, node } = await withChildren(place)
+      await place.sessions.pause(session.id, { at: 1 })
+      await node.ask()
+      return () => place.sessions.resume(session.id, '[["session.resumed",{}]]')
+    },
+  },
+  {
+    name: 'pause of all sessions',
+    prepare: async (place) => () => place.sessions.pauseAll({ at: 1 }),
   },
   {
     name: 'finish',

@@ -6,6 +6,7 @@ import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as pauseChecks from './pause-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
@@ -21,6 +22,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     batchChecks,
     createChecks,
     sendChecks,
+    pauseChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

@@ -5,23 +5,31 @@ import { addCancelCommand, addCloseCommand } from './end.ts'
 import { addFollowCommand } from './follow.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
+import { addPauseCommand, addResumeCommand } from './pause.ts'
 import { addPruneCommand } from './prune.ts'
 import { addResultCommand } from './result.ts'
 import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, follow, result, limit, close, cancel, prune', [
-    ['troupe session list', 'the newest ones'],
-    ['troupe session follow 0199…', 'see it run'],
-    ['troupe session result 0199… --wait', 'wait for a result, and print it'],
-  ])
+  const group = addGroup(
+    program,
+    'session',
+    'list, show, tree, follow, result, limit, pause, resume, close, cancel, prune',
+    [
+      ['troupe session list', 'the newest ones'],
+      ['troupe session follow 0199…', 'see it run'],
+      ['troupe session result 0199… --wait', 'wait for a result, and print it'],
+    ],
+  )
   addListCommand(group)
   addShowCommand(group)
   addTreeCommand(group)
   addFollowCommand(group)
   addResultCommand(group)
   addLimitCommand(group)
+  addPauseCommand(group)
+  addResumeCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
   addPruneCommand(group)

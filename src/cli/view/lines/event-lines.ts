@@ -104,6 +104,10 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+function whoAndWhy({ by, why }: RawEvent['details']): string {
+  return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
+}
+
 function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
@@ -123,6 +127,10 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
       return 'a dead letter was put back into the mailbox'
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+    case 'session.paused':
+      return `the session is paused${whoAndWhy(details)}`
+    case 'session.resumed':
+      return `the session is resumed${whoAndWhy(details)}`
     case 'session.limited':
       return `limits set: ${Object.entries(details)
         .map(([name, most]) => `${name} ${String(most)}`)

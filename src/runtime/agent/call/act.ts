@@ -5,6 +5,7 @@
  */
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
+import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -36,7 +37,9 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
-  return delegated.collectResults(inbox)
+  // What a pause kept from beginning is still open: the next turn begins it.
+  const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
+  return isLeft ? { for: goOn } : delegated.collectResults(inbox)
 }
 
 /** Returns null when the run has failed. */
