@@ -32,6 +32,7 @@ function storeOf({
     now: async () => now,
     info: async () => info,
     refusal: async () => null,
+    pauseNote: async () => null,
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
   } as unknown as InspectStore
