@@ -8,8 +8,9 @@ import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
 import { openSubmission } from './client/submission.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
-import { checkOptions, type Rules, wholeNumberRule } from './core/check/check-options.ts'
+import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
+import { namePlacesFrom } from './core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from './core/definition/define-worker.ts'
 import type { ModelSettings } from './core/definition/model.ts'
 import type { WorkerLog } from './core/definition/worker-log.ts'
@@ -21,18 +22,21 @@ import type { Waker } from './core/ports/wake.ts'
 import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
+import { offlineNotice } from './models/offline-notice.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
+import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
-import { kindsOfFiles, loadWorkers } from './runtime/node/worker-loader.ts'
+import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
 import { hearFollowers } from './store/followed-sessions.ts'
 import { type Place, placesOf } from './store/keys.ts'
 import { RedisLivePublisher } from './store/live-channel.ts'
 import { ReadStore } from './store/read-store.ts'
 import { hearChannels } from './store/redis/channels.ts'
-import { awaitRedis, endRedis, openLossyRedis, openRedis, type Redis } from './store/redis/redis.ts'
+import { Connections } from './store/redis/connections.ts'
+import { awaitRedis, type Redis } from './store/redis/redis.ts'
 import { retentionOf, setRetention } from './store/redis/retention.ts'
 import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
@@ -46,7 +50,7 @@ import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
 
-export { kindsOfFiles, loadWorkers }
+export { kindsOfFiles, loadWorkers, readWorkers }
 
 export interface StartNodeOptions {
   /** Default: redis://127.0.0.1:6379. No variable of the environment is read for it. */
@@ -57,6 +61,11 @@ export interface StartNodeOptions {
   readonly partitions?: number | undefined
   /** Folder of worker files, or definitions by kind. */
   readonly workers: string | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
+  /**
+   * Leave out worker files that cannot be loaded, and kinds that cannot be used (a model without its key, for one), with a warning in the log.
+   * Default: false, and the node refuses to start.
+   */
+  readonly skipBroken?: boolean | undefined
   /** Host only the kinds of these pools. Default: all. */
   readonly pools?: readonly string[] | undefined
   /** Turns at once. Default 50. */
@@ -91,6 +100,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     expects: "a list of names that is not empty, like ['default']",
     fits: (value) => Array.isArray(value) && value.length > 0 && value.every((pool) => typeof pool === 'string'),
   },
+  skipBroken: yesOrNo,
   concurrency: wholeNumberRule(1, defaultPolicy.slotsMax),
   retentionMs: wholeNumberRule(retentionMsMin, Number.MAX_SAFE_INTEGER),
   drainMs: wholeNumberRule(0, Math.floor(defaultPolicy.timeoutMsMax / 2)),
@@ -120,16 +130,27 @@ export interface TroupeNode extends AsyncDisposable {
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
   checkOptions('startNode', options, nodeRules, ConfigError)
   rememberSecretsOfEnvironment()
+  namePlacesFrom([process.cwd()])
   if (options.models !== undefined) checkOptions('models of startNode', options.models, modelRules, ConfigError)
   const { pools } = options
-  const definitions = typeof options.workers === 'string' ? await loadWorkers(options.workers) : options.workers
-  const entries = definitions instanceof Map ? [...definitions] : Object.entries(definitions)
-  if (entries.length === 0) throw new ConfigError(noKinds(options.workers))
+  const log = toWorkerLog(options.logger)
+  const leaveOut = (kind: string, { message }: ConfigError) => log.warn(`a kind is not hosted: ${message}`, { kind })
+  const { kinds: definitions, broken, skipped } = await workersOf(options.workers)
+  for (const sentence of skipped) log.warn(sentence)
+  for (const [kind, error] of broken) {
+    if (!options.skipBroken) throw error
+    leaveOut(kind, error)
+  }
+  const entries = [...definitions]
+  if (entries.length === 0) throw new ConfigError(noKinds(options.workers, broken.size))
   checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
-  const maker = new KindMaker(openModels(options.models ?? readModelSettings()), safeTelemetry(options.telemetry))
-  const kinds = entries
-    .filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
-    .map(([name, definition]) => maker.make(name, definition))
+  const models = options.models ?? readModelSettings()
+  const maker = new KindMaker(openModels(models), safeTelemetry(options.telemetry))
+  const wanted = entries.filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
+  const kinds = makeKinds(maker, wanted, options.skipBroken ? leaveOut : undefined)
+  if (kinds.length === 0) throw new ConfigError(noKinds(options.workers, wanted.length))
+  const offline = offlineNotice(wanted, models)
+  if (offline) log[offline.level](offline.message, { kinds: offline.kinds })
   return startInternalNode({ ...options, kinds, onStopped: () => maker.close() })
 }
 
@@ -140,14 +161,7 @@ export async function unusableKinds(
 ): Promise<Map<string, ConfigError>> {
   const maker = new KindMaker(openModels(models))
   const unusable = new Map<string, ConfigError>()
-  for (const [kind, definition] of definitions) {
-    try {
-      maker.make(kind, definition)
-    } catch (thrown) {
-      if (!(thrown instanceof ConfigError)) throw thrown
-      unusable.set(kind, thrown)
-    }
-  }
+  makeKinds(maker, definitions, (kind, error) => unusable.set(kind, error))
   await maker.close()
   return unusable
 }
@@ -189,34 +203,6 @@ async function policyOf(options: InternalNodeOptions, redis: Redis, namespace: s
   const policy = { ...defaultPolicy, ...options.policy, ...(drainMs === undefined ? {} : { drainMs }) }
   if (retentionMs !== undefined) await setRetention(redis, namespace, retentionMs)
   return { ...policy, retentionMs: retentionMs ?? (await retentionOf(redis, namespace)) ?? policy.retentionMs }
-}
-
-/** The connections of one node: all are closed with it. */
-class Connections {
-  readonly #url: string
-  readonly #opened: Redis[] = []
-
-  constructor(url: string) {
-    this.#url = url
-  }
-
-  open(): Redis {
-    return this.#keep(openRedis(this.#url))
-  }
-
-  /** For what may be lost. */
-  openLossy(): Redis {
-    return this.#keep(openLossyRedis(this.#url))
-  }
-
-  #keep(redis: Redis): Redis {
-    this.#opened.push(redis)
-    return redis
-  }
-
-  close(): void {
-    for (const redis of this.#opened) endRedis(redis)
-  }
 }
 
 /** What a node is made of, before any of it runs. */
@@ -340,11 +326,6 @@ function listenersOf(
 
 function nodeFacts(): Record<string, unknown> {
   return { pid: process.pid, host: hostname(), startedAt: Date.now() }
-}
-
-function noKinds(workers: StartNodeOptions['workers']): string {
-  const where = typeof workers === 'string' ? `the folder ${workers} holds no worker files` : 'no workers were given'
-  return `${where}: a worker file has \`export default defineWorker({ … })\`.`
 }
 
 class ComposedNode implements TroupeNode {

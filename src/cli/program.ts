@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../core/errors.ts'
+import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addDemoCommand } from './commands/demo.ts'
@@ -82,6 +83,7 @@ function buildProgram(): Command {
   addMailboxCommands(program)
   addPauseAllCommand(program)
   addResumeAllCommand(program)
+  addAskCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)

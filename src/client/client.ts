@@ -9,6 +9,7 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
+import { AskStore } from '../store/ask-store.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore } from '../store/inspect-store.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
@@ -24,8 +25,10 @@ import type { SessionStore } from '../store/session-store.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
 import { readPausedWakeups } from '../wake/queue-tidier.ts'
+import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
+import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { strandedAmong } from './health/stranded.ts'
@@ -117,6 +120,8 @@ export class Troupe implements AsyncDisposable {
   readonly #dead: DeadLetters
   readonly #hub: EventHub
   readonly #bull: BullWaker | null
+  /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
+  readonly asks: Asks
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -145,7 +150,18 @@ export class Troupe implements AsyncDisposable {
       waker,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
+      actor: options.actor,
     })
+    this.asks = new Asks(
+      this.#places.map(({ keys }) =>
+        guardedReads(
+          new AskStore(redis, caller, keys, { ...defaultPolicy, ...options.policy }, deadlineMs),
+          deadlineMs,
+        ),
+      ),
+      waker,
+      this.#namespace,
+    )
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
@@ -158,12 +174,20 @@ export class Troupe implements AsyncDisposable {
   }
 
   readonly sessions = {
-    /** Creates a session. The same call with the same idempotency key returns the same session again. */
-    create: async (request: CreateSession): Promise<Session> => {
+    /**
+     * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
+     * session also gets what nodes told before, from the very beginning; it must come within half a minute.
+     */
+    create: async (request: CreateSession, { follow = false }: { follow?: boolean } = {}): Promise<Session> => {
+      let early: EarlyNotes | undefined
+      const followed = async (sessionId: string) => {
+        early = await EarlyNotes.open(this.#hub, sessionId)
+      }
       const made = await this.#submission.create(request, (sessionId) => {
         if (!request.keepOpen) this.#hub.track(sessionId)
+        return follow ? followed(sessionId) : undefined
       })
-      return new Session(made.sessionId, this.#context(made.sessionId), made.warning)
+      return new Session(made.sessionId, this.#context(made.sessionId), made.warning, early)
     },
     /**
      * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
@@ -223,6 +247,7 @@ export class Troupe implements AsyncDisposable {
     const store = this.#inspectOf(id, 'session')
     return {
       submission: this.#submission,
+      asks: this.asks,
       store,
       hub: this.#hub,
       redis: this.#redis,

@@ -2,6 +2,7 @@
 import { defaultRedisUrl } from '../config.ts'
 import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
+import { nameRule } from '../core/definition/worker-name.ts'
 import { isNamespace, partitionsMax } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
 import type { LoggerLike } from '../log.ts'
@@ -15,6 +16,8 @@ export interface ConnectOptions {
   readonly partitions?: number | undefined
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number | undefined
+  /** Who calls, in at most 64 bytes: events of sessions, messages and cancels say it. Default: nobody is named. */
+  readonly actor?: string | undefined
   /** Gets warnings and errors as `(fields, message)`: pino(), console, … Default: none. */
   readonly logger?: LoggerLike | undefined
 }
@@ -32,6 +35,7 @@ export const connectRules: Rules<ConnectOptions> = {
     expects: `a number of milliseconds from 1 to ${policy.timeoutMsMax}`,
     fits: (value) => typeof value === 'number' && value >= 1 && value <= policy.timeoutMsMax,
   },
+  actor: nameRule,
   logger: {
     expects: 'a logger like that of pino: an object with debug, info, warn and error',
     fits: (value) =>

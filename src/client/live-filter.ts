@@ -66,6 +66,7 @@ export class LiveFilter {
         return note
       case 'tool.progress':
       case 'worker.logged':
+      case 'run.warned':
         return note
     }
   }

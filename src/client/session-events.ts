@@ -17,6 +17,7 @@ import { readEvents } from '../store/event-tail.ts'
 import { partitionKeys } from '../store/keys.ts'
 import type { LiveWord } from '../store/live-channel.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import type { EarlyNotes, ReceivedNote } from './early-notes.ts'
 import { type EventHub, trimmedEvent } from './event-hub.ts'
 import { LiveFilter } from './live-filter.ts'
 import { orAborted } from './or-aborted.ts'
@@ -43,14 +44,13 @@ interface EventsContext {
   readonly deadlineMs: number
   /** After this long without an event the follower checks the session. */
   readonly silenceMs?: number
+  /** What arrived since before the session was created. */
+  readonly early?: EarlyNotes | undefined
   createdAt(): Promise<number | null>
   /** Rejects if the session is gone. */
   hasEnded(): Promise<boolean>
-}
-
-/** An event, and when it arrived. */
-interface ReceivedNote extends LiveWord {
-  readonly at: number
+  /** A failed run of it went on: then the first event of an end need not be the last. */
+  wasRetried?(): Promise<boolean>
 }
 
 type Arrival = RawEvent | ReceivedNote
@@ -68,6 +68,7 @@ export async function* sessionEvents(
   if (context.hub.isStopped) throw clientClosed()
   const inbox = new Inbox()
   const filter = new LiveFilter()
+  let early = query.transient === false ? undefined : context.early
   const events = storedAndLive(sessionId, context, query, { inbox, filter })
   try {
     for (;;) {
@@ -75,6 +76,10 @@ export async function* sessionEvents(
       if (next.done || context.hub.isStopped) return
       if (!next.value.transient) filter.noteStored(next.value)
       yield next.value
+      // All of it came after the first stored event, which says what the session is.
+      for (const word of early?.take() ?? [])
+        yield* transientEvents({ ...word, notes: filter.pass(word, word.at) }, next.value.id)
+      early = undefined
     }
   } catch (error) {
     if (!query.signal?.aborted) throw error
@@ -174,7 +179,7 @@ async function* pastEvents(
       if (event.sessionId !== sessionId) continue
       seen = event.id
       yield event
-      if (event.ended) return 'ended'
+      if (event.ended && !(event.ended.status === 'failed' && (await context.wasRetried?.()))) return 'ended'
     }
     if (isUnwanted()) return 'ended'
     readTo = page.last

@@ -30,7 +30,7 @@ import type { CreateAnswer, SessionOrder } from '../store/create-sessions.ts'
 import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
-import { refusalOfPost, SessionStore } from '../store/session-store.ts'
+import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../store/session-store.ts'
 import { extraWakeup } from '../store/wakeups.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
@@ -90,6 +90,8 @@ export interface SubmissionContext {
   readonly deadlineMs?: number
   /** Default: caller. */
   readonly keyOwner?: KeyOwner
+  /** Who calls, for events. */
+  readonly actor?: string | undefined
 }
 
 /** Who created and sent nothing for so long takes the system to be idle. */
@@ -108,6 +110,12 @@ export class Submission {
     )
   }
 
+  /** The detail of events that says who called. */
+  get by(): { readonly by?: string } {
+    const { actor } = this.#context
+    return actor === undefined ? {} : { by: actor }
+  }
+
   /** The store of an id's partition. Throws a NotFoundError for one that the namespace does not have. */
   store(id: string, what: 'worker' | 'session'): SessionStore {
     const store = this.#stores[partitionOf(id)]
@@ -120,9 +128,14 @@ export class Submission {
   }
 
   /** Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. */
-  async create(request: CreateSession, creating: (sessionId: string) => void = () => {}): Promise<Created> {
+  async create(
+    request: CreateSession,
+    creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+  ): Promise<Created> {
     const prepared = await this.#prepare(request)
-    creating(prepared.order.sessionId)
+    // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
+    const isReady = creating(prepared.order.sessionId)
+    if (isReady) await isReady
     const wasQuiet = this.#wasQuiet()
     const made = await prepared.store.create(prepared.order)
     this.#wake(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')
@@ -179,7 +192,10 @@ export class Submission {
     const pool = await store.poolOf(kind)
     const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
     const event = encodeEvents([
-      ['session.created', { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }) }],
+      [
+        'session.created',
+        { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }), ...this.by },
+      ],
     ])
     const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
     return { request, store, order }
@@ -193,7 +209,7 @@ export class Submission {
     const isGiven = idempotencyKey !== undefined
     const { keyOwner } = this.#context
     const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message', keyOwner)
-    const event = encodeEvents([['message.accepted', { kind: 'input' }]])
+    const event = encodeEvents([['message.accepted', { kind: 'input', ...this.by }]])
     const wasQuiet = this.#wasQuiet()
     const answer = await store.post(id, mail, { digest, isGiven }, event)
     if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
@@ -207,6 +223,14 @@ export class Submission {
   /** Sends wake-ups that a script has put. */
   wake(partition: number, wakeups: readonly Wakeup[]): void {
     this.#wake(partition, wakeups, '')
+  }
+
+  /** Lets the failed run of a session go on, and wakes a slot for it. */
+  async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
+    const store = this.store(sessionId, 'session')
+    const answer = await store.retry(sessionId, order)
+    if (answer.kind === 'ok') this.#wake(store.partition, answer.wakeups, '')
+    return answer
   }
 
   /**
@@ -260,7 +284,7 @@ export function openSubmission(
   context: SubmissionContext,
 ): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
   // A caller could choose a key like that of a job, and get its session.
-  const submission = new Submission({ ...context, keyOwner: 'job' })
+  const submission = new Submission({ actor: 'a submitted job', ...context, keyOwner: 'job' })
   return async (data, key) => {
     if (!isObject(data) || Object.keys(data).length === 0) {
       throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')

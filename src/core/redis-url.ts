@@ -2,8 +2,11 @@
  * Duty: check the address of a Redis, and show it without passwords.
  * REDIS-URL-1 An address that a client would misread is refused before a connection is opened: for example, a password that is cut at its
  *             "#", or a database that is not a number.
- * REDIS-URL-2 No error quotes any part of the address, and no address that is shown holds a password.
+ * REDIS-URL-2 No error quotes any part of the address. What is shown of an address is built from its parsed parts, and only from those that hold
+ *             no secret: scheme, host, port, path of a socket, database, and the user if a password follows it.
+ * REDIS-URL-3 Only known options may follow the "?": the client passes over others, or takes them for something else.
  */
+import { closest } from './check/closest.ts'
 import { ConfigError } from './errors.ts'
 
 const example = 'redis://127.0.0.1:6379'
@@ -11,13 +14,34 @@ const sentinelExample = 'redis+sentinel://host1:26379,host2:26379/mymaster'
 const sentinelPort = 26_379
 const portMax = 65_535
 const ownTimes = 'troupe has deadlines of its own (deadlineMs in code)'
-/** Options that the Redis client accepts in an address but troupe refuses. The client would also ignore times, because it reads them as text. */
+/** Options that an address of a Redis may hold after its "?". */
+const serverOptions = ['username', 'password', 'db', 'family', 'host', 'port', 'path']
+
+const user = 'user and password stand before the host, like redis://user:password@host'
+const tls = 'a URL with TLS begins with rediss://'
+const database = 'the database is the number behind the host, like redis://host:6379/3'
+/**
+ * Options that people try, and what to do instead. The client accepts some of them, and would also ignore times, because it reads them as
+ * text.
+ */
 const refusedOptions: Readonly<Record<string, string>> = {
   keyPrefix: 'troupe separates keys by a namespace, TROUPE_NAMESPACE (namespace in code)',
   connectTimeout: ownTimes,
   commandTimeout: ownTimes,
   socketTimeout: ownTimes,
   blockingTimeout: ownTimes,
+  timeout: ownTimes,
+  tls,
+  ssl: tls,
+  database,
+  dbnum: database,
+  user,
+  login: user,
+  pass: user,
+  passwd: user,
+  pwd: user,
+  auth: user,
+  sentinels: `a URL with sentinels is like ${sentinelExample}`,
 }
 
 /** Options that an address with sentinels may hold after its "?". */
@@ -27,11 +51,11 @@ const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPa
 export function checkRedisUrl(url: string): void {
   if (sentinelScheme.test(url)) checkSentinels(url)
   else if (url.startsWith('unix://')) checkSocket(url)
-  else if (/^\/(?!\/)/.test(url)) checkQuery(queryOf(url))
+  else if (/^\/(?!\/)/.test(url)) checkSocketOptions(queryOf(url))
   else checkServer(url)
 }
 
-function checkServer(url: string): void {
+function checkServer(url: string, { isOfSentinel = false } = {}): void {
   // An address that begins with two slashes has no scheme.
   const [, rest] = /^(?:rediss?:)?\/\/(.*)$/s.exec(url) ?? []
   if (rest === undefined)
@@ -52,6 +76,7 @@ function checkServer(url: string): void {
   if (port !== '') checkPort(port)
   if (pathname.length > 1) checkDatabase(pathname.replace(/^\/|\/$/g, ''))
   checkQuery(query)
+  if (!isOfSentinel) checkOptionNames(query, serverOptions, 'the Redis URL')
 }
 
 /** An address in the form that the client takes: a server; or sentinels, and the name by which they know the server. */
@@ -94,13 +119,8 @@ function checkSentinels(url: string): void {
   if (database !== undefined) checkDatabase(database, sentinelExample)
   for (const server of servers) {
     if (/^redis:\/\/([^/?#]*@)?(:\d*)?[/?#]/.test(server)) throw noHost(sentinelExample)
-    checkServer(server)
-    const refused = [...queryOf(server).keys()].find((option) => !sentinelOptions.includes(option))
-    if (refused !== undefined) {
-      throw new ConfigError(
-        `a Redis URL with sentinels takes only these options after its "?": ${sentinelOptions.join(', ')}.`,
-      )
-    }
+    checkServer(server, { isOfSentinel: true })
+    checkOptionNames(queryOf(server), sentinelOptions, 'a Redis URL with sentinels')
   }
   if (!/^[\w.-]+$/.test(name)) {
     throw new ConfigError(
@@ -121,7 +141,12 @@ function checkSocket(url: string): void {
   if (rest.includes('#') || !/[^/]/.test(rest.replace(/\?.*$/s, ''))) {
     throw new ConfigError('the Redis URL must name the path of a socket, like unix:///run/redis.sock, without a "#".')
   }
-  checkQuery(queryOf(behind))
+  checkSocketOptions(queryOf(behind))
+}
+
+function checkSocketOptions(query: URLSearchParams): void {
+  checkQuery(query)
+  checkOptionNames(query, ['username', 'password', 'db'], 'the Redis URL of a socket')
 }
 
 function checkQuery(query: URLSearchParams): void {
@@ -132,6 +157,18 @@ function checkQuery(query: URLSearchParams): void {
   const refused = Object.keys(refusedOptions).find((name) => query.has(name))
   if (refused !== undefined)
     throw new ConfigError(`the Redis URL takes no ${refused}: ${refusedOptions[refused]}. Leave it out.`)
+  const family = query.getAll('family').at(-1)
+  if (family !== undefined && !/^[046]$/.test(family))
+    throw new ConfigError('family in the Redis URL must be 4 or 6, or 0 for both.')
+}
+
+/** Does not quote the name: it may be a part of a password. */
+function checkOptionNames(query: URLSearchParams, known: readonly string[], what: string): void {
+  const unknown = [...query.keys()].find((name) => !known.includes(name))
+  if (unknown === undefined) return
+  const near = closest(unknown, known)
+  const advice = near === undefined ? '' : ` Did you mean ${near}?`
+  throw new ConfigError(`${what} takes only these options after its "?": ${known.join(', ')}.${advice}`)
 }
 
 function checkDatabase(text: string, like = example): void {
@@ -192,17 +229,41 @@ function canDecode(authority: string): boolean {
   }
 }
 
-/** The address without its passwords. */
+/** What is shown of an address: no password, and no option but the database. */
 export function safeUrl(url: string): string {
-  const safe = url.replace(/([?&]\w*password=)[^&#]*/gi, '$1***')
-  if (url.startsWith('/')) return safe
-  // Node cannot parse a URL with several hosts.
-  if (sentinelScheme.test(url)) return safe.replace(/^([^:]*:\/\/[^:@/]*):.*@/s, '$1:***@')
-  try {
-    const parsed = new URL(safe)
-    if (parsed.password) parsed.password = '***'
-    return parsed.toString()
-  } catch {
-    return 'the given address'
-  }
+  if (sentinelScheme.test(url)) return safeSentinels(url)
+  const [, socket] = /^(?:unix:\/\/)?(\/(?!\/)[^?]*|\/\/\/[^?]*)/.exec(url) ?? []
+  if (socket !== undefined) return (url.startsWith('unix:') ? 'unix://' : '') + socket + databaseOf('', queryOf(url))
+  const [, scheme = 'redis:', rest] = /^(rediss?:)?(\/\/.*)$/s.exec(url) ?? []
+  if (rest === undefined || !URL.canParse(`redis:${rest}`)) return hidden
+  const { username, password, host, pathname } = new URL(`redis:${rest}`)
+  const query = queryOf(url)
+  const path = query.get('path')
+  if (path !== null) return path + databaseOf(pathname, query)
+  const place = host || [query.get('host'), query.get('port')].filter(Boolean).join(':')
+  return place === '' ? hidden : `${scheme}//${safeUser(username, password)}${place}${databaseOf(pathname, query)}`
+}
+
+const hidden = 'the given address'
+
+/** A user without a password is often a password that was written at the place of the user. */
+function safeUser(username: string, password: string): string {
+  if (password !== '') return `${username}:***@`
+  return username === '' ? '' : '***@'
+}
+
+function databaseOf(path: string, query: URLSearchParams): string {
+  const number = query.get('db') ?? path.replace(/^\/|\/$/g, '')
+  return /^\d+$/.test(number) ? `/${number}` : ''
+}
+
+/** Node cannot parse an address with several hosts. */
+function safeSentinels(url: string): string {
+  const rest = url.replace(sentinelScheme, '')
+  const [, login = '', place = ''] = /^(.*@)?(.*)$/s.exec(rest.replace(/\?.*$/s, '')) ?? []
+  const [hosts = '', name = '', database = ''] = place.split('/')
+  if (!/^[\w.,:[\]-]+$/.test(hosts)) return hidden
+  const [, username = '', password = ''] = /^([^:]*):?(.*)@$/s.exec(login) ?? []
+  const named = /^[\w.-]+$/.test(name) ? `/${name}` : ''
+  return `redis+sentinel://${safeUser(username, password)}${hosts}${named}${databaseOf(database, queryOf(url))}`
 }

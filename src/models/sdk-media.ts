@@ -5,6 +5,7 @@
  * SDK-MEDIA-2 A `data:` address is bytes like any other. Text in it is sent as text, which every model can read.
  * SDK-MEDIA-3 What an adapter can take is known to the adapter. It refuses before it sends anything; this file reads from its error what
  *             was refused, and the request is made again without it.
+ * SDK-MEDIA-4 A provider that says that this model takes no images at all is believed from then on. A refusal of one image is none of all.
  */
 import type { ModelMessage } from 'ai'
 import type { PromptMessage } from '../core/definition/model.ts'
@@ -61,10 +62,20 @@ export class SdkMedia {
   }
 
   #isRefused(source: Exclude<Source, { kind: 'invalid' }>): boolean {
-    if (this.#refused.has(nameOf(source))) return true
     const { mediaType } = source
+    if (this.#refused.has(nameOf(source)) || this.#refused.has(groupOf(mediaType))) return true
     const isCommon = !mediaType.startsWith('image') || commonImages.test(mediaType)
     return !isCommon && providersWithCommonImages.has(this.#modelId.split('/', 1)[0] as string)
+  }
+
+  /** Learns from a refusal of the provider. True if a request with these messages would now be another one. */
+  learnFromProvider(message: string, messages: readonly PromptMessage[]): boolean {
+    const types = mediaOf(messages)
+      .map(sourceOf)
+      .flatMap((source) => (source.kind === 'invalid' ? [] : [groupOf(source.mediaType)]))
+    const groups = groupsRefusedIn(message).filter((group) => types.includes(group) && !this.#refused.has(group))
+    for (const group of groups) this.#refused.add(group)
+    return groups.length > 0
   }
 
   /**
@@ -88,6 +99,34 @@ export class SdkMedia {
     for (const [name] of named) this.#refused.add(name)
     return named.length > 0 ? 'one' : 'all'
   }
+}
+
+/** Sentences of providers about a model that takes no media of a kind, or text alone. `$` stands for the words for that kind. */
+const noneTaken = [
+  /(?:does not|doesn't|do not|don't|cannot|can't|not) (?:support|accept|take)s?\b.{0,60}\b(?:$)/,
+  /\b(?:$)(?:\b|_).{0,40}\b(?:not supported|unsupported|not (?:enabled|available|allowed)|only supported)\b/,
+  /\bunknown variant `(?:$)|\bat most 0 (?:$)|\bmissing data required for (?:$)|\bnot a (?:$)\b.{0,20}\bmodel\b/,
+]
+/** The sentence is about a file that is too large, or of the wrong form. */
+const aboutThisOne = /\b(?:format|extension|mime|media type|encoding|size|dimensions?|exceeds?|corrupt(?:ed)?|decode)\b/
+const textAlone = /\bonly (?:supports?|accepts?|takes?) text\b|\bcontent must be a string\b/
+const words: readonly (readonly [group: string, words: string])[] = [
+  ['image', 'images?|image_url|input_image|vision|multimodal'],
+  ['audio', 'audio|input_audio|multimodal'],
+  ['application', 'files?|input_file|documents?|pdfs?|multimodal'],
+]
+
+/** The groups of media types that the model takes none of, by what its provider says. */
+function groupsRefusedIn(message: string): readonly string[] {
+  const text = message.slice(0, 1_000).toLowerCase()
+  if (aboutThisOne.test(text)) return []
+  if (textAlone.test(text)) return words.map(([group]) => group)
+  const says = (of: string) => noneTaken.some(({ source }) => new RegExp(source.replaceAll('$', of)).test(text))
+  return words.filter(([, of]) => says(of)).map(([group]) => group)
+}
+
+function groupOf(mediaType: string): string {
+  return mediaType.split('/', 1)[0] as string
 }
 
 /** What the adapter says about its refusal, in small letters. Null for any other error. */

@@ -8,8 +8,10 @@
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
 import type { CallSettings } from '../core/definition/call-settings.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../core/definition/model.ts'
+import { type RuntimeError, TransientError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat-message.ts'
 import { policy } from '../core/policy.ts'
+import { currentCall } from './reply-fetch.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
 import { type SdkPart, SdkReply } from './sdk-reply.ts'
@@ -59,12 +61,23 @@ class SdkModel implements Model {
       return await this.#ask(request, call, own.signal)
     } catch (thrown) {
       call.signal.throwIfAborted()
-      throw toModelError(thrown, this.#options)
+      throw this.#toError(thrown, request)
     } finally {
       call.signal.removeEventListener('abort', abort)
       // Aborts a request whose rest nobody will read. This does nothing if the request is over.
       own.abort()
     }
+  }
+
+  /** A model that turns out to take no images, audio or files is asked again, as after any failure that may pass, with notes in their place. */
+  #toError(thrown: unknown, { messages }: ModelRequest): RuntimeError {
+    const error = toModelError(thrown, this.#options)
+    if (error.code !== 'model_refused' || !this.#prompt.learnFromProvider(saidIn(error.message), messages)) return error
+    const { message, details } = error
+    return new TransientError(`${message} – it is asked again with a note in their place`, {
+      code: 'model_unavailable',
+      details,
+    })
   }
 
   /** Loads the model once. After a failure the next call tries again. */
@@ -81,7 +94,7 @@ class SdkModel implements Model {
     let messages = this.#prompt.messages(request.messages)
     for (let isLast = false; ; ) {
       try {
-        return await this.#stream(request, messages, call, abortSignal)
+        return await currentCall.run(call, () => this.#stream(request, messages, call, abortSignal))
       } catch (thrown) {
         const fewer: FewerMessages | null = isLast ? null : this.#prompt.withoutRefused(thrown, request.messages)
         if (fewer === null) throw thrown
@@ -121,6 +134,7 @@ class SdkModel implements Model {
         isFirst = false
         call.onFirstByte()
       }
+      call.onActivity?.()
       reply.take(part)
       // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
       if (part.type === 'finish-step') break
@@ -128,6 +142,11 @@ class SdkModel implements Model {
     abortSignal.throwIfAborted()
     return reply.end()
   }
+}
+
+/** What the provider said. The name of the model, which comes before it, may hold any word. */
+function saidIn(message: string): string {
+  return message.slice(message.indexOf(': ') + 1)
 }
 
 function saysSomething(part: SdkPart): boolean {

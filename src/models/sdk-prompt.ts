@@ -58,6 +58,13 @@ export class SdkPrompt {
     return { messages: bare.filter((message) => message !== null), isLast: true }
   }
 
+  /** True if the provider's refusal says that this model takes no media of a kind that these messages hold. They are notes from now on. */
+  learnFromProvider(refusal: string, messages: readonly PromptMessage[]): boolean {
+    const hasLearned = this.#media.learnFromProvider(refusal, messages)
+    if (hasLearned) this.#known = new WeakMap()
+    return hasLearned
+  }
+
   #convert(message: PromptMessage, before: PromptMessage | undefined): ModelMessage | null {
     const known = this.#known.get(message)
     if (known !== undefined) return known

@@ -22,6 +22,7 @@ import {
   sessionFieldNames,
 } from './record/session-record.ts'
 import { readRecord, takenFields, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
+import { type RedisAccess, readAccess } from './redis/access.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
 import { refusalOf, storeError } from './script/store-error.ts'
@@ -64,6 +65,7 @@ const liveMs = 15_000
 
 /** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
+const lettersAtOnce = 50
 
 export interface LaneRow {
   readonly lane: Lane
@@ -208,6 +210,17 @@ export class InspectStore {
     return entries.map((json, index) => ({ position: after + 1 + index, json }))
   }
 
+  /** The newest dead letter of the worker that holds a message; null if there is none. */
+  async newestLetterOf(workerId: string): Promise<string | null> {
+    for (let before: string | undefined; ; ) {
+      const page = await this.#read.newestLetters(lettersAtOnce, before)
+      const found = page.find(({ fields }) => fields.worker === workerId && fields.mail !== undefined)
+      if (found) return found.id
+      if (page.length < lettersAtOnce) return null
+      before = page.at(-1)?.id
+    }
+  }
+
   async entryAt(workerId: string, position: number): Promise<string | null> {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
   }
@@ -328,6 +341,10 @@ export class InspectStore {
   async refusal(): Promise<ReturnType<typeof refusalOf>> {
     const trying = this.#redis.set(this.#keys.rights, '', 'XX')
     return trying.then(() => null, refusalOf)
+  }
+
+  access(): Promise<RedisAccess> {
+    return readAccess(this.#redis)
   }
 
   /** INFO as a table, for doctor. */

@@ -3,7 +3,8 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
-import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
+import { encodeEvents } from '../core/event/event-notes.ts'
+import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
@@ -25,6 +26,7 @@ import {
   postScript,
   redriveScript,
   resumeScript,
+  retryScript,
 } from './script/scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
@@ -74,6 +76,25 @@ export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | Pos
 export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
+
+/** How a failed run goes on, decided by what its caller read: the version of the record, and the history up to it. */
+export interface RetryOrder {
+  readonly version: number
+  readonly run: number
+  readonly runState: string
+  readonly calls: number
+  readonly entries: readonly string[]
+  /** The message that is received again; empty: none. */
+  readonly mail: string
+  readonly caps?: Spending | undefined
+  readonly letter?: string | undefined
+  readonly event: string
+}
+
+export type RetryAnswer =
+  | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
+  | { readonly kind: 'not_found' | 'moved' | 'ending' | 'no_letter' }
+  | { readonly kind: 'not_failed'; readonly state: string }
 
 export class SessionStore {
   readonly partition: number
@@ -166,6 +187,7 @@ export class SessionStore {
   async cancel(
     sessionId: string,
     reason: string,
+    by: { readonly by?: string } = {},
   ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
     const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
     const reply = await this.#caller.call(
@@ -180,7 +202,7 @@ export class SessionStore {
         sessionId,
         reason: JSON.stringify(reason),
         channel: this.#keys.cancelNotices,
-        event: JSON.stringify([['session.cancelRequested', { reason }]]),
+        event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -248,6 +270,36 @@ export class SessionStore {
     if (reply[0] === 'not_found') return { kind: 'not_found' }
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: 'ok', caps: decodeSpending(String(reply[1])) }
+  }
+
+  async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
+    const { dead, redriven, events, tag } = this.#keys
+    const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
+    const { runResults: results } = sessionKeys(tag, sessionId)
+    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const reply = await this.#caller.call(
+      retryScript,
+      { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
+      {
+        sessionId,
+        version: String(version),
+        run,
+        runState,
+        calls,
+        entries: entries.length,
+        caps: caps && encodeSpending(caps),
+        letter,
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        event,
+        mail,
+        texts: entries,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'ok') return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
+    if (reply[0] === 'not_failed') return { kind: 'not_failed', state: String(reply[1]) }
+    return { kind: reply[0] as 'not_found' | 'moved' | 'ending' | 'no_letter' }
   }
 
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {

@@ -78,15 +78,15 @@ describe('a follower', () => {
       await using troupe = await TestTroupe.start({ workers: { agent } })
       const session = await troupe.create('agent', null, { keepOpen: true })
       const follower = follow(session)
-      await waitUntil('it is told that the model is asked', () => follower.states().length > 0, 10_000)
+      await waitUntil('it is told that the model is asked', () => follower.states().length > 0)
       open()
-      await waitUntil('the tool and its progress are told', () => follower.of('tool.progress').length > 0, 10_000)
+      await waitUntil('the tool and its progress are told', () => follower.of('tool.progress').length > 0)
       expect(follower.of('tool.started')).toMatchObject([{ details: { toolName: 'look' } }])
       expect(follower.of('tool.progress')).toMatchObject([
         { details: { toolName: 'look', value: 'half' }, transient: true },
       ])
       end()
-      await waitUntil('its end is told', () => follower.states().at(-1) === 'inactive', 10_000)
+      await waitUntil('its end is told', () => follower.states().at(-1) === 'inactive')
       expect(follower.of('tool.started')).toHaveLength(1)
       const expected = ['requesting', 'usingTool', 'requesting', 'working', 'inactive']
       expect(follower.states().filter((state) => state !== 'receiving')).toEqual(expected)
@@ -107,10 +107,10 @@ describe('a follower', () => {
     await using troupe = await TestTroupe.start({ workers: { parent, child } })
     const session = await troupe.create('parent', null, { keepOpen: true })
     const follower = follow(session)
-    await waitUntil('it is told that the parent works', () => follower.states().length > 0, 10_000)
+    await waitUntil('it is told that the parent works', () => follower.states().length > 0)
     open()
     const ofRoot = () => follower.of('worker.stateChanged').filter(({ workerId }) => workerId === session.rootId)
-    await waitUntil('its end is told', () => ofRoot().at(-1)?.details.state === 'inactive', 10_000)
+    await waitUntil('its end is told', () => ofRoot().at(-1)?.details.state === 'inactive')
     expect(ofRoot().map(({ details }) => details.state)).toEqual(['working', 'waiting', 'working', 'inactive'])
     await session.close()
   })
@@ -126,10 +126,10 @@ describe('a follower', () => {
     modelCall.onDelta({ type: 'reasoning', text: 'hm' })
     for (const text of ['one ', 'two ', 'three ']) modelCall.onDelta({ type: 'text', text })
     const first = follow(session)
-    await waitUntil('the text so far is told', () => first.text() === 'one two three ', 10_000)
+    await waitUntil('the text so far is told', () => first.text() === 'one two three ')
     expect(first.states()).toEqual(['receiving'])
     const second = follow(session, {})
-    await waitUntil('the second one has it too', () => second.text() === 'one two three ', 10_000)
+    await waitUntil('the second one has it too', () => second.text() === 'one two three ')
     modelCall.onDelta({ type: 'text', text: 'four' })
     await waitUntil(
       'both have the rest',
@@ -152,9 +152,9 @@ describe('a follower', () => {
     })
     await using troupe = await TestTroupe.start({ workers: { agent } })
     const session = await troupe.create('agent')
-    await waitUntil('the tool runs', hasBegun, 10_000)
+    await waitUntil('the tool runs', hasBegun)
     const follower = follow(session, {})
-    await waitUntil('it is told', () => follower.of('tool.progress').length > 0, 10_000)
+    await waitUntil('it is told', () => follower.of('tool.progress').length > 0)
     expect(follower.states()).toEqual(['usingTool'])
     expect(follower.of('tool.started')).toMatchObject([{ transient: true, details: { toolName: 'look' } }])
     end()
@@ -206,9 +206,9 @@ test('a follower gets what a worker logs on another node, without secrets, and b
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 1, { keepOpen: true })
   const follower = follow(session)
-  await waitUntil('it is told that the worker works', () => follower.states().length > 0, 10_000)
+  await waitUntil('it is told that the worker works', () => follower.states().length > 0)
   open()
-  await waitUntil('its log is told', () => follower.of('worker.logged').length === 3, 10_000)
+  await waitUntil('its log is told', () => follower.of('worker.logged').length === 3)
   const [first, second] = follower.of('worker.logged')
   expect(first).toMatchObject({
     transient: true,
@@ -230,3 +230,23 @@ function circle(): Record<string, unknown> {
   own.own = own
   return own
 }
+
+test('who asks for it when the session is created gets what was told from its beginning, also of a run that ends at once', async () => {
+  const worker = defineWorker({
+    receive(message, self) {
+      self.log.info('so short')
+      self.reply(message.value)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await troupe.client.sessions.create({ kind: 'worker', input: 1 }, { follow: true })
+  await session.result()
+  const follower = follow(session)
+  await follower.done
+  expect(follower.of('worker.logged')).toMatchObject([{ details: { message: 'so short' } }])
+  expect(follower.events[0]?.type).toBe('session.created')
+  expect(follower.events.at(-1)?.ended).toBeDefined()
+  const again = follow(session)
+  await again.done
+  expect(again.events.every(({ transient }) => transient === undefined)).toBe(true)
+})

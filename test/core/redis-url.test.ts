@@ -66,6 +66,30 @@ const wrong: readonly [url: string, why: RegExp][] = [
   ['unix://user:hush@/run/redis.sock', /takes no user before its path/],
 ]
 
+const known = /takes only these options after its "\?": username, password, db/
+
+const wrongOptions: readonly [url: string, why: RegExp][] = [
+  ['redis://host?tls=false', /takes no tls: a URL with TLS begins with rediss:/],
+  ['redis://host?tls=true', /takes no tls/],
+  ['redis://host?ssl=1', /takes no ssl/],
+  ['redis://host?database=3', /takes no database: the database is the number behind the host/],
+  ['redis://host?pasword=hush', /Did you mean password\?$/],
+  ['redis://host?usrename=hush', /Did you mean username\?$/],
+  ['redis://host?famly=6', /Did you mean family\?$/],
+  ['redis://host?pass=hush', /takes no pass: user and password stand before the host/],
+  ['redis://host?sentinels=a,b', /takes no sentinels: a URL with sentinels is like redis\+sentinel:/],
+  ['redis://host?lazyConnect=true', known],
+  ['redis://host?maxRetriesPerRequest=1', known],
+  ['redis://host?hush', known],
+  ['redis://host?family=5', /^family in the Redis URL must be 4 or 6/],
+  ['redis://host?family=', /^family in the Redis URL must be 4 or 6/],
+  ['/run/redis.sock?tls=true', /takes no tls/],
+  ['/run/redis.sock?pasword=hush', /Did you mean password\?$/],
+  ['unix:///run/redis.sock?host=hush', /takes only these options/],
+  ['redis+sentinel://host/mymaster?sentinelPasword=hush', /Did you mean sentinelPassword\?$/],
+  ['redis+sentinel://host/mymaster?tls=true', /takes no tls/],
+]
+
 const noSentinel = /^the Redis URL names no host: it should be like redis\+sentinel:/
 const master = /^the Redis URL must name the Redis as its sentinels know it/
 const options =
@@ -138,7 +162,7 @@ const fine: readonly [url: string, meant: object][] = [
 ]
 
 describe('the address of a Redis', () => {
-  test.each([...wrong, ...wrongWithSentinels])(
+  test.each([...wrong, ...wrongWithSentinels, ...wrongOptions])(
     '%s is refused in one sentence that quotes no part of it (REDIS-URL-2)',
     (url, why) => {
       const checking = () => checkRedisUrl(url)
@@ -167,14 +191,32 @@ describe('the address of a Redis', () => {
   test.each([
     ['redis://user:secret@host:1/2', 'redis://user:***@host:1/2'],
     ['redis://host', 'redis://host'],
-    ['redis://host?db=1&password=secret&family=6', 'redis://host?db=1&password=***&family=6'],
-    ['/run/redis.sock?password=secret', '/run/redis.sock?password=***'],
+    ['redis://host?db=1&password=secret&family=6', 'redis://host/1'],
+    ['redis://host?pass=secret', 'redis://host'],
+    ['redis://host?secret', 'redis://host'],
+    ['redis://secret@host', 'redis://***@host'],
+    ['redis://secret:@host', 'redis://***@host'],
+    ['rediss://:secret@host:1', 'rediss://:***@host:1'],
+    ['//user:secret@host/3', 'redis://user:***@host/3'],
+    ['//secret@host', 'redis://***@host'],
+    ['user:secret@host', 'the given address'],
+    ['http://user:secret@host', 'the given address'],
+    ['redis://user:se/cret@host', 'the given address'],
+    ['redis://user:12/secret@host', 'redis://user:12'],
+    ['redis://host/secret', 'redis://host'],
+    ['redis://host#secret', 'redis://host'],
+    ['redis://?host=host&port=1&password=secret', 'redis://host:1'],
+    ['redis://?path=/run/redis.sock&password=secret', '/run/redis.sock'],
+    ['/run/redis.sock?password=secret', '/run/redis.sock'],
+    ['unix:///run/redis.sock?db=3&password=secret', 'unix:///run/redis.sock/3'],
     ['unix:///run/redis.sock', 'unix:///run/redis.sock'],
     ['redis://:secret@', 'the given address'],
     ['redis+sentinel://user:secret@a:1,b/mymaster', 'redis+sentinel://user:***@a:1,b/mymaster'],
     ['redis+sentinel://:se@c@ret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
     ['redis+sentinel://:se/cret@a:1,b/mymaster', 'redis+sentinel://:***@a:1,b/mymaster'],
-    ['redis+sentinel://a:1,b/m?sentinelPassword=secret', 'redis+sentinel://a:1,b/m?sentinelPassword=***'],
+    ['redis+sentinel://secret@a:1,b/mymaster/2', 'redis+sentinel://***@a:1,b/mymaster/2'],
+    ['redis+sentinel://a:1,b/m?sentinelPassword=secret', 'redis+sentinel://a:1,b/m'],
+    ['redis+sentinel://a:1,b/m?pass=secret', 'redis+sentinel://a:1,b/m'],
   ])('%s is shown without its password', (url, preview) => {
     expect(safeUrl(url)).toBe(preview)
   })

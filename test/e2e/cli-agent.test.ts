@@ -61,7 +61,7 @@ describe.concurrent('an agent', () => {
     expect(history?.stdout).toMatch(/run 1 {2}assistant \(offline\/rules, \d+ in, \d+ out\): \[calls look \{\}\]$/m)
     expect(history?.stdout).toMatch(/run 1 {2}tool look succeeded: \{"found":3\}; facts found$/m)
     expect(history?.stdout).toMatch(/run 1 {2}tool jump started$/m)
-    expect(history?.stdout).toMatch(/run 1 {2}tool jump failed: .*no \\e\[31mluck$/m)
+    expect(history?.stdout).toMatch(/run 1 {2}tool jump failed: .*no \\e\[31mluck, at workers\/planner\.ts:7:\d+$/m)
     expect(raw?.objects.map(({ entry }) => (entry as { type: string }).type)).toContain('toolStarted')
     expect(session?.stdout).toMatch(/^usage +3 model calls; \d+ tokens in, \d+ out$/m)
     expect(session?.stdout).toMatch(/ITERATIONS +TOKENS IN +OUT/)

@@ -89,7 +89,7 @@ describe.concurrent('a run whose children no node hosts', () => {
     const [, id = ''] = /troupe: session (\S+)/.exec(running.stderr) ?? []
     const { stdout: text } = await delegating.project.run(['session', 'show', id])
     expect(text).toMatch(/^waits for +results? of its children; 2 are open$|^waits for +the result of its child/m)
-    expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan$/m)
+    expect(text).toMatch(/^\S+ +one \(orphan\) .* a node that hosts orphan, for \S+$/m)
     const others = dirname(await delegating.project.write('orphans/orphan.ts', source('orphan')))
     const node = delegating.project.start(['node', '--workers', others])
     const { code, stdout, stderr } = await running.ended

@@ -52,7 +52,7 @@ describe.concurrent('troupe session', () => {
   it('shows a session and its workers', async () => {
     const { text, objects } = await cli.both('session', 'show', sessionId)
     expect(text).toMatch(/^state +completed$/m)
-    expect(text).toMatch(/second \(fails\) +failed +handler_failed: no \\e\[31mluck$/m)
+    expect(text).toMatch(/second \(fails\) +failed +handler_failed: no \\e\[31mluck, at workers\/fails\.ts:2:\d+$/m)
     const { stdout: verbose } = await cli.project.ask(['session', 'show', sessionId, '-v'])
     expect(verbose).toMatch(/second \(fails\) +failed +idleFailed +inactiveFailed +Failed +handler_failed/m)
     const ids = { sessionId, workerId: rootIdOf(sessionId) }
@@ -95,7 +95,7 @@ describe.concurrent('troupe session', () => {
     const { stdout: after } = await cli.project.ask(['session', 'show', failed.sessionId])
     expect(after).toMatch(/^kind +fails\nstate +failed\nmode +job\ncreated +\S.*\nfinished +\S.*, after \S+\nlimits/m)
     expect(after).toMatch(
-      /^workers +1\n(usage .*\n)?last run +1, failed\nfailure +handler_failed \(handler\): no \\e\[31mluck$/m,
+      /^workers +1\n(usage .*\n)?last run +1, failed\nfailure +handler_failed \(handler\): no \\e\[31mluck, at workers\/fails\.ts:2:\d+$/m,
     )
     expect(after).not.toMatch(/^(name|waits for)/m)
   })

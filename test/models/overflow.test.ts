@@ -38,6 +38,7 @@ test.each([
   'Invalid value for temperature: 3. Expected at most 2.',
   'Image exceeds 5 MB maximum: 6000000 bytes > 5242880 bytes',
   'Invalid image data.',
+  'Bad Request: {"error":{"message":"Image exceeds 5 MB maximum"}}',
   'Unsupported media type audio/flac.',
   'messages.1.content.0: unexpected tool_use_id',
   'Invalid schema for function look_up',

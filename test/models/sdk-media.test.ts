@@ -140,3 +140,48 @@ test('a text in a file cannot imitate the line that names a sender', async () =>
   ])
   expect(bodies[0]).toContain('> [message from worker boss]')
 })
+
+describe.each(surfaces)('a model at $provider that takes no images', (surface) => {
+  test.each([
+    'This model does not support image input.',
+    'unknown variant `image_url`, expected `text`',
+    'Invalid content type. image_url is only supported by certain models.',
+    'llama is not a multimodal model',
+    'At most 0 image(s) may be provided in one request.',
+    'this model is missing data required for image input',
+    'Images are not supported by this endpoint.',
+    'This model only supports text.',
+  ])('is asked again without them after %j', async (message) => {
+    await using server = await rawProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
+    })
+    const model = openAt(surface, server.url)
+    const request = requestOf([
+      saying({ type: 'text', text: 'Look.' }, { type: 'image', mediaType: 'image/png', data: png }),
+    ])
+    expect(await errorOf(model.reply(request, listener()))).toMatchObject({
+      code: 'model_unavailable',
+      retryable: true,
+    })
+    expect(await errorOf(model.reply(request, listener()))).toMatchObject({ code: 'model_refused' })
+    expect(server.requests.map(({ body }) => body.includes(png))).toEqual([true, false])
+    expect(server.requests[1]?.body).toContain('does not take image/png')
+  })
+
+  test.each([
+    'Could not process image',
+    'You uploaded an unsupported image. Please make sure your image has one of the following formats: png, jpeg.',
+    'Invalid image data.',
+    'Image exceeds 5 MB maximum',
+    'The image format is not supported.',
+  ])('is not what %j says: other images may be fine', async (message) => {
+    await using server = await rawProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
+    })
+    const model = openAt(surface, server.url)
+    const request = requestOf([saying({ type: 'image', mediaType: 'image/png', data: png })])
+    expect(await errorOf(model.reply(request, listener()))).toMatchObject({ code: 'model_refused' })
+    await errorOf(model.reply(request, listener()))
+    expect(server.requests.map(({ body }) => body.includes(png))).toEqual([true, true])
+  })
+})

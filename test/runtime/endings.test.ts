@@ -2,7 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { LimitError, TerminalError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -71,35 +71,6 @@ describe('receive', () => {
     expect(await troupe.run('returns')).toMatchObject({ status: 'completed', value: null })
     expect(told().map(({ msg }) => msg)).toEqual([
       'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
-    ])
-  })
-
-  test('a call after the end throws for its caller, and the log names the worker', async () => {
-    const lines: Record<string, unknown>[] = []
-    const logger = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) })
-    // A busy machine makes a node tell of itself besides.
-    const told = () => lines.filter(({ worker }) => worker !== undefined)
-    const { promise: returned, resolve: goOn } = Promise.withResolvers<void>()
-    const { promise: thrown, resolve: caught } = Promise.withResolvers<unknown>()
-    const forgets = defineWorker({
-      receive(_, self) {
-        returned.then(() => self.reply(1)).catch(caught)
-      },
-    })
-    await using troupe = await TestTroupe.start({ workers: { forgets }, logger })
-    const session = await troupe.create('forgets')
-    expect(await session.result()).toMatchObject({ status: 'completed', value: null })
-    expect(told()).toEqual([])
-    goOn()
-    const late = 'self.reply was called after receive had returned: await everything before it returns.'
-    expect(await thrown).toMatchObject({ code: 'run_failed', message: late })
-    expect(told()).toMatchObject([
-      {
-        kind: 'forgets',
-        worker: session.rootId,
-        session: session.id,
-        msg: `worker forgets (${session.rootId}) of session ${session.id}: ${late} The call has no effect.`,
-      },
     ])
   })
 
@@ -251,42 +222,6 @@ describe('receive', () => {
     await troupe.run('fresh')
     expect(seen).toEqual([null])
   })
-
-  test.each<[string, (self: Self) => unknown]>([
-    ['spawn', (self) => self.spawn('careless', 'late')],
-    ['send', (self) => self.send(self.id, 'late')],
-    ['reply', (self) => self.reply('late')],
-    ['fail', (self) => self.fail('late')],
-    ['after', (self) => self.after(0, 'late')],
-    ['setState', (self) => self.setState('late')],
-  ])(
-    'self is closed after receive has returned: a late %s is an error, not a lost effect (SELF-2)',
-    async (call, ask) => {
-      const late = Promise.withResolvers<unknown>()
-      await using troupe = await TestTroupe.start({
-        workers: {
-          careless: defineWorker({
-            // It replies nothing: of the calls that end a run it is the first.
-            receive(_, self) {
-              setImmediate(() => {
-                try {
-                  ask(self)
-                  late.resolve('accepted')
-                } catch (error) {
-                  late.resolve(error)
-                }
-              })
-            },
-          }),
-        },
-      })
-      expect(await troupe.run('careless')).toMatchObject({ value: null })
-      expect(await late.promise).toMatchObject({
-        code: 'run_failed',
-        message: `self.${call} was called after receive had returned: await everything before it returns.`,
-      })
-    },
-  )
 
   test.each([
     ['reply', 'reply', 'replied twice to one message'],

@@ -13,7 +13,7 @@ export const liveNode = {
 
 export const healthySystem: Health = {
   redis: {
-    version: '8.2.2',
+    version: '8.6.3',
     evictionPolicy: 'noeviction',
     usedBytes: 1_048_576,
     maxBytes: 0,
@@ -21,6 +21,7 @@ export const healthySystem: Health = {
     clockSkewMs: 3,
     role: 'master',
     refusal: null,
+    access: { user: 'default', hasPassword: true, mayLoadFunctions: false },
     info: { aof_last_write_status: 'ok', aof_last_bgrewrite_status: 'ok', rdb_last_bgsave_status: 'ok' },
   },
   nodes: [liveNode],

@@ -21,6 +21,7 @@ interface NodeCommandFlags extends NodeFlags {
   readonly retention?: number
   readonly drain?: number
   readonly pool?: readonly string[]
+  readonly skipBroken?: boolean
   readonly folder?: string
 }
 
@@ -29,6 +30,7 @@ export function addNodeCommand(program: Command): void {
     .command('node')
     .description('run a node until it is stopped')
     .option('--pool <name...>', 'only kinds of these pools')
+    .option('--skip-broken', 'leave out files and kinds that cannot be used, instead of refusing to start')
     .option(
       '--retention <duration>',
       'how long finished sessions of the namespace stay; default: unchanged, at first 7d',
@@ -71,6 +73,7 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     workers: config.workers ?? workersFolderDefault,
     logger,
     pools: flags.pool,
+    skipBroken: flags.skipBroken,
     retentionMs: flags.retention,
     permissions: flags.folder === undefined ? undefined : { folder: resolve(flags.folder) },
     drainMs: flags.drain,

@@ -85,7 +85,8 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   if (!isHere) for (const line of ignoredOptions(kind, flags)) tell(line)
   using _notice = new UnhostedNotice(troupe, () => queuedAmong(roster, kind), tell)
   const begin = async (first: unknown) => {
-    const session = await troupe.sessions.create({ ...sessionRequest(kind, first, flags), keepOpen: isTalk })
+    const request = { ...sessionRequest(kind, first, flags), keepOpen: isTalk }
+    const session = await troupe.sessions.create(request, { follow: true })
     onSuddenEnd({ sessionId: session.id, isLasting: true })
     tell(`troupe: session ${session.id}`)
     if (session.warning) tell(`troupe: ${safe(session.warning)}`)

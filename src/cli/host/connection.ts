@@ -1,6 +1,8 @@
 /** Duty: makes a connected client from flags, and closes it whatever happens. Loads the client only when a command needs it. */
+import { hostname, userInfo } from 'node:os'
 import type { Purpose, Troupe } from '../../client/client.ts'
 import type { Config } from '../../config.ts'
+import { nameRule } from '../../core/definition/worker-name.ts'
 import type { ConnectionFlags, NodeFlags } from '../options.ts'
 import { tell } from '../terminal/output.ts'
 
@@ -25,7 +27,7 @@ async function folderRedis({ path = '' }: Config): Promise<string> {
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../../client/client.ts')
   const { redisUrl, namespace, partitions } = config
-  return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax })
+  return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax, actor: whoTypes() })
 }
 
 export async function withTroupe<Result>(
@@ -36,4 +38,14 @@ export async function withTroupe<Result>(
   const config = await configOf(flags)
   await using troupe = await connectTo(config, purpose)
   return await use(troupe, config)
+}
+
+/** `<user>@<host>`; undefined where the system does not know its user, as in some containers. */
+function whoTypes(): string | undefined {
+  try {
+    const who = `${userInfo().username}@${hostname()}`
+    return nameRule.fits(who) ? who : undefined
+  } catch {
+    return undefined
+  }
 }

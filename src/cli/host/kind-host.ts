@@ -11,7 +11,7 @@ import { ConfigError, NotFoundError } from '../../core/errors.ts'
 import { safe } from '../terminal/output.ts'
 import { type CommandOutput, type LocalNode, startLocalNode } from './local-node.ts'
 import { isHosted } from './unhosted-notice.ts'
-import { loadLocalKinds, workersFolder } from './worker-files.ts'
+import { readLocalKinds, workersFolder } from './worker-files.ts'
 
 /** How often it checks that a node still hosts the kind. */
 const lookEveryMs = 3_000
@@ -49,7 +49,10 @@ export class KindHost implements AsyncDisposable {
     if (isHosted(this.#kind, known)) return undefined
     const folder = await workersFolder(this.#config)
     if (folder === undefined) throw unknownKind(this.#kind, known, undefined)
-    const kinds = await loadLocalKinds(folder)
+    const { kinds, broken } = await readLocalKinds(folder, (line) => this.#tellOnce(line))
+    const own = broken.get(this.#kind)
+    if (own) throw own
+    for (const { message } of broken.values()) this.#tellOnce(`troupe: not hosted here: ${safe(message)}`)
     if (!kinds.has(this.#kind)) throw unknownKind(this.#kind, known, { folder, kinds: [...kinds.keys()] })
     await this.#leaveOut(kinds)
     const still = this.#isMissed ? ' any more' : ''

@@ -83,7 +83,10 @@ async function lineLogger(least: string, write: (record: LogRecord) => void): Pr
   const log = (level: LogLevel) => (fields: unknown, message?: unknown) => {
     if (isWanted(level, least)) write({ at: Date.now(), level, fields, message })
   }
-  return Object.assign(silentLogger(), Object.fromEntries(logLevels.map((level) => [level, log(level)])))
+  const levels = Object.fromEntries(logLevels.map((level) => [level, log(level)]))
+  return Object.assign(silentLogger(), levels, {
+    isLevelEnabled: (level: string) => isWanted(level as LogLevel, least),
+  })
 }
 
 function isWanted(level: LogLevel, least: string): boolean {

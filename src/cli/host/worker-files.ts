@@ -3,6 +3,8 @@ import { stat } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../../config.ts'
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
+import type { ConfigError } from '../../core/errors.ts'
+import { safe, tell } from '../terminal/output.ts'
 
 export const workersFolderDefault = './workers'
 
@@ -19,8 +21,23 @@ export function bundledWorkersFolder(): string {
   return fileURLToPath(new URL(folder, import.meta.url))
 }
 
+interface LocalFolder {
+  readonly kinds: Map<string, WorkerDefinition>
+  /** By kind, what is wrong with its file. */
+  readonly broken: ReadonlyMap<string, ConfigError>
+}
+
+/** Tells which files are passed over. */
+export async function readLocalKinds(folder: string, say: (line: string) => void = tell): Promise<LocalFolder> {
+  const { readWorkers } = await import('../../compose.ts')
+  const { kinds, broken, skipped } = await readWorkers(folder)
+  for (const sentence of skipped) say(`troupe: ${safe(sentence)}`)
+  return { kinds, broken }
+}
+
 /** Throws a ConfigError that names the file that cannot be loaded. */
 export async function loadLocalKinds(folder: string): Promise<Map<string, WorkerDefinition>> {
-  const { loadWorkers } = await import('../../compose.ts')
-  return loadWorkers(folder)
+  const { kinds, broken } = await readLocalKinds(folder)
+  for (const error of broken.values()) throw error
+  return kinds
 }

@@ -70,6 +70,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'session.limited',
   'session.paused',
   'session.resumed',
+  'session.retried',
   'tool.failed',
   'tool.unknown',
   'turn.retried',

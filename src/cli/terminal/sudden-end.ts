@@ -5,9 +5,9 @@
  * END-2 Only the command line does this. The owner of any other process decides for itself.
  */
 import { inspect } from 'node:util'
+import { codePlaceOf, namePlacesFrom } from '../../core/code-place.ts'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
-import { placeOf } from '../view/lines/stack-place.ts'
 import { paint, printJson, safe, tell } from './output.ts'
 
 /** How the command prints its last message, and what that message has to mention. */
@@ -28,6 +28,7 @@ let isExpected = false
 /** Call it once, before any code of users is loaded. */
 export function watchForSuddenEnd(json: boolean): void {
   around = { ...around, json }
+  namePlacesFrom([process.cwd()])
   process.on('uncaughtException', (thrown: unknown) => {
     sayUncaught(thrown)
     endProcess(exitCodes.fault)
@@ -37,7 +38,7 @@ export function watchForSuddenEnd(json: boolean): void {
   process.once('exit', (code) => {
     if (isExpected) return
     say(
-      `something in this process called process.exit(${code})${at(new Error('process.exit').stack)}, before the command had ended.`,
+      `something in this process called process.exit(${code})${at(codePlaceOf(new Error('process.exit')))}, before the command had ended.`,
     )
     // A caller would take exit code 0 for success.
     if (code === 0) process.exitCode = exitCodes.fault
@@ -59,8 +60,8 @@ function sayUncaught(thrown: unknown): void {
   const stack = thrown instanceof Error ? thrown.stack : undefined
   const fate =
     'This process ends at once, because its state is unknown; other nodes continue its turns when their leases expire.'
-  say(`no code caught this error: ${describe(thrown)}${at(stack)}. ${fate}`, stack)
-  if (stack !== undefined && placeOf(stack) === undefined && !around.logger) around.tell(safeLines(stack))
+  say(`no code caught this error: ${describe(thrown)}${at(codePlaceOf(thrown))}. ${fate}`, stack)
+  if (stack !== undefined && codePlaceOf(thrown) === undefined && !around.logger) around.tell(safeLines(stack))
 }
 
 function say(what: string, stack?: string): void {
@@ -82,8 +83,7 @@ function describe(thrown: unknown): string {
   return (reason ?? `${thrown.name}: ${thrown.message}`).replace(/\.?\s*$/, '')
 }
 
-function at(stack: string | undefined): string {
-  const place = stack === undefined ? undefined : placeOf(stack)
+function at(place: string | undefined): string {
   return place === undefined ? '' : `, at ${place}`
 }
 

@@ -38,7 +38,7 @@ const redisTexts = {
     const what = `${server} ${version} answers`
     if (!hasKnownFaults) return { what }
     return {
-      what: `${what}; this version has known faults in its Lua engine (CVE-2025-49844)`,
+      what: `${what}; this version has known faults (CVE-2025-49844 in its Lua engine, or CVE-2026-23479)`,
       todo: 'update it, unless your distribution has patched it',
     }
   },
@@ -50,6 +50,14 @@ const redisTexts = {
   replicas_missing: () => ({
     what: 'it refuses writes while too few replicas are connected (min-replicas-to-write), and no replica is connected',
     todo: 'start the replicas, or lower min-replicas-to-write',
+  }),
+  redis_without_password: () => ({
+    what: 'it takes everybody without a password, and whoever reaches it can do everything',
+    todo: 'set requirepass, or users (docs/operations.md), and put the password into the URL',
+  }),
+  user_may_load_functions: ({ user }) => ({
+    what: `its user ${user} may load functions, and so replace code that other users of this Redis run`,
+    todo: 'take -function and -fcall from the line in docs/operations.md',
   }),
   eviction: ({ policy, isSafe }, { command }) => {
     if (isSafe) return { what: `it never evicts keys (maxmemory-policy ${policy})` }

@@ -15,6 +15,10 @@ export interface FindingFacts {
   redis_refuses_writes: { readonly why: string; readonly advice: string }
   redis_is_replica: { readonly role: string }
   replicas_missing: object
+  /** Everybody who reaches the Redis may do everything. */
+  redis_without_password: object
+  /** The user of this connection may replace code that others run. */
+  user_may_load_functions: { readonly user: string }
   eviction: { readonly policy: string; readonly isSafe: boolean }
   append_only_file: { readonly isKept: boolean }
   write_to_disk_failed: { readonly file: 'append_only_file' | 'append_only_rewrite' | 'snapshot' }
@@ -76,6 +80,7 @@ export function judge(health: Health): Finding[] {
   return [
     judgeVersion(health.redis),
     ...judgeWrites(health.redis),
+    ...judgeAccess(health.redis),
     judgeEviction(health.redis),
     ...judgePersistence(health.redis),
     judgeMemory(health.redis),
@@ -110,12 +115,21 @@ const corrected: Readonly<Record<string, readonly string[]>> = {
   Valkey: ['7.2.11', '8.0.6', '8.1.4'],
 }
 
+/** CVE-2026-23479: from the first version to the one before the second. */
+const memoryFault = ['7.2.0', '8.6.3'] as const
+
+function isWithin(version: string, [from, before]: readonly [string, string]): boolean {
+  const number = (text: string) => text.split('.').reduce((sum, part) => sum * 1_000 + (Number(part) || 0), 0)
+  return number(version) >= number(from) && number(version) < number(before)
+}
+
 function judgeVersion({ version: redisVersion, info }: RedisFacts): Finding {
   const server = info.valkey_version === undefined ? 'Redis' : 'Valkey'
   const version = info.valkey_version ?? redisVersion
   const line = version.split('.').slice(0, 2).join('.')
   const fixed = corrected[server]?.find((one) => one.startsWith(`${line}.`))
-  const hasKnownFaults = fixed !== undefined && Number(version.split('.')[2]) < Number(fixed.split('.')[2])
+  const isOld = fixed !== undefined && Number(version.split('.')[2]) < Number(fixed.split('.')[2])
+  const hasKnownFaults = isOld || (server === 'Redis' && isWithin(version, memoryFault))
   return finding('redis_version', hasKnownFaults ? 'warning' : 'ok', { server, version, hasKnownFaults })
 }
 
@@ -125,6 +139,12 @@ function judgeWrites({ refusal, role, info }: RedisFacts): Finding[] {
   if (role === 'slave' || role === 'replica') return [finding('redis_is_replica', 'problem', { role })]
   // Redis reports the number of good replicas only if it requires some, and never how many it requires.
   return info.min_slaves_good_slaves === '0' ? [finding('replicas_missing', 'problem', {})] : []
+}
+
+function judgeAccess({ access }: RedisFacts): Finding[] {
+  if (!access.hasPassword) return [finding('redis_without_password', 'warning', {})]
+  const { user, mayLoadFunctions } = access
+  return mayLoadFunctions && user !== 'default' ? [finding('user_may_load_functions', 'warning', { user })] : []
 }
 
 function judgeEviction({ evictionPolicy: policy }: RedisFacts): Finding {

@@ -2,6 +2,7 @@
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
 import type { PauseNote } from '../../store/record/pause-note.ts'
+import type { RedisAccess } from '../../store/redis/access.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
@@ -23,6 +24,8 @@ export interface Health {
     readonly role: string
     /** Why Redis refuses writes now, and what to do; null if it accepts them. */
     readonly refusal: { readonly why: string; readonly todo: string } | null
+    /** How this connection logged in, and whether its user may load functions, which belong to the whole server. */
+    readonly access: RedisAccess
     readonly info: RecordFields
   }
   readonly nodes: readonly NodeSummary[]
@@ -103,6 +106,7 @@ export async function readHealth(
       clockSkewMs,
       role: info.role ?? 'unknown',
       refusal: await first.refusal(),
+      access: await first.access(),
       info,
     },
     nodes,

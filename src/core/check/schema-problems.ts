@@ -8,7 +8,8 @@ import { toRuntimeError } from '../errors.ts'
 
 export type Fit<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly reasons: readonly string[] }
+  /** `thrown`: by the schema itself, so that its author finds the place. */
+  | { readonly ok: false; readonly reasons: readonly string[]; readonly thrown?: unknown }
 
 interface Problems {
   readonly issues: readonly z.core.$ZodIssue[]
@@ -30,11 +31,11 @@ export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Valu
     const issues = checked.issues.map((issue) => z.core.util.finalizeIssue(issue, {}, z.core.config()))
     return { ok: false, reasons: problemsOf({ issues }) }
   } catch (thrown) {
-    return unchecked(toRuntimeError(thrown).message)
+    return { ...unchecked(toRuntimeError(thrown).message), thrown }
   }
 }
 
-function unchecked(why: string): Fit<never> {
+function unchecked(why: string): Fit<never> & { readonly ok: false } {
   return { ok: false, reasons: [oneLine(`the schema could not check it: ${why}`)] }
 }
 

@@ -4,6 +4,7 @@
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
 import type { FinishReason } from '../history/chat-message.ts'
+import type { AskNote } from '../history/entry.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'
@@ -40,13 +41,19 @@ type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 type Nothing = Readonly<Record<string, never>>
 
 export interface EventDetails {
-  readonly 'session.created': { readonly kind: string; readonly name?: string; readonly mode?: 'conversation' }
+  readonly 'session.created': {
+    readonly kind: string
+    readonly name?: string
+    readonly mode?: 'conversation'
+    readonly by?: string
+  }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
+  readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
   readonly 'session.paused': PauseDetails
   readonly 'session.resumed': PauseDetails
-  readonly 'session.cancelRequested': { readonly reason: string }
+  readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {
     readonly id: string
@@ -57,7 +64,14 @@ export interface EventDetails {
   }
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
   readonly 'worker.cancelled': { readonly run?: number }
-  readonly 'message.accepted': { readonly kind: 'input' | 'timer'; readonly id?: string }
+  readonly 'ask.opened': AskNote
+  readonly 'ask.answered': { readonly id: string; readonly by?: string }
+  readonly 'ask.expired': { readonly id: string }
+  readonly 'message.accepted': {
+    readonly kind: 'input' | 'timer'
+    readonly id?: string /** The actor of the client that sent it. */
+    readonly by?: string
+  }
   readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string }
@@ -66,6 +80,8 @@ export interface EventDetails {
   readonly 'run.started': Nothing
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
+  readonly 'run.warned': { readonly run: number; readonly warning: string }
+  readonly 'step.recorded': { readonly name: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number
@@ -77,7 +93,8 @@ export interface EventDetails {
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }
-  readonly 'tool.failed': CallDetails & { readonly ms?: number }
+  /** `error`: what its code threw, shortened; `thrownAt`: the place in that code. */
+  readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
   readonly 'worker.stateChanged': {

@@ -16,13 +16,13 @@ type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type
 
 /** For the most frequent types: the order of their details. A detail that is not listed is not written. */
 const orders = {
-  'session.created': ['kind', 'name', 'mode'],
+  'session.created': ['kind', 'name', 'mode', 'by'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
   'message.consumed': ['kind', 'from'],
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],
-  'tool.failed': ['toolCallId', 'toolName', 'ms'],
+  'tool.failed': ['toolCallId', 'toolName', 'ms', 'error', 'thrownAt'],
 } as const satisfies Orders
 
 /** Details that are not stored: the parent of a spawned worker is the subject of the event. */
@@ -112,6 +112,11 @@ export function endIn(notes: string): Ended | null {
   // A conversation that was closed has no result: the note before the end belongs to another run.
   const result = before === undefined || ended.position === null ? null : resultIn(before)
   return { ...ended, result: result?.status === ended.status ? result : null }
+}
+
+/** True if a failed run of the session goes on. */
+export function saysRetried(notes: string): boolean {
+  return notes.includes('"session.retried"')
 }
 
 const mayHoldRunEnd = /"(?:run\.completed|worker\.failed|worker\.cancelled|session\.(?:completed|failed|cancelled))"/

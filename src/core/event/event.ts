@@ -10,6 +10,7 @@ export const eventTypes = [
   'session.created',
   'session.completed',
   'session.failed',
+  'session.retried',
   'session.limited',
   'session.paused',
   'session.resumed',
@@ -18,6 +19,9 @@ export const eventTypes = [
   'worker.spawned',
   'worker.failed',
   'worker.cancelled',
+  'ask.opened',
+  'ask.answered',
+  'ask.expired',
   'message.accepted',
   'message.consumed',
   'message.deadLettered',
@@ -27,6 +31,8 @@ export const eventTypes = [
   'turn.retried',
   'run.started',
   'run.completed',
+  'run.warned',
+  'step.recorded',
   'model.replied',
   'model.blanked',
   'tool.started',
@@ -35,7 +41,8 @@ export const eventTypes = [
   'tool.unknown',
   // Not stored: it tells a follower that some events it asked for have been deleted.
   'events.trimmed',
-  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`.
+  // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`;
+  // and `run.warned` of what happens after the last commit of its turn.
   'worker.stateChanged',
   'worker.logged',
   'text.delta',
@@ -47,6 +54,7 @@ export const transientTypes = [
   'worker.stateChanged',
   'worker.logged',
   'tool.started',
+  'run.warned',
   'text.delta',
   'reasoning.delta',
   'tool.progress',

@@ -68,7 +68,8 @@ function isOurs(message: Fields): boolean {
         knownStatuses.has(message.status) &&
         isOutput(message.output) &&
         isFacts(message.facts) &&
-        isFailure(message.failure)
+        isFailure(message.failure) &&
+        isOptionalText(message.thrownAt)
       )
     case 'error':
       return typeof message.message === 'string'

@@ -236,6 +236,8 @@ export interface ToolResultMessage extends MessageHead {
   /** Ids of the workers to which the call sent a message. */
   readonly sent?: readonly string[] | undefined
   readonly failure?: Failure | undefined
+  /** Where its code threw the error of this call. No model reads it. */
+  readonly thrownAt?: string | undefined
 }
 export interface ErrorMessage extends MessageHead {
   readonly type: 'error'

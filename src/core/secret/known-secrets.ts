@@ -37,7 +37,9 @@ export function rememberSecretsOf(variables: Readonly<Record<string, string | un
 
 /** Remembers the passwords in an address: before its host, and among its options. */
 export function rememberPasswordsIn(url: string): void {
-  const found = [/:\/\/[^/?#@]*?:([^/?#]*)@/.exec(url)?.[1], ...passwordOptions(url)]
+  const [, user, written] = /^(?:[\w+.-]*:)?\/\/([^/?#:]*?)(?::([^/?#]*))?@/.exec(url) ?? []
+  // A user without a password is often a password that was written at the place of the user.
+  const found = [written === undefined || written === '' ? user : written, ...passwordOptions(url)]
   for (const password of found) {
     rememberSecret(password)
     rememberSecret(decoded(password))
@@ -45,7 +47,9 @@ export function rememberPasswordsIn(url: string): void {
 }
 
 function passwordOptions(url: string): string[] {
-  return [...url.matchAll(/[?&]\w*(?:password|token|key|secret)=([^&#]*)/gi)].map(([, value = '']) => value)
+  return [...url.matchAll(/[?&]\w*(?:password|passwd|pass|pwd|auth|token|key|secret)=([^&#]*)/gi)].map(
+    ([, value = '']) => value,
+  )
 }
 
 function decoded(text: string | undefined): string | undefined {

@@ -1,4 +1,5 @@
 /** Duty: the stored form of an error: plain data, small, and safe to show. Code throws errors; records and histories hold failures. */
+import { codePlaceOf } from '../code-place.ts'
 import { type ErrorCode, toRuntimeError } from '../errors.ts'
 import { redactSentence } from '../secret/redact.ts'
 
@@ -14,6 +15,8 @@ export interface Failure {
   /** The number of the attempt that failed, counted from 1. */
   readonly attempt: number
   readonly retryable: boolean
+  /** `workers/reader.ts:12:7`: where code of users threw it. For people; no model reads it. Absent if no place of theirs is known. */
+  readonly thrownAt?: string
 }
 
 /** Longer messages are cut, because results, events and reports carry the failure. */
@@ -21,6 +24,7 @@ export const failureMessageCharsMax = 2_000
 
 export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: number, at: number): Failure {
   const error = toRuntimeError(thrown)
+  const thrownAt = codePlaceOf(thrown)
   return {
     code: error.code,
     message: cut(redactSentence(error.message)),
@@ -28,6 +32,7 @@ export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: numbe
     at,
     attempt,
     retryable: error.retryable,
+    ...(thrownAt !== undefined && { thrownAt }),
   }
 }
 

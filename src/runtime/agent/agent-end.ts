@@ -5,6 +5,7 @@
  *             unknown if nobody knows whether they took effect (OPEN-CALLS-3 of core/history/open-calls.ts).
  */
 
+import { thrownFields } from '../../core/code-place.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { encodeTally } from '../../core/history/agent-tally.ts'
@@ -36,15 +37,16 @@ export class AgentEnd {
   }
 
   fail(error: RuntimeError, origin: FailureOrigin, attempt: number, before: BeforeFailure = {}): void {
-    this.failWith(toFailure(error, origin, attempt, Date.now()), before)
+    this.failWith(toFailure(error, origin, attempt, Date.now()), before, thrownFields(error))
   }
 
-  failWith(failure: Failure, before: BeforeFailure = {}): void {
+  /** `logged`: the stack, unless it was logged where the error was caught. */
+  failWith(failure: Failure, before: BeforeFailure = {}, logged: { readonly stack?: string } = {}): void {
     const { assignment } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = before
     const { code, message: error, origin, attempt } = failure
-    this.#journal.log.warn('a run failed', { attempt, code, origin, error })
+    this.#journal.log.warn('a run failed', { attempt, code, origin, error, ...logged })
     const open = before.notRun ?? openCallsOf(container)
     const results = open.map((call, index) =>
       this.#journal.entry('toolResult', lastResult(call, this.#journal.nextId(entries.length + index))),

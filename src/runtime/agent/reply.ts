@@ -13,6 +13,7 @@ import { TransientError } from '../../core/errors.ts'
 import { replyProblem } from '../../core/history/chat-codec.ts'
 import type { AssistantBlock } from '../../core/history/chat-message.ts'
 import type { ConversationHistory } from '../../core/history/history.ts'
+import { credibleUsage } from '../../core/worker/usage.ts'
 
 /** Longest id of a call here. Entries, events and keys for idempotency repeat it. */
 const idCharsMax = 128
@@ -36,7 +37,8 @@ export interface AcceptedReply extends ModelReply {
 
 /** Throws a TransientError for a value that is no reply, for a reply that is too large, and for one that an error ended. */
 export function acceptReply(reply: ModelReply, rules: ReplyRules): AcceptedReply {
-  const { model = rules.model, content, finishReason = 'other', usage = noUsage } = (reply ?? {}) as Partial<ModelReply>
+  const { model = rules.model, content, finishReason = 'other', ...given } = (reply ?? {}) as Partial<ModelReply>
+  const usage = credibleUsage(given.usage ?? noUsage)
   const problem = replyProblem({ model, content, finishReason, usage }) ?? sizeProblem(content, rules.bytesMax)
   if (problem !== null || content === undefined)
     throw new TransientError(`model ${rules.model} gave a reply that cannot be used: ${problem}`, {

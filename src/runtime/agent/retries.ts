@@ -3,12 +3,16 @@
  * occupies no slot.
  * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
  */
+import { thrownFields } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
 import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
+
+/** The last moment that a Date can hold. */
+const lastMoment = 8_640_000_000_000_000
 
 export class Retries {
   readonly #definition: AgentDefinition
@@ -38,12 +42,14 @@ export class Retries {
   ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
-    if (!error.retryable || attempt >= this.most) return null
+    if (!error.retryable || attempt >= this.most || this.tooLate(error, origin) !== null) return null
     const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
+    // What a tool threw is in the line of that call.
+    const logged = origin === 'tool' ? {} : { error: failure.message, ...thrownFields(error) }
     const what =
       origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
-    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, error: failure.message })
+    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, ...logged })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
     this.#journal.add([this.#journal.entry('attemptFailed', { failure, retryMs, ...calls })], {
@@ -52,6 +58,17 @@ export class Retries {
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
     return { for: forRetry, retryMs }
+  }
+
+  /**
+   * If the provider asks for a longer wait than a run waits for its model, says until when. A run would otherwise be parked for as long as
+   * any server says. The author of a tool knows how long a wait makes sense.
+   */
+  tooLate(error: RuntimeError, origin: 'model' | 'tool'): string | null {
+    const { modelRetryMsMax } = this.#journal.turn.host.policy
+    const asked = error instanceof TransientError ? error.retryAfterMs : undefined
+    if (origin === 'tool' || asked === undefined || !(asked > modelRetryMsMax)) return null
+    return new Date(Math.min(Date.now() + asked, lastMoment)).toISOString()
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {

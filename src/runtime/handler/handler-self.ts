@@ -2,8 +2,8 @@
  * Duty: the `self` of one receive. It collects what the handler asks for; nothing takes effect before the commit.
  * Does not own: what becomes of these requests (handler.ts).
  * SELF-1 Each value is turned into JSON, and checked for its size, by the call that passes it. The error then points at the author's line.
- * SELF-2 After receive has returned, self is closed. A later call throws and has no effect. It is also logged, because often nobody catches
- *        that error, and then the process ends.
+ * SELF-2 After receive has returned, self is closed. A later call has no effect, and is logged with the author's line. It does not throw:
+ *        often nobody would catch that error, and then the process would end, with all workers that it runs.
  * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
@@ -11,18 +11,29 @@ import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-option
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
-import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../../core/definition/define-worker.ts'
+import type {
+  AskOptions,
+  AskQuestion,
+  AskRef,
+  HandlerDefinition,
+  Self,
+  SpawnOptions,
+  WorkerRef,
+} from '../../core/definition/define-worker.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { SpawnNote } from '../../core/history/entry.ts'
-import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
+import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
+import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
+import { askOf } from './handler-asks.ts'
+import type { HandlerSteps } from './handler-steps.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
@@ -30,6 +41,8 @@ export interface Requests {
   readonly spawnNotes: SpawnNote[]
   readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
+  readonly asks: AskOrder[]
+  readonly askNotes: AskNote[]
   stateJson: string | undefined
   replyJson: string | undefined
   failure: RuntimeError | undefined
@@ -51,11 +64,19 @@ export interface SelfContext {
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
+  readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
+  /** A call came after self was closed. The stack of the error begins at the author's code. */
+  onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
 }
 
 const spawnRules: Rules<SpawnOptions> = { name: nameRule, detached: yesOrNo }
+
+/** Code that waits for a step after `receive` has returned goes no further. */
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
 
 export class HandlerSelf implements Self<unknown> {
   readonly requests: Requests = {
@@ -63,11 +84,15 @@ export class HandlerSelf implements Self<unknown> {
     spawnNotes: [],
     sends: [],
     timers: [],
+    asks: [],
+    askNotes: [],
     stateJson: undefined,
     replyJson: undefined,
     failure: undefined,
   }
   readonly #context: SelfContext
+  /** Names of the steps of this receive. */
+  readonly #steps = new Set<string>()
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -113,6 +138,7 @@ export class HandlerSelf implements Self<unknown> {
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
+    if (this.#isClosed('state')) return
     throw new InputError('self.state cannot be assigned: call self.setState(state) with the new state.')
   }
   get signal(): AbortSignal {
@@ -125,9 +151,42 @@ export class HandlerSelf implements Self<unknown> {
     return `${this.id}/${this.run}/${this.#context.message.id}`
   }
 
+  readonly step = <Value>(
+    name: string,
+    work: (key: string) => Value | Promise<Value>,
+  ): Promise<DeepReadonly<Value>> => {
+    if (this.#isClosed('step')) return never()
+    const result = this.#takeStep(name, work)
+    // Whoever awaits it gets the error. If nobody does, it must not end the process.
+    result.catch(() => {})
+    return result as Promise<DeepReadonly<Value>>
+  }
+
+  async #takeStep(name: string, work: (key: string) => unknown): Promise<unknown> {
+    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > policy.nameBytesMax)
+      throw new InputError(`step takes a name of 1 to ${policy.nameBytesMax} bytes, not ${preview(name)}.`)
+    if (typeof work !== 'function')
+      throw new InputError(`step takes a function that does "${name}", not ${preview(work)}.`)
+    if (this.#steps.has(name))
+      throw new TerminalError(
+        `${this.kind} called step("${name}") twice in one receive: a name stands for one step of the run. Name the second one otherwise.`,
+      )
+    this.#steps.add(name)
+    const { steps } = this.#context
+    let valueJson = await steps.recorded(name)
+    if (valueJson === undefined) {
+      valueJson = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
+      if (this.#isClosed('step', 'ended')) return never()
+      await steps.record(name, valueJson)
+    }
+    return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
+  }
+
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
-    this.#mayAskForMore('spawn')
     const { assignment, limits, definition } = this.#context
+    // A worker that will never exist: code that goes on with it may only send to it, and that is late, too.
+    if (this.#isClosed('spawn')) return { id: newId(partitionOf(this.id)), name: options.name ?? kind, kind }
+    this.#mayAskForMore('spawn')
     parseKind(kind)
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
@@ -166,6 +225,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly send = (to: WorkerRef | string, value: unknown): void => {
+    if (this.#isClosed('send')) return
     this.#mayAskForMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
@@ -186,7 +246,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly reply = (value: unknown): void => {
-    this.#mustBeOpen('reply')
+    if (this.#isClosed('reply')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
@@ -194,7 +254,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly fail = (error: Error | string): void => {
-    this.#mustBeOpen('fail')
+    if (this.#isClosed('fail')) return
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} ended its run twice: a run ends once.`)
     }
@@ -202,6 +262,7 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   readonly after = (ms: number, value: unknown): void => {
+    if (this.#isClosed('after')) return
     this.#mayAskForMore('after')
     if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
       throw new InputError(
@@ -212,8 +273,19 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
+  readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
+    const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
+    if (this.#isClosed('ask')) return { id }
+    this.#mayAskForMore('ask')
+    const { order, note } = askOf(id, question, options)
+    this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
+    this.requests.asks.push(order)
+    this.requests.askNotes.push(note)
+    return { id }
+  }
+
   readonly setState = (next: unknown): void => {
-    this.#mustBeOpen('setState')
+    if (this.#isClosed('setState')) return
     const schema = this.#context.definition.state
     const fit = schema && fitTo(schema, next)
     if (fit?.ok === false)
@@ -221,19 +293,21 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.stateJson = toJson(next, 'the state')
   }
 
-  /** From now on every call throws. `isLate`: receive still runs, although its time is over. */
+  /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
       ? 'taken longer than its timeoutMs: let it end when self.signal fires'
       : 'returned: await everything before it returns'
   }
 
-  /** Throws if self is closed, or if this receive has already made as many requests as it may. */
+  /** Throws if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
-    this.#mustBeOpen(call)
-    const { spawns, sends, timers } = this.requests
-    if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
+    const { spawns, sends, timers, asks } = this.requests
+    if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
+    throw this.#tooBig(
+      call,
+      `had already made ${policy.stepPartsMax} spawns, sends, timers and asks, which is the limit`,
+    )
   }
 
   /** Counts the bytes of a value. Those of a refused call are not counted. */
@@ -255,11 +329,16 @@ export class HandlerSelf implements Self<unknown> {
     )
   }
 
-  #mustBeOpen(call: string): void {
-    if (this.#closed === undefined) return
-    const late = `self.${call} was called after receive had ${this.#closed}.`
-    this.log.error(`worker ${this.name} (${this.id}) of session ${this.sessionId}: ${late} The call has no effect.`)
-    throw new TerminalError(late)
+  /** True after receive has returned: the call is reported, and must have no effect. */
+  #isClosed(
+    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
+    verb: 'was called' | 'ended' = 'was called',
+  ): boolean {
+    if (this.#closed === undefined) return false
+    const late = new Error(`self.${call} ${verb} after receive had ${this.#closed}. It has no effect.`)
+    if (call !== 'state' && call !== 'step') Error.captureStackTrace(late, this[call])
+    this.#context.onLateCall(late)
+    return true
   }
 }
 

@@ -45,7 +45,7 @@ export class HandlerState {
       if (!schema) return raw
       const fit = fitTo(schema, raw)
       if (fit.ok) return fit.value
-      throw new Error(fit.reasons.join('; '))
+      throw new Error(fit.reasons.join('; '), { cause: fit.thrown })
     } catch (cause) {
       const { workerId, kind } = this.#assignment
       const why = cause instanceof Error ? cause.message : String(cause)

@@ -7,14 +7,16 @@
  * HANDLER-3 The next receive sees the state of the step before it, even if the commit of that step is still on its way.
  * HANDLER-4 A message is recorded as it was accepted. A schema may change what `receive` gets, but not what is recorded.
  * HANDLER-5 What receive gets is read-only at every depth. A change in place, which no commit would record, fails the run.
+ * HANDLER-6 A run whose result is null because nobody set it warns in log and event, if somebody waits for the result.
  */
 
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import {
   CancelledError,
   InputError,
-  RuntimeError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
@@ -22,7 +24,7 @@ import {
 import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'
-import type { RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
 import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
@@ -38,6 +40,7 @@ import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
+import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
 
@@ -55,12 +58,16 @@ class HandlerTurn {
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   readonly #state: HandlerState
+  readonly #steps: HandlerSteps
+  /** Of calls that came too late: the next step of this turn records them. */
+  readonly #warnings: EventNote[] = []
 
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
+    this.#steps = new HandlerSteps(turn)
   }
 
   async advance(): Promise<void> {
@@ -105,12 +112,7 @@ class HandlerTurn {
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
-      const step = this.#stepOf(mail, self, position, attempt)
-      if (returned !== undefined && step.outcome === 'completed' && self.requests.replyJson === undefined)
-        self.log.warn(
-          'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it',
-        )
-      return step
+      return this.#stepOf(mail, self, this.#turn.position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = errorOf(timeout.reason ?? thrown)
@@ -119,9 +121,9 @@ class HandlerTurn {
         attempt,
         of: attempts,
         error: error.message,
-        ...stackOf(thrown),
+        ...thrownFields(thrown),
       })
-      if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
+      if (attempt < attempts) return this.#retryStep(mail, error, this.#turn.position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
@@ -140,6 +142,7 @@ class HandlerTurn {
     if (!fit.ok)
       throw new InputError(
         `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
+        { cause: fit.thrown },
       )
     Object.assign(mail.message, { value: fit.value })
   }
@@ -160,25 +163,29 @@ class HandlerTurn {
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      steps: this.#steps,
+      onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),
     }
   }
 
   // HANDLER-1: all outcomes of a receive that did not throw.
-  #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number): Step {
+  #stepOf(mail: RecordedMail, self: HandlerSelf, position: RunPosition, attempt: number, returned: unknown): Step {
     const { requests } = self
     if (requests.failure !== undefined) return this.#failedStep(mail, requests.failure, position, attempt)
     const { assignment } = this.#turn
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const signalsOpen = position.signalsOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
+    const { timers, asks } = requests
+    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + timers.length + asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
     for (const { id, kind, name, detached } of requests.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
+    for (const note of requests.askNotes) notes.push(['ask.opened', note])
     this.#state.set(requests.stateJson)
     const calls = position.calls + requests.spawns.length
     const step = {
@@ -188,7 +195,8 @@ class HandlerTurn {
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
       sends: requests.sends,
-      timers: requests.timers,
+      timers,
+      asks,
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
@@ -203,9 +211,11 @@ class HandlerTurn {
           open: true,
           pendingCalls,
           signalsOpen,
+          steps: position.steps,
         },
       }
     }
+    if (requests.replyJson === undefined && isAwaited(assignment, run)) notes.push(this.#warnOfNoReply(run, returned))
     const valueJson = requests.replyJson ?? 'null'
     entries.push(completedEntry(run, assignment.epoch, at, valueJson))
     notes.push(completedNote(assignment, run, valueJson))
@@ -303,16 +313,40 @@ class HandlerTurn {
   }
 
   #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
-    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers']?: ReceivedEntry[key] } = {}
+    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
     if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
     if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
+    if (requests && requests.askNotes.length > 0) asked.asks = requests.askNotes
     return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 
+  #warnOfNoReply(run: number, returned: unknown): EventNote {
+    const { assignment, host } = this.#turn
+    const warning =
+      returned === undefined
+        ? 'receive returned without a reply, with no child or timer open, so the result is null: call self.reply(value) to set it'
+        : 'receive returned a value and did not reply, so the result is null: call self.reply(value) to set it'
+    const { sessionId, workerId, kind } = assignment
+    host.log.warn(warning, { session: sessionId, worker: workerId, kind, run })
+    return ['run.warned', { run, warning }]
+  }
+
+  #warnOfLateCall({ message, stack }: Error, run: number): void {
+    const { assignment, host, isOpen, live } = this.#turn
+    const { name, workerId, sessionId } = assignment
+    const who = `worker ${name} (${workerId}) of session ${sessionId}`
+    host.workerLog(assignment, run).error(`${who}: ${message}`, { stack })
+    const details = { run, warning: message }
+    if (isOpen) this.#warnings.push(['run.warned', details])
+    else live.tell([['run.warned', details]])
+  }
+
   #receivedNotes(mail: Mail, position: RunPosition): EventNote[] {
-    if (!position.open) return [['run.started']]
+    const warnings = this.#warnings.splice(0)
+    if (!position.open) return [['run.started'], ...warnings]
     return [
+      ...warnings,
       [
         'message.consumed',
         { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
@@ -328,19 +362,14 @@ function errorOf(thrown: unknown): RuntimeError {
   return new TerminalError(`${thrown.message}: ${advice}, like { ...self.state, count: 1 }.`, { cause: thrown })
 }
 
-/** The stack of an error that the handler's own code threw, for its author. Errors of troupe already say what to do. */
-function stackOf(thrown: unknown): { stack?: string } {
-  try {
-    const isForeign = thrown instanceof Error && !(thrown instanceof RuntimeError)
-    return isForeign && thrown.stack !== undefined ? { stack: thrown.stack } : {}
-  } catch {
-    return {}
-  }
-}
-
 /** True for anything with a `then`. For example, a database query may start only when it is awaited. */
 function isAwaitable(value: unknown): value is PromiseLike<unknown> {
   return value != null && typeof (value as { then?: unknown }).then === 'function'
+}
+
+/** Somebody waits for the result of this run: a client, or the parent's call. */
+function isAwaited({ parentId, call }: Assignment, run: number): boolean {
+  return parentId === null || (call !== null && run === 1)
 }
 
 /** A handler that waits for children has the state of an agent whose tools run. One that waits only for timers still works on its message. */

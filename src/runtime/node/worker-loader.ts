@@ -1,38 +1,92 @@
 /**
  * Duty: loads worker kinds from a folder: one file, one kind; the file's path below the folder, without its ending, is the kind.
  * Files and folders that begin with "_" or "." are helpers and are passed over; so are tests, type declarations and node_modules.
+ * LOADER-1 Links to files and folders are followed. A file that looks like a worker and is passed over is named in `skipped`.
+ * LOADER-2 Only regular files are opened: to open a pipe would wait for whoever writes to it.
+ * LOADER-3 A file that cannot be loaded does not keep others from being loaded.
  */
-import { readdir } from 'node:fs/promises'
+import { readdir, realpath, stat } from 'node:fs/promises'
 import { join, relative, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { namePlacesFrom } from '../../core/code-place.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { isKind, kindRule } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 
 const endings = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs']
+const jsxEndings = ['.tsx', '.jsx']
+
+export interface WorkerFolder {
+  readonly kinds: Map<string, WorkerDefinition>
+  /** By kind, what is wrong with its file. */
+  readonly broken: Map<string, ConfigError>
+  /** Sentences about files that are passed over, although they look like workers. */
+  readonly skipped: readonly string[]
+}
+
+/** Throws a ConfigError that names the folder, if that cannot be read. `loadMs`: how long each file may take. */
+export async function readWorkers(folder: string, loadMs: number = policy.loadMs): Promise<WorkerFolder> {
+  const root = resolve(folder)
+  const { files, skipped } = await filesOf(root)
+  // Stacks name files by their real paths.
+  namePlacesFrom([process.cwd(), root, await realpath(root)])
+  const kinds = new Map<string, WorkerDefinition>()
+  const broken = new Map<string, ConfigError>()
+  for (const one of files) {
+    const { kind } = one
+    try {
+      if (kinds.has(kind) || broken.has(kind))
+        throw new ConfigError(`kind "${kind}" is defined twice in ${root}: by ${one.file} and a file of the same name.`)
+      kinds.set(kind, await loadFile(one, loadMs))
+    } catch (thrown) {
+      if (!(thrown instanceof ConfigError)) throw thrown
+      kinds.delete(kind)
+      broken.set(kind, thrown)
+    }
+  }
+  return { kinds, broken, skipped }
+}
 
 /** Throws a ConfigError that names the folder or the file, and what is wrong with it. `loadMs`: how long each file may take. */
 export async function loadWorkers(
   folder: string,
   loadMs: number = policy.loadMs,
 ): Promise<Map<string, WorkerDefinition>> {
-  const root = resolve(folder)
-  const files = await workerFiles(root, root)
-  const kinds = new Map<string, WorkerDefinition>()
-  for (const { file, kind } of files) {
-    if (!isKind(kind)) throw new ConfigError(`${file} is not named like a worker kind: ${kindRule}.`)
-    if (kinds.has(kind))
-      throw new ConfigError(`kind "${kind}" is defined twice in ${root}: by ${file} and a file of the same name.`)
-    kinds.set(kind, await loadWorker(file, loadMs))
-  }
+  const { kinds, broken } = await readWorkers(folder, loadMs)
+  for (const error of broken.values()) throw error
   return kinds
 }
 
 /** The kinds that the files of the folder are named for. Nothing is loaded. */
 export async function kindsOfFiles(folder: string): Promise<string[]> {
-  const root = resolve(folder)
-  return (await workerFiles(root, root)).map(({ kind }) => kind).filter(isKind)
+  return (await filesOf(resolve(folder))).files.map(({ kind }) => kind).filter(isKind)
+}
+
+interface WorkerFile {
+  readonly file: string
+  readonly kind: string
+  /** Not a regular file: what it is instead. */
+  readonly not?: string
+}
+
+interface FoundFiles {
+  readonly files: WorkerFile[]
+  readonly skipped: string[]
+}
+
+async function filesOf(root: string): Promise<FoundFiles> {
+  const found: FoundFiles = { files: [], skipped: [] }
+  await findFiles(root, root, found, [])
+  return found
+}
+
+async function loadFile({ file, kind, not }: WorkerFile, loadMs: number): Promise<WorkerDefinition> {
+  if (not?.startsWith('a link')) throw new ConfigError(`worker file ${file} is ${not}.`)
+  if (not !== undefined)
+    throw new ConfigError(`worker file ${file} is no regular file but ${not}: remove it, or put a file there.`)
+  if (!isKind(kind)) throw new ConfigError(`${file} is not named like a worker kind: ${kindRule}.`)
+  return loadWorker(file, loadMs)
 }
 
 function unreadable(folder: string, code: string): string {
@@ -42,32 +96,52 @@ function unreadable(folder: string, code: string): string {
   return `the workers folder ${folder} cannot be read (${code}).`
 }
 
-async function workerFiles(root: string, folder: string): Promise<{ file: string; kind: string }[]> {
-  let entries: import('node:fs').Dirent[]
+/** `above`: the folders that lead to this one, without links. */
+async function findFiles(root: string, folder: string, found: FoundFiles, above: readonly string[]): Promise<void> {
+  let names: string[]
+  let real: string
   try {
-    entries = await readdir(folder, { withFileTypes: true })
+    names = await readdir(folder)
+    real = await realpath(folder)
   } catch (cause) {
     throw new ConfigError(unreadable(folder, (cause as NodeJS.ErrnoException).code ?? String(cause)), { cause })
   }
-  const found: { file: string; kind: string }[] = []
-  for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (/^[._]/.test(entry.name) || entry.name === 'node_modules') continue
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) {
-      found.push(...(await workerFiles(root, path)))
-    } else if (isWorkerFile(entry.name)) {
+  if (above.includes(real)) {
+    found.skipped.push(`${folder} is passed over: it is a link to a folder that it lies in.`)
+    return
+  }
+  for (const name of names.sort()) {
+    if (/^[._]/.test(name) || name === 'node_modules') continue
+    const path = join(folder, name)
+    const sort = await sortOf(path)
+    if (sort === 'a folder') await findFiles(root, path, found, [...above, real])
+    else if (isWorkerFile(name, endings)) {
       const kind = relative(root, path)
         .split(sep)
         .join('/')
         .replace(/\.[^./]+$/, '')
-      found.push({ file: path, kind })
-    }
+      found.files.push({ file: path, kind, ...(sort !== 'a file' && { not: sort }) })
+    } else if (isWorkerFile(name, jsxEndings))
+      found.skipped.push(`${path} is passed over: Node runs no JSX. Write it as a .ts or .js file, or compile it.`)
   }
-  return found
 }
 
-function isWorkerFile(name: string): boolean {
-  return endings.some((ending) => name.endsWith(ending)) && !/\.(test|spec|d)\.[^.]+$/.test(name)
+async function sortOf(path: string): Promise<string> {
+  try {
+    const found = await stat(path)
+    if (found.isDirectory()) return 'a folder'
+    if (found.isFile()) return 'a file'
+    if (found.isFIFO()) return 'a pipe'
+    return found.isSocket() ? 'a socket' : 'a device'
+  } catch (thrown) {
+    const { code } = thrown as NodeJS.ErrnoException
+    if (code === 'ENOENT') return 'a link to nothing'
+    return code === 'ELOOP' ? 'a link to itself' : `unreadable (${code})`
+  }
+}
+
+function isWorkerFile(name: string, possible: readonly string[]): boolean {
+  return possible.some((ending) => name.endsWith(ending)) && !/\.(test|spec|d)\.[^.]+$/.test(name)
 }
 
 async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinition> {

@@ -8,6 +8,7 @@
  * EXECUTOR-4 What a tool returned is redacted here, in the node: a thread does not know the secrets of its node.
  */
 
+import { thrownFields } from '../../core/code-place.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import type { ToolOutput } from '../../core/history/chat-message.ts'
@@ -31,8 +32,8 @@ export interface ToolRun {
 
 export type ToolOutcome =
   | { readonly kind: 'done'; readonly output: ToolOutput; readonly facts: Facts }
-  /** The tool failed; the output tells the model why. */
-  | { readonly kind: 'failed'; readonly output: ToolOutput; readonly facts: Facts }
+  /** The tool failed; the output tells the model why. `thrown`: what it threw, unless it returned an error. */
+  | { readonly kind: 'failed'; readonly output: ToolOutput; readonly facts: Facts; readonly thrown?: unknown }
   /** The tool did not end: its time is over, or its thread died. Part of its work may have taken effect. */
   | { readonly kind: 'unfinished'; readonly output: ToolOutput }
   /** The signal fired. Nothing is known about the effects of the tool. */
@@ -116,7 +117,7 @@ function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOu
   const { error } = attempt
   const facts = redactData(attempt.facts)
   const { message } = toRuntimeError(error)
-  const failed: ToolOutcome = { kind: 'failed', output: errorOutput(message, outputBytesMax), facts }
+  const failed: ToolOutcome = { kind: 'failed', output: errorOutput(message, outputBytesMax), facts, thrown: error }
   // The thrown value is so broken that not even its class can be read.
   if (message === unreadableText) return failed
   if (error instanceof ThreadDeath) return { kind: 'unfinished', output: errorOutput(message, outputBytesMax) }
@@ -139,6 +140,8 @@ async function ask(
       why: `reconcile of tool "${tool.name}" answered neither { done: true, … } nor { done: false }`,
     }
   } catch (thrown) {
-    return { unknown: true, why: toRuntimeError(thrown).message }
+    const error = toRuntimeError(thrown).message
+    context.log.warn(`reconcile of tool "${tool.name}" threw`, { tool: tool.name, error, ...thrownFields(thrown) })
+    return { unknown: true, why: error }
   }
 }

@@ -1,9 +1,11 @@
 /**
  * Duty: sends a script to Redis: as a function of the library, which Redis keeps with its closures made (bench/history.md). If Redis has no
- * functions (6.2), or refuses them to this user, the script goes by its digest; if Redis does not know the digest, by its source.
+ * functions (6.2), refuses them to this user, or has users (TRANSPORT-3), the script goes by its digest; if Redis does not know the digest, by its source.
  * TRANSPORT-1 All ways run the same text with the same keys and arguments. A call may begin in one way and be repeated in another.
  * TRANSPORT-2 Calls of one process keep their order. If a call has to be repeated in another way, so have the calls that were sent before
  *    its answer came. Later calls wait until it is answered; then they go on, the oldest first.
+ * TRANSPORT-3 A user of an ACL sends no function: functions belong to the whole server, and another user of it could have loaded its own code under
+ *    the name of our library, which would then run with our rights. A digest cannot be forged.
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from '../redis/redis.ts'
@@ -29,19 +31,28 @@ interface Again extends PromiseWithResolvers<void> {
   waiting: number
 }
 
+/** The user `default` is the owner of the server: others are made to share it. */
+function ownsServer(redis: Redis): boolean {
+  // Tests have parts of a connection alone.
+  const username = (redis as Partial<Redis>).options?.username
+  return username === undefined || username === null || username === '' || username === 'default'
+}
+
 /** If Redis does not keep the library, it is not sent again with each call. */
 const loadAgainMs = 1_000
 
 export class ScriptTransport {
   readonly #redis: Redis
-  #hasFunctions = true
+  #hasFunctions: boolean
   #withoutUntil = 0
   /** One load, however many calls find at the same moment that the library is missing. */
   #loading: Promise<void> | undefined
   #again: Again | undefined
 
-  constructor(redis: Redis) {
+  /** `mayUseFunctions`: absent, as TRANSPORT-3 says. */
+  constructor(redis: Redis, mayUseFunctions = ownsServer(redis)) {
     this.#redis = redis
+    this.#hasFunctions = mayUseFunctions
   }
 
   /** The owner of the connection has closed it: it never opens again. */

@@ -68,8 +68,8 @@ export type Reply = (string | number | null | Reply)[]
 export class ScriptCaller {
   readonly #transport: ScriptTransport
 
-  constructor(redis: Redis) {
-    this.#transport = new ScriptTransport(redis)
+  constructor(redis: Redis, mayUseFunctions?: boolean) {
+    this.#transport = new ScriptTransport(redis, mayUseFunctions)
   }
 
   /**

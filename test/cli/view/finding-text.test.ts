@@ -21,7 +21,7 @@ describe('judge', () => {
     expect(wrong(well)).toEqual([])
     const health = { ...well, pools: [{ ...pool, queued: 0, oldestMs: null }] }
     expect(judge(health).map(({ what }) => what)).toEqual([
-      'Redis 8.2.2 answers',
+      'Redis 8.6.3 answers',
       'it never evicts keys (maxmemory-policy noeviction)',
       expect.stringMatching(/^it writes an append-only file: /),
       'it uses 1.0 MiB of memory, and has no memory limit',
@@ -50,6 +50,19 @@ describe('judge', () => {
 
   it.each<[string, Health, 'warning' | 'problem', RegExp]>([
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
+    ['a version with a known fault', withRedis({ version: '8.6.2' }), 'warning', /CVE-2026-23479/],
+    [
+      'no password',
+      withRedis({ access: { user: 'default', hasPassword: false, mayLoadFunctions: false } }),
+      'warning',
+      /without a password/,
+    ],
+    [
+      'a user who may load functions',
+      withRedis({ access: { user: 'wide', hasPassword: true, mayLoadFunctions: true } }),
+      'warning',
+      /wide may load functions/,
+    ],
     [
       'a worker that nothing will wake',
       { ...well, stranded: [{ id: 'w-1', reason: 'not_in_run_queue' }] },
@@ -241,7 +254,7 @@ describe('judge', () => {
 
   it('compares the parts of a version as numbers', () => {
     expect(wrong(withRedis({ version: '6.2.9' }))).toHaveLength(1)
-    for (const version of ['6.2.20', '7.2.11', '7.2.12', '8.0.10', '7.0.15'])
+    for (const version of ['6.2.20', '7.0.15', '8.6.3', '8.6.10', '9.0.0'])
       expect(wrong(withRedis({ version }))).toEqual([])
   })
 

@@ -33,6 +33,7 @@ function storeOf({
     info: async () => info,
     refusal: async () => null,
     pauseNote: async () => null,
+    access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
   } as unknown as InspectStore

@@ -77,7 +77,7 @@ describe('events', () => {
   })
 
   test('further details of a newer version are ignored, and details that an older version did not write are missing (EVENT-1)', () => {
-    const [newer, older] = decodeEvents('1-0', about, '[["tool.failed","c","t",5,"more"],["tool.failed","c"]]')
+    const [newer, older] = decodeEvents('1-0', about, '[["tool.succeeded","c","t",5,"more"],["tool.failed","c"]]')
     expect(newer?.details).toEqual({ toolCallId: 'c', toolName: 't', ms: 5 })
     expect(older?.details).toEqual({ toolCallId: 'c' })
   })

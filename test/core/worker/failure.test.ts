@@ -130,6 +130,7 @@ describe('toFailure', () => {
       at: 1_000,
       attempt: 2,
       retryable: false,
+      thrownAt: expect.stringMatching(/failure\.test\.ts:\d+:\d+$/),
     })
   })
 

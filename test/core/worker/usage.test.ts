@@ -1,6 +1,14 @@
 /** What agents used, and its sums. */
 import { expect, test } from 'vitest'
-import { addSpending, addUsage, noUsage, sumOfUsage, tokensOf, usageOf } from '../../../src/core/worker/usage.ts'
+import {
+  addSpending,
+  addUsage,
+  credibleUsage,
+  noUsage,
+  sumOfUsage,
+  tokensOf,
+  usageOf,
+} from '../../../src/core/worker/usage.ts'
 
 const call = { modelCalls: 1, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
 
@@ -26,4 +34,15 @@ test('tokens that were read from a cache count once, among those that went in', 
 
 test('a stored usage with more fields is read without them', () => {
   expect(usageOf({ ...noUsage, ...call, iterations: 3 } as typeof noUsage)).toEqual({ ...noUsage, ...call })
+})
+
+test.each([
+  [{ inputTokens: 5, outputTokens: 0 }, 5],
+  [{ inputTokens: 1e308, outputTokens: 0 }, 0],
+  [{ inputTokens: Number.POSITIVE_INFINITY, outputTokens: 0 }, 0],
+  [{ inputTokens: Number.NaN, outputTokens: 0 }, 0],
+  [{ inputTokens: -7, outputTokens: 0 }, 0],
+  [{ inputTokens: 2e9, outputTokens: 0 }, 0],
+])('of the usage %j %d input tokens count', (usage, counted) => {
+  expect(credibleUsage(usage)).toEqual({ ...usage, inputTokens: counted })
 })

@@ -1,9 +1,11 @@
 /** Worker files: one file, one kind; each wrong file is named with what is wrong. */
+import { execFileSync } from 'node:child_process'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { describe, expect, test } from 'vitest'
-import { loadWorkers } from '../../../src/runtime/node/worker-loader.ts'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { loadWorkers, readWorkers } from '../../../src/runtime/node/worker-loader.ts'
 
 const source = new URL('../../../src/index.ts', import.meta.url).pathname
 const worker = `import { defineWorker } from ${JSON.stringify(source)}\nexport default defineWorker({ receive(m, self) { self.reply(m.value) } })\n`
@@ -124,4 +126,75 @@ describe('loadWorkers', () => {
       message: expect.stringContaining('/no/such/folder'),
     })
   })
+})
+
+describe('readWorkers', () => {
+  test('loads what can be loaded, and says of each other file what is wrong', () =>
+    inFolder({ 'fine.ts': worker, 'wrong.ts': 'export default {{{', 'none.ts': '' }, async (folder) => {
+      const { kinds, broken, skipped } = await readWorkers(folder)
+      expect([...kinds.keys()]).toEqual(['fine'])
+      expect([...broken.keys()].sort()).toEqual(['none', 'wrong'])
+      expect(broken.get('wrong')?.message).toContain('wrong.ts')
+      expect(skipped).toEqual([])
+    }))
+
+  test('follows links to folders and files, and passes over a link to a folder that it lies in', () =>
+    inFolder(
+      { 'elsewhere/_shared/reader.ts': worker, 'elsewhere/one.ts': worker, 'own.ts': worker },
+      async (folder) => {
+        await mkdir(join(folder, 'workers'))
+        await symlink('../elsewhere/_shared', join(folder, 'workers/team'))
+        await symlink('../elsewhere/one.ts', join(folder, 'workers/linked.ts'))
+        await symlink('..', join(folder, 'elsewhere/_shared/up'))
+        await symlink('.', join(folder, 'workers/again'))
+        const { kinds, broken, skipped } = await readWorkers(join(folder, 'workers'))
+        expect([...broken]).toEqual([])
+        expect([...kinds.keys()].sort()).toEqual(['linked', 'team/reader', 'team/up/one'])
+        expect(skipped).toHaveLength(1)
+        expect(skipped[0]).toContain('workers/again is passed over: it is a link to a folder that it lies in.')
+      },
+    ))
+
+  test.each(['view.tsx', 'view.jsx'])('names %s as passed over', (name) =>
+    inFolder({ [name]: worker, 'own.ts': worker, 'view.test.tsx': '' }, async (folder) => {
+      const { kinds, skipped } = await readWorkers(folder)
+      expect([...kinds.keys()]).toEqual(['own'])
+      expect(skipped).toEqual([
+        `${join(folder, name)} is passed over: Node runs no JSX. Write it as a .ts or .js file, or compile it.`,
+      ])
+    }),
+  )
+
+  test('opens only regular files: not a pipe, a device or a link to nothing', () =>
+    inFolder({ 'own.ts': worker }, async (folder) => {
+      execFileSync('mkfifo', [join(folder, 'pipe.ts')])
+      await symlink('/dev/zero', join(folder, 'device.ts'))
+      await symlink('gone.ts', join(folder, 'link.ts'))
+      const { kinds, broken } = await readWorkers(folder)
+      expect([...kinds.keys()]).toEqual(['own'])
+      const said = Object.fromEntries([...broken].map(([kind, { message }]) => [kind, message.split('.ts is ')[1]]))
+      expect(said).toEqual({
+        pipe: 'no regular file but a pipe: remove it, or put a file there.',
+        device: 'no regular file but a device: remove it, or put a file there.',
+        link: 'a link to nothing.',
+      })
+    }))
+})
+
+/** Like a pipe, it is a file that nobody can load. */
+function listenAt(path: string): Promise<void> {
+  const server = createServer()
+  onTestFinished(() => void server.close())
+  return new Promise((resolve) => server.listen(path, resolve))
+}
+
+test.each([
+  ['a socket', (path: string) => listenAt(path), /is no regular file/],
+  ['a link to a device', (path: string) => symlink('/dev/zero', path), /is no regular file/],
+  ['a link to nothing', (path: string) => symlink('/nowhere/at/all.ts', path), /is a link to nothing/],
+])('a worker file that is %s is refused, and not waited for', async (_, make, why) => {
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-workers-'))
+  onTestFinished(() => rm(folder, { recursive: true }))
+  await make(join(folder, 'x.ts'))
+  await expect(loadWorkers(folder)).rejects.toThrow(why)
 })

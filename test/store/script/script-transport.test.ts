@@ -73,7 +73,7 @@ async function callerWith(...rules: string[]): Promise<ScriptCaller> {
   await admin.acl('SETUSER', 'some', 'on', '>secret', '~*', '&*', '+@all', ...rules)
   const redis = openRedis(server.url.replace('//', '//some:secret@'))
   onTestFinished(() => redis.disconnect())
-  return new ScriptCaller(redis)
+  return new ScriptCaller(redis, true)
 }
 
 describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {

@@ -13,6 +13,7 @@ import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
 import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
+import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
@@ -220,6 +221,14 @@ export const calls: readonly Call[] = [
       const { session, turn } = await running(place)
       await turn.complete()
       return () => place.sessions.close(session.id)
+    },
+  },
+  {
+    name: 'retry',
+    prepare: async (place) => {
+      const { fail, retry } = await failed(place)
+      await fail()
+      return () => retry()
     },
   },
   {

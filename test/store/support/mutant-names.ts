@@ -1,5 +1,6 @@
 /** Mutants with the name of the check that catches each. */
 import * as agentChecks from './agent-checks.ts'
+import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
@@ -7,6 +8,7 @@ import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 import * as pauseChecks from './pause-checks.ts'
+import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
@@ -15,12 +17,14 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    askChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,
     spendingChecks,
     batchChecks,
     createChecks,
+    retryChecks,
     sendChecks,
     pauseChecks,
   ]

@@ -8,6 +8,7 @@ import { addListCommand } from './list.ts'
 import { addPauseCommand, addResumeCommand } from './pause.ts'
 import { addPruneCommand } from './prune.ts'
 import { addResultCommand } from './result.ts'
+import { addRetryCommand } from './retry.ts'
 import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
@@ -15,7 +16,7 @@ export function addSessionCommands(program: Command): void {
   const group = addGroup(
     program,
     'session',
-    'list, show, tree, follow, result, limit, pause, resume, close, cancel, prune',
+    'list, show, tree, follow, result, retry, limit, pause, resume, close, cancel, prune',
     [
       ['troupe session list', 'the newest ones'],
       ['troupe session follow 0199…', 'see it run'],
@@ -27,6 +28,7 @@ export function addSessionCommands(program: Command): void {
   addTreeCommand(group)
   addFollowCommand(group)
   addResultCommand(group)
+  addRetryCommand(group)
   addLimitCommand(group)
   addPauseCommand(group)
   addResumeCommand(group)

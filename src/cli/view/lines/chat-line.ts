@@ -12,7 +12,7 @@ import {
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
-import { valueLine } from './message-line.ts'
+import { valueLine, withPlace } from './message-line.ts'
 
 type ChatType =
   | 'system'
@@ -39,7 +39,7 @@ export function chatLine(entry: AgentEntry): string {
     case 'assistant':
       return assistantLine(entry)
     case 'toolResult':
-      return `tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${outputText(entry.output)}${factsText(entry.facts)}`
+      return `tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${withPlace(outputText(entry.output), entry.thrownAt)}${factsText(entry.facts)}`
     case 'error':
       return `error: ${valueLine(entry.message)}`
     case 'summary':

@@ -17,6 +17,8 @@ function entryText(entry: Entry): string {
   switch (entry.type) {
     case 'received':
       return `received ${messageLine(entry.message)}${requestsText(entry)}`
+    case 'step':
+      return `step ${entry.name} returned ${valueLine(entry.value)}`
     case 'completed':
       return `completed: ${valueLine(entry.value)}`
     case 'failed':
@@ -25,6 +27,8 @@ function entryText(entry: Entry): string {
       return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
       return 'cancelled'
+    case 'retried':
+      return retriedText(entry)
     case 'system':
     case 'user':
     case 'assistant':
@@ -41,13 +45,19 @@ function entryText(entry: Entry): string {
   }
 }
 
-/** What the worker asked for while it received a message: children, messages, timers. */
-function requestsText({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
+function retriedText({ reopened = [], messageId }: Extract<Entry, { type: 'retried' }>): string {
+  const what = messageId === undefined ? reopened.join(', ') || 'the model call' : `message ${messageId}`
+  return `retried: goes on with ${what}`
+}
+
+/** What the worker asked for while it received a message: children, messages, timers, answers. */
+function requestsText({ spawned, sent, timers, asks }: Extract<Entry, { type: 'received' }>): string {
   const parts = [
     spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
     sent && `sent ${count(sent.length, 'message')}`,
     timers &&
       `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
+    asks && `asked ${asks.map(({ question }) => valueLine(question)).join('; ')}`,
   ].filter((part) => part !== undefined)
   return parts.length === 0 ? '' : `; ${parts.join('; ')}`
 }

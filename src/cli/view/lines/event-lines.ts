@@ -13,7 +13,7 @@ import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
-import { failureCause, failureSentence, stringOr } from './message-line.ts'
+import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
 export class EventLines {
   readonly #resultOf: string | undefined
@@ -108,15 +108,32 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
   return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
 }
 
-function eventPart({ type, at, details }: RawEvent, member: Member | undefined): string | undefined {
+/** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
+function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
+  const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
+  return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
+}
+
+function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
+    case 'ask.opened':
+      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+    case 'ask.answered':
+      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+    case 'ask.expired':
+      return 'got no answer in time'
     case 'run.completed':
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
         : `done in ${formatDuration(at - member.startedAt)}`
+    case 'run.warned':
+      // Where it is transient, a line of the worker's log says the same.
+      return transient ? undefined : `warning: ${stringOr(details.warning)}`
+    case 'step.recorded':
+      return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
@@ -131,6 +148,8 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
       return `the session is paused${whoAndWhy(details)}`
     case 'session.resumed':
       return `the session is resumed${whoAndWhy(details)}`
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
       return `limits set: ${Object.entries(details)
         .map(([name, most]) => `${name} ${String(most)}`)
@@ -140,7 +159,7 @@ function eventPart({ type, at, details }: RawEvent, member: Member | undefined):
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
-      return `${stringOr(details.toolName, 'a tool')} failed${took(details.ms)}`
+      return failedToolPart(details)
     case 'tool.unknown':
       return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
     case 'tool.started':

@@ -1,9 +1,9 @@
 /** Duty: a log record of a node as a line for people: `12:00:01  reader docs  info  read 12 files  bytes=5120`. */
 import { inspect } from 'node:util'
+import { placeInStack } from '../../../core/code-place.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { formatTime } from '../duration.ts'
 import { stringOr } from './message-line.ts'
-import { placeOf } from './stack-place.ts'
 
 export const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal'] as const
 export type LogLevel = (typeof logLevels)[number]
@@ -34,11 +34,9 @@ export function lineBesideEvents(record: LogRecord, labelOf: LabelOf = () => und
   if (isOfRuntime && typeof fields.stack === 'string')
     return line(record, label, stringOr(message, stringOr(record.fields)), whatAndWhere(fields.stack))
   if (isOfRuntime && level !== 'error' && level !== 'fatal') return undefined
-  // An event shows the failure of each attempt, so that here its place is enough.
-  const isAttempt = fields.attempt !== undefined && fields.stack !== undefined
-  const fieldsLeft = Object.entries(fields).filter(
-    ([name]) => !inLabelOrEvents.has(name) && !(isAttempt && name === 'error'),
-  )
+  // An event shows what each attempt threw, and where.
+  if (fields.attempt !== undefined && fields.stack !== undefined) return undefined
+  const fieldsLeft = Object.entries(fields).filter(([name]) => !inLabelOrEvents.has(name))
   return line(record, label, stringOr(message, stringOr(record.fields)), fieldsText(fieldsLeft))
 }
 
@@ -61,7 +59,9 @@ function line({ at, level }: LogRecord, label: string, message: string, rest: st
 /** `bytes=5120  at=/home/me/workers/reader.ts:12:7`: of a stack only the place. */
 function fieldsText(entries: readonly (readonly [string, unknown])[]): string {
   return entries
-    .map(([name, value]) => (name === 'stack' ? `at=${placeOf(String(value)) ?? '?'}` : `${name}=${valueText(value)}`))
+    .map(([name, value]) =>
+      name === 'stack' ? `at=${placeInStack(String(value)) ?? '?'}` : `${name}=${valueText(value)}`,
+    )
     .join('  ')
 }
 
@@ -78,6 +78,6 @@ function valueText(value: unknown): string {
 /** `TypeError: no such thing, at /home/me/workers/reader.ts:12:7`: the first line of a stack, and its place. */
 function whatAndWhere(stack: string): string {
   const [what = ''] = stack.split('\n')
-  const place = placeOf(stack)
+  const place = placeInStack(stack)
   return place ? `${what}, at ${place}` : what
 }

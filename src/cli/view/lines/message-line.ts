@@ -1,6 +1,6 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
 import type { Failure } from '../../../core/worker/failure.ts'
-import type { Message } from '../../../core/worker/message.ts'
+import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
 
 const valueCharsMax = 2_000
 
@@ -14,7 +14,14 @@ export function messageLine(message: Message): string {
     }
     case 'timer':
       return `timer: ${valueLine(message.value)}`
+    case 'answer':
+      return answerLine(message)
   }
+}
+
+function answerLine({ status, value, by, reason }: AnswerMessage): string {
+  if (status === 'expired') return `no answer in time: ${valueLine(value)}`
+  return `answer${by === null ? '' : ` of ${by}`}: ${valueLine(value)}${reason === null ? '' : ` (${reason})`}`
 }
 
 export function valueLine(value: unknown): string {
@@ -28,12 +35,17 @@ export function stringOr(value: unknown, otherwise = ''): string {
 }
 
 /** `handler_failed (handler, after 3 attempts): what happened` */
-export function failureSentence({ code, message, origin, attempt }: Failure): string {
+export function failureSentence({ code, message, origin, attempt, thrownAt }: Failure): string {
   const attempts = attempt > 1 ? `, after ${attempt} attempts` : ''
-  return `${code} (${origin}${attempts}): ${message}`
+  return `${code} (${origin}${attempts}): ${withPlace(message, thrownAt)}`
 }
 
 /** `handler_failed: what happened`, for places that show origin and attempts in other fields. */
-export function failureCause({ code, message }: Failure): string {
-  return `${code}: ${message}`
+export function failureCause({ code, message, thrownAt }: Failure): string {
+  return `${code}: ${withPlace(message, thrownAt)}`
+}
+
+/** `no such file, at workers/reader.ts:12:7` */
+export function withPlace(message: string, thrownAt: unknown): string {
+  return typeof thrownAt === 'string' ? `${message.replace(/\.?\s*$/, '')}, at ${thrownAt}` : message
 }

@@ -3,6 +3,7 @@
  * of its results: a result that holds a failure, or the same errors again and again.
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
+import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
@@ -20,8 +21,11 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const { pending } = container
   // A call that started children waits for them, even if the kind may not spawn any more (DELEGATED-1 of delegated-calls.ts).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
-  // The number of a recorded reply was checked when it was recorded. 0 is within any limit.
-  const { checked } = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, 0)
+  // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
+  const number = container.run.retriedAfter ? container.run.iterations : 0
+  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, number)
+  if (iteration.error) return refuseCalls(agentTurn, iteration.error)
+  const { checked } = iteration
   agentTurn.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
   const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
@@ -70,11 +74,19 @@ async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalC
 
 /** The open calls cannot be run now: they are tried again later, or the run fails. */
 export function toolsFailed({ journal, end, retries }: AgentTurn, error: RuntimeError): Pause | null {
+  journal.log.warn('tools could not be loaded', { error: error.message, ...thrownFields(error) })
   toTools(journal.machine)
   const wait = retries.tryAgain(error, 'tool')
   if (wait) return wait
   journal.machine.apply('toolRefused')
   end.fail(error, 'tool', retries.failed('tool') + 1)
+  return null
+}
+
+/** A run that was retried has no more iterations than before. */
+function refuseCalls({ journal, end }: AgentTurn, error: RuntimeError): null {
+  journal.machine.apply('toolRefused')
+  end.fail(error, 'runtime', 1)
   return null
 }
 

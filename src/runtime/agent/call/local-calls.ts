@@ -9,17 +9,21 @@
  * LOCAL-3 Nothing is recorded about a call that was stopped because the turn is over. The next turn decides by what is recorded.
  */
 import { performance } from 'node:perf_hooks'
+import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
-import { type RuntimeError, TerminalError } from '../../../core/errors.ts'
+import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
 import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
+import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
+import { redactSentence } from '../../../core/secret/redact.ts'
 import { type Failure, toFailure } from '../../../core/worker/failure.ts'
 import { checkArguments } from '../../tool/arguments.ts'
 import type { ToolCallParts } from '../../tool/attempt.ts'
 import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/executor.ts'
 import type { Facts } from '../../tool/fact-collector.ts'
+import { brief } from '../../tool/messages.ts'
 import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
@@ -177,11 +181,17 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
     return 'settled'
   }
   const error = new TerminalError(
-    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Check what the call would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
+    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Check what the call would have changed${waysOn(journal.turn.assignment)}. With onUnknown: 'tell' the model decides the next time.`,
     { code: 'tool_outcome_unknown' },
   )
   recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
   return 'settled'
+}
+
+/** A child cannot be retried, because it has told its parent. */
+function waysOn({ sessionId, parentId }: Assignment): string {
+  if (parentId !== null) return ''
+  return `, then let the run go on and say what became of the call: troupe session retry ${sessionId} --unknown done (or failed, or again)`
 }
 
 /** A copy of the input for `reconcile`, so that `run` does not see what `reconcile` changes in it. */
@@ -198,12 +208,17 @@ function failureOf({ failedAttempts }: CallsHost, error: RuntimeError): Failure 
 
 async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, ms: number): Promise<CallsEnd> {
   const { journal, failedAttempts, attempts } = host
+  noteThrown(host, local, outcome)
   switch (outcome.kind) {
     case 'done':
       recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', { facts: outcome.facts, ms })
       return done
     case 'failed':
-      recordResult(journal, local, 'error', outcome.output, 'tool.failed', { facts: outcome.facts, ms })
+      recordResult(journal, local, 'error', outcome.output, 'tool.failed', {
+        facts: outcome.facts,
+        ms,
+        thrown: outcome.thrown,
+      })
       return done
     case 'unfinished': {
       if (local.tool.effect !== 'once') {
@@ -225,17 +240,32 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
         return { kind: 'retry', error, toolCallIds }
       }
       const text = `${error.message} (tried ${failedAttempts + 1} times)`
-      recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms })
+      recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms, thrown: error })
       return done
     }
     case 'fatal': {
       const failure = failureOf(host, outcome.error)
-      recordResult(journal, local, 'error', errorOutput(failure.message), 'tool.failed', { ms, failure })
+      recordResult(journal, local, 'error', errorOutput(failure.message), 'tool.failed', {
+        ms,
+        failure,
+        thrown: outcome.error,
+      })
       return done
     }
     case 'aborted':
       return done
   }
+}
+
+/** What the tool threw, for its author: the model gets the message alone. */
+function noteThrown({ journal, failedAttempts }: CallsHost, { call, tool }: LocalCall, outcome: ToolOutcome): void {
+  if (outcome.kind === 'done' || outcome.kind === 'unfinished' || outcome.kind === 'aborted') return
+  // A tool that returned an error threw none.
+  if (outcome.kind === 'failed' && !('thrown' in outcome)) return
+  const thrown = outcome.kind === 'failed' ? outcome.thrown : outcome.error
+  const { toolCallId } = call
+  const what = { tool: tool.name, toolCallId, attempt: failedAttempts + 1, error: toRuntimeError(thrown).message }
+  journal.log.warn('a tool failed', { ...what, ...thrownFields(thrown) })
 }
 
 function recordResult(
@@ -244,13 +274,16 @@ function recordResult(
   status: ToolStatus,
   output: ToolOutput,
   note: 'tool.succeeded' | 'tool.failed' | 'tool.unknown',
-  { facts = {}, ms, failure }: { facts?: Facts; ms?: number; failure?: Failure } = {},
+  { facts = {}, ms, failure, thrown }: { facts?: Facts; ms?: number; failure?: Failure; thrown?: unknown } = {},
 ): void {
   const { toolCallId, toolName } = call
-  const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }) }
+  const thrownAt = codePlaceOf(thrown)
+  const at = thrownAt === undefined ? {} : { thrownAt }
+  const error = thrown === undefined ? {} : { error: brief(redactSentence(toRuntimeError(thrown).message)), ...at }
+  const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }), ...at }
   journal.add(
     [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output, ...more })],
-    { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }) }]] },
+    { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }), ...error }]] },
     // If the result of a pure tool is lost, the tool runs again, which costs only its work.
     { lazy: tool?.effect === 'pure' && failure === undefined },
   )

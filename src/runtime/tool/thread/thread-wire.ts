@@ -1,5 +1,6 @@
 /** Duty: the messages between a node and the threads of its tools. Each of them can be cloned; errors are sent by the name of their class. */
 import type { MessagePort } from 'node:worker_threads'
+import { stackCharsMax, stackOf } from '../../../core/code-place.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { TerminalError, TransientError, toRuntimeError } from '../../../core/errors.ts'
 import type { Attempt, ToolCallParts } from '../attempt.ts'
@@ -34,7 +35,10 @@ export type ThreadMessage =
     }
   | { readonly type: 'ended'; readonly attempt: WireAttempt }
 
-type WireError =
+/** `stack`: as it was in the thread, since the error that is made of it here would name this file. */
+type WireError = { readonly stack?: string | undefined } & WireMessage
+
+type WireMessage =
   | { readonly sort: 'transient'; readonly message: string; readonly settings: Settings<typeof TransientError> }
   | { readonly sort: 'terminal'; readonly message: string; readonly settings: Settings<typeof TerminalError> }
   | { readonly sort: 'other'; readonly message: string }
@@ -52,6 +56,10 @@ export function fromWire(attempt: WireAttempt): Attempt {
 }
 
 function wireError(thrown: unknown): WireError {
+  return { ...wireMessage(thrown), stack: stackOf(thrown)?.slice(0, stackCharsMax) }
+}
+
+function wireMessage(thrown: unknown): WireMessage {
   // Only a TransientError that the tool itself threw counts as one. toRuntimeError wraps every foreign error in that class too.
   const { message, code } = toRuntimeError(thrown)
   if (thrown instanceof TransientError) {
@@ -67,7 +75,11 @@ function wireError(thrown: unknown): WireError {
   return { sort: 'other', message }
 }
 
-function realError(error: WireError): Error {
+function realError({ stack, ...message }: WireError): Error {
+  return Object.assign(errorOf(message), { stack: stack ?? '' })
+}
+
+function errorOf(error: WireMessage): Error {
   if (error.sort === 'transient') return new TransientError(error.message, error.settings)
   if (error.sort === 'terminal') return new TerminalError(error.message, error.settings)
   return new Error(error.message)

@@ -52,12 +52,10 @@ describe('lineBesideEvents', () => {
     expect(lineBesideEvents(record({ ...own, worker: 'unknown' }), labelOf)).toMatch(/^12:00:01 {2}reader {2}info {2}/)
   })
 
-  it('leaves the failure of an attempt to its event, and names its place', () => {
+  it('leaves the failure of an attempt, and its place, to its event', () => {
     const stack = 'Error: no\n    at of (/home/me/w/reader.ts:12:7)'
     const fields = { session: 's', worker: 'w', kind: 'reader', attempt: 1, of: 3, error: 'a long story', stack }
-    expect(lineBesideEvents({ ...record(fields, 'warn'), message: 'receive failed' })).toBe(
-      '12:00:01  reader  warn  receive failed  attempt=1  of=3  at=/home/me/w/reader.ts:12:7',
-    )
+    expect(lineBesideEvents({ ...record(fields, 'warn'), message: 'receive failed' })).toBeUndefined()
   })
 })
 

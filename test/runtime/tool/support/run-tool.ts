@@ -1,4 +1,5 @@
 /** Runs tools in this process, each call by itself. */
+import { expect } from 'vitest'
 import { defineTool, type Tool, type ToolDefinition } from '../../../../src/core/definition/define-tool.ts'
 import { ToolExecutor, type ToolThreads } from '../../../../src/runtime/tool/executor.ts'
 import { callParts, type SeenCall } from './call-parts.ts'
@@ -22,4 +23,5 @@ export const failure = (message: string) => ({
   kind: 'failed',
   output: { type: 'error-text', value: `Error: ${message}` },
   facts: {},
+  thrown: expect.anything() as unknown,
 })

@@ -1,0 +1,44 @@
+/** Events say who created a session, sent a message, or cancelled. */
+import { expect, test } from 'vitest'
+import { connect } from '../../src/client/client.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { Producer } from '../submit/support/producer.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+const waits = defineWorker({ receive: (_, self) => self.after(600_000, null) })
+
+test('the actor of a client is in the events of what it creates, sends and cancels', async () => {
+  await using troupe = await TestTroupe.start({ workers: { waits } })
+  const { redisUrl, namespace } = troupe
+  await using alice = await connect({ redisUrl, namespace, actor: 'alice@desk' })
+  const session = await alice.sessions.create({ kind: 'waits', input: 1 })
+  await troupe.client.workers.get(session.rootId).send('of nobody')
+  await session.root.send('more')
+  await session.cancel('enough')
+  const told: unknown[] = []
+  for await (const { type, details } of session.events({ after: '0-0' }))
+    if (/^(session\.created|message\.accepted|session\.cancelRequested)$/.test(type)) told.push([type, details])
+  expect(told).toEqual([
+    ['session.created', { kind: 'waits', by: 'alice@desk' }],
+    ['message.accepted', { kind: 'input' }],
+    ['message.accepted', { kind: 'input', by: 'alice@desk' }],
+    ['session.cancelRequested', { reason: 'enough', by: 'alice@desk' }],
+  ])
+})
+
+test('a session of a submitted job says so', async () => {
+  await using troupe = await TestTroupe.start({ workers: { waits } })
+  await using producer = new Producer(troupe)
+  const { sessionId } = await producer.submit({ kind: 'waits', input: 1 })
+  for await (const { type, details } of troupe.client.sessions.get(sessionId).events({ after: '0-0' })) {
+    expect([type, details]).toEqual(['session.created', { kind: 'waits', by: 'a submitted job' }])
+    break
+  }
+})
+
+test('an actor is a short text', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redisUrl, namespace } = troupe
+  for (const actor of ['', 'x'.repeat(65), 'a\nb'])
+    await expect(connect({ redisUrl, namespace, actor })).rejects.toThrow(/^actor of connect must be a text/)
+})
