@@ -1,4 +1,5 @@
 /** Pausing a session, or all of them: from the acknowledgement nothing of it begins, and the resume loses and doubles nothing. */
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -203,11 +204,15 @@ describe('session.pause', () => {
 describe('troupe.pause', () => {
   test('holds all sessions on all nodes, also new ones and a node that starts later; the resume goes on with all of it', async () => {
     const log: string[] = []
+    const logged: string[] = []
+    const logger = pino({ level: 'warn' }, { write: (line: string) => void logged.push(line) })
     await using troupe = await TestTroupe.connect()
-    for (let node = 0; node < 2; node++) await troupe.startNode(load(log), { concurrency: 4 })
+    for (let node = 0; node < 2; node++) await troupe.startNode(load(log), { concurrency: 4, logger })
     const session = await troupe.create('root', 'go')
     await waitUntil('it goes on', () => log.length > 8)
     await troupe.client.pause('stop it', { by: 'ada' })
+    const areTold = () => logged.filter((line) => line.includes('takes up no work')).length === 2
+    await waitUntil('both nodes have learned it', areTold)
     await waitUntil('nothing runs', async () => (await troupe.redis.zcard(`${troupe.tag}:leases`)) === 0)
     await waitUntil('timers have fired', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
     const at = log.length

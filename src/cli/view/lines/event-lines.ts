@@ -104,6 +104,15 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+function donePart(at: number, startedAt: number): string {
+  return startedAt >= at ? 'done' : `done in ${formatDuration(at - startedAt)}`
+}
+
+function limitedPart(details: RawEvent['details']): string {
+  const limits = Object.entries(details).map(([name, most]) => `${name} ${String(most)}`)
+  return `limits set: ${limits.join(', ')}`
+}
+
 function whoAndWhy({ by, why }: RawEvent['details']): string {
   return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
 }
@@ -126,9 +135,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'ask.expired':
       return 'got no answer in time'
     case 'run.completed':
-      return member?.startedAt == null || member.startedAt >= at
-        ? 'done'
-        : `done in ${formatDuration(at - member.startedAt)}`
+      return donePart(at, member?.startedAt ?? at)
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
@@ -145,15 +152,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
     case 'session.paused':
-      return `the session is paused${whoAndWhy(details)}`
     case 'session.resumed':
-      return `the session is resumed${whoAndWhy(details)}`
+      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
-      return `limits set: ${Object.entries(details)
-        .map(([name, most]) => `${name} ${String(most)}`)
-        .join(', ')}`
+      return limitedPart(details)
     case 'model.replied':
       return repliedPart(details)
     case 'model.blanked':
