@@ -1,4 +1,5 @@
 /** Duty: write values of authors and callers as JSON text, or refuse them with an error that says why they cannot be written. */
+import { jsonTextProblem } from './check/json-text.ts'
 import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
@@ -13,6 +14,9 @@ const emptied: readonly (readonly [(new (...args: never[]) => object) | string, 
   [Error, 'an Error', 'pass its message'],
   ['Response', 'a Response', 'await its text() or json()'],
 ]
+
+/** A shorter text cannot be nested too deeply: each level has two brackets. */
+const shortestDeep = 2 * policy.jsonDepthMax
 
 /** `undefined` becomes null. Throws an InputError for a value that JSON cannot hold, and a LimitError for one that is too large. */
 export function toJson(value: unknown, what: string, bytesMax: number = policy.messageBytesMax): string {
@@ -35,6 +39,10 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
       )
     }
   }
+  // After the size, because this reads the whole text.
+  const nested =
+    text.length < shortestDeep ? null : jsonTextProblem(text, { depthMax: policy.jsonDepthMax, partsMax: text.length })
+  if (nested !== null) throw new InputError(`${what} ${nested}: pass a flatter value.`)
   // After the size: the walk through a value of many MB would block the process.
   if (text.includes('{}')) checkWithin(value, what)
   return text

@@ -236,13 +236,21 @@ export interface DamagedSession {
   readonly error: Error
 }
 
+export interface HostedKind {
+  readonly kind: string
+  readonly pool: string
+  readonly description: string
+}
+
 /** The store as the sweeper needs it. One partition. */
 export interface UpkeepStore {
   readonly partition: number
-  registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  /** Registers the node and all that it hosts, at once: before that nobody may be told that it is ready. */
+  announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
    * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
+   * `wasGone`: the node was not registered any more.
    */
   sweep(
     slots: number,
@@ -254,6 +262,7 @@ export interface UpkeepStore {
     damaged: readonly string[]
     left: number
     isPaused: boolean
+    wasGone: boolean
   }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
@@ -263,6 +272,8 @@ export interface UpkeepStore {
   finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
+  /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */
+  redisProblem(): Promise<string | null>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
 }

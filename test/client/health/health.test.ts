@@ -35,6 +35,7 @@ function storeOf({
     pauseNote: async () => null,
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
+    poolsEverKnown: () => Promise.resolve([]),
     queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
   } as unknown as InspectStore
 }
