@@ -66,6 +66,9 @@ export class Roster {
       case 'tool.started':
         this.#goOn(workerId, 'using a tool')
         return
+      case 'worker.interrupted':
+        this.#goOn(workerId, 'queued')
+        return
       case 'turn.retried':
         this.#goOn(workerId, 'waiting')
         return
@@ -103,6 +106,7 @@ export class Roster {
       case 'session.failed':
       case 'text.delta':
       case 'reasoning.delta':
+      case 'worker.blocked':
       case 'worker.logged':
         return
     }

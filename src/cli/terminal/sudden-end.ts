@@ -6,6 +6,7 @@
  */
 import { inspect } from 'node:util'
 import { codePlaceOf, namePlacesFrom } from '../../core/code-place.ts'
+import { isProcessEndExpected } from '../../core/process-end.ts'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
 import { paint, printJson, safe, tell } from './output.ts'
@@ -36,7 +37,7 @@ export function watchForSuddenEnd(json: boolean): void {
   // Nothing is left to wait for, which means that nobody called process.exit.
   process.once('beforeExit', () => (isExpected = true))
   process.once('exit', (code) => {
-    if (isExpected) return
+    if (isExpected || isProcessEndExpected()) return
     say(
       `something in this process called process.exit(${code})${at(codePlaceOf(new Error('process.exit')))}, before the command had ended.`,
     )
@@ -58,8 +59,7 @@ export function endProcess(exitCode: number | undefined): never {
 
 function sayUncaught(thrown: unknown): void {
   const stack = thrown instanceof Error ? thrown.stack : undefined
-  const fate =
-    'This process ends at once, because its state is unknown; other nodes continue its turns when their leases expire.'
+  const fate = 'This process ends at once, because its state is unknown; other nodes go on with its turns.'
   say(`no code caught this error: ${describe(thrown)}${at(codePlaceOf(thrown))}. ${fate}`, stack)
   if (stack !== undefined && codePlaceOf(thrown) === undefined && !around.logger) around.tell(safeLines(stack))
 }

@@ -56,6 +56,14 @@ export const renewScript = defineScript({
   args: [],
 })
 
+export const releaseScript = defineScript({
+  file: 'release.lua',
+  keys: words('leases nodes events'),
+  header: words('node wakeupMs seed ends event turns author'),
+  fields: { turns: words('worker token isCounted isIsolated') },
+  args: words('words'),
+})
+
 export const announceScript = defineScript({
   file: 'announce.lua',
   keys: words('kinds pools nodes'),
