@@ -152,17 +152,16 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       actor: options.actor,
     })
+    const stores = this.#submission.stores
     this.asks = new Asks(
-      this.#places.map(({ keys }) =>
-        guardedReads(
-          new AskStore(redis, caller, keys, { ...defaultPolicy, ...options.policy }, deadlineMs),
-          deadlineMs,
-        ),
-      ),
+      this.#places.map(({ keys, partition }) => ({
+        asks: guardedReads(new AskStore(redis, keys), deadlineMs),
+        store: stores[partition] as SessionStore,
+      })),
       waker,
       this.#namespace,
+      options.actor ?? null,
     )
-    const stores = this.#submission.stores
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),

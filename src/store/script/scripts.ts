@@ -66,7 +66,7 @@ export const releaseScript = defineScript({
 
 export const announceScript = defineScript({
   file: 'announce.lua',
-  keys: words('kinds pools nodes'),
+  keys: words('kinds pools nodes leases'),
   header: words('node slots hosts pools'),
   args: words('facts texts'),
 })
@@ -143,7 +143,7 @@ export const limitScript = defineScript({
 export const retryScript = defineScript({
   file: 'retry.lua',
   keys: words('root log signals inbox failure results dead redriven run events'),
-  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
   args: words('event mail texts'),
 })
 
