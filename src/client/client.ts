@@ -327,12 +327,12 @@ export class Troupe implements AsyncDisposable {
    * pause stands.
    */
   async pause(why?: string, options: PauseOptions = {}): Promise<void> {
-    await pauseAll(this.#submission.stores, why, options)
+    await pauseAll(this.#submission, why, options)
   }
 
   /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
   async resume(): Promise<void> {
-    await resumeAll(this.#submission.stores)
+    await resumeAll(this.#submission)
   }
 
   async #retentionMs(): Promise<number> {

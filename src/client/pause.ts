@@ -10,11 +10,10 @@ import { ConflictError, InputError, TransientError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { policy } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
-import type { SessionStore } from '../store/session-store.ts'
 import type { Submission } from './submission.ts'
 
 export interface PauseOptions {
-  /** Who pauses or resumes: it is kept, and told in the event. */
+  /** Who pauses or resumes, for people. Default: the actor of the client. */
   readonly by?: string | undefined
 }
 
@@ -27,12 +26,13 @@ const askMs = 5
 const askMsMax = 200
 
 export async function pauseSession(
-  store: SessionStore,
+  submission: Submission,
   sessionId: string,
   why: string | undefined,
   options: PauseOptions,
 ): Promise<void> {
-  const note = { ...checked('pause', why, options), at: Date.now() }
+  const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
+  const store = submission.store(sessionId, 'session')
   // A node that does not answer trusts its leases no longer than this.
   const until = performance.now() + 2 * policy.leaseMs
   for (let ms = askMs; ; ms = Math.min(ms * 2, askMsMax)) {
@@ -55,33 +55,34 @@ export async function resumeSession(
   why: string | undefined,
   options: PauseOptions,
 ): Promise<void> {
-  const event = encodeEvents([['session.resumed', checked('resume', why, options)]])
+  const event = encodeEvents([['session.resumed', whoAndWhy('resume', submission, why, options)]])
   const store = submission.store(sessionId, 'session')
   const answer = await store.resume(sessionId, event)
   if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
   submission.wake(store.partition, answer.wakeups)
 }
 
-export async function pauseAll(
-  stores: readonly SessionStore[],
-  why: string | undefined,
-  options: PauseOptions,
-): Promise<void> {
-  const note = { ...checked('pause', why, options), at: Date.now() }
-  await Promise.all(stores.map((store) => store.pauseAll(note)))
+export async function pauseAll(submission: Submission, why: string | undefined, options: PauseOptions): Promise<void> {
+  const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
+  await Promise.all(submission.stores.map((store) => store.pauseAll(note)))
 }
 
-export async function resumeAll(stores: readonly SessionStore[]): Promise<void> {
+export async function resumeAll({ stores }: Submission): Promise<void> {
   await Promise.all(stores.map((store) => store.pauseAll(null)))
 }
 
-function checked(call: string, why: string | undefined, options: PauseOptions): { why?: string; by?: string } {
+function whoAndWhy(
+  call: string,
+  submission: Submission,
+  why: string | undefined,
+  options: PauseOptions,
+): { why?: string; by?: string } {
   if (why !== undefined && !isShort(why))
     throw new InputError(
       `reason of ${call} must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(why)}.`,
     )
   checkOptions(call, options, pauseRules, InputError)
-  const { by } = options
+  const { by = submission.by.by } = options
   return { ...(why === undefined ? {} : { why }), ...(by === undefined ? {} : { by }) }
 }
 

@@ -235,7 +235,7 @@ export class Session {
    * `session_finished` if the session has ended or is being cancelled.
    */
   async pause(why?: string, options: PauseOptions = {}): Promise<void> {
-    await pauseSession(this.#context.submission.store(this.id, 'session'), this.id, why, options)
+    await pauseSession(this.#context.submission, this.id, why, options)
   }
 
   /** Ends a pause: everything that waits goes on. Does nothing if the session is not paused. */

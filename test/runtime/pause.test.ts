@@ -163,6 +163,37 @@ describe('session.pause', () => {
     expect(begun.toSorted()).toEqual(names)
   })
 
+  test('keeps answers and expiries of asks in the order in which they came', async () => {
+    const asks: string[] = []
+    const received: unknown[] = []
+    const asker = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') {
+          const late = { expiresMs: 400, onExpiry: 'late' }
+          asks.push(self.ask('first?').id, self.ask('second?', late).id, self.ask('third?').id)
+          return
+        }
+        received.push(message.kind === 'answer' ? message.value : message.kind)
+        if (received.length === 3) self.reply(null)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { asker } })
+    const session = await troupe.create('asker')
+    await waitUntil('it waits', async () => (await session.root.report()).status === 'parked')
+    await session.pause()
+    await troupe.client.asks.answer(String(asks[2]), 'third')
+    await waitUntil('the second one has expired', async () => {
+      return (await troupe.client.asks.get(String(asks[1]))).state === 'expired'
+    })
+    await troupe.client.asks.answer(String(asks[0]), 'first')
+    expect(await session.root.report()).toMatchObject({ activity: 'paused', mailbox: { signals: 3 } })
+    expect(received).toEqual([])
+    await session.resume()
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(received).toEqual(['third', 'late', 'first'])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('outlives the nodes, and a cancel ends it at once', async () => {
     const received: unknown[] = []
     const echo = defineWorker({

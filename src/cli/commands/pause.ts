@@ -1,5 +1,4 @@
 /** `troupe pause --all` and `troupe resume --all`: the switch that holds the work of a whole namespace. */
-import { userInfo } from 'node:os'
 import type { Command } from 'commander'
 import { InputError } from '../../core/errors.ts'
 import { sentence } from '../view/answer.ts'
@@ -17,17 +16,7 @@ interface AllFlag {
 export function addWhoAndWhy(command: Command): Command {
   return command
     .option('--reason <text>', 'the reason, for the report and the events')
-    .option('--by <name>', 'who asks for it (default: the user of this process)')
-}
-
-/** A process may run as a user without a name. */
-export function whoOf({ by }: WhoAndWhy): string | undefined {
-  if (by !== undefined) return by
-  try {
-    return userInfo().username
-  } catch {
-    return undefined
-  }
+    .option('--by <who>', 'who asks for it, for people (default: the user and host of this process)')
 }
 
 export function addPauseAllCommand(program: Command): void {
@@ -42,7 +31,7 @@ to their end, and are recorded. What is sent waits in its order.
     purpose: 'change',
     answer: async (troupe, { flags, namespace }) => {
       checkAll(flags, 'pause')
-      await troupe.pause(flags.reason, { by: whoOf(flags) })
+      await troupe.pause(flags.reason, { by: flags.by })
       return sentence(
         { type: 'paused', namespace },
         `all sessions of namespace ${namespace} are paused; go on with: troupe resume --all`,

@@ -12,8 +12,8 @@ checkSort('hash', metaKey)
 checkLast(channel)
 if note == '' then
   redis.call('HDEL', metaKey, 'paused')
-else
-  redis.call('HSETNX', metaKey, 'paused', note) -- guard: the first pause of all sessions stands
+elseif redis.call('HEXISTS', metaKey, 'paused') == 0 then -- guard: the first pause of all sessions stands
+  redis.call('HSET', metaKey, 'paused', note)
 end
 redis.call('PUBLISH', channel, '*')
 return { 'ok' }

@@ -1,7 +1,7 @@
 /** `troupe session pause` and `troupe session resume`: hold the work of one session, and go on with it. */
 import type { Command } from 'commander'
 import { sentence } from '../../view/answer.ts'
-import { addWhoAndWhy, type WhoAndWhy, whoOf } from '../pause.ts'
+import { addWhoAndWhy, type WhoAndWhy } from '../pause.ts'
 import { addVerb } from '../verb.ts'
 
 export function addPauseCommand(group: Command): void {
@@ -16,7 +16,7 @@ timers and results wait in their order.`,
     purpose: 'change',
     answer: async (troupe, { id, flags }) => {
       const session = troupe.sessions.get(id)
-      await session.pause(flags.reason, { by: whoOf(flags) })
+      await session.pause(flags.reason, { by: flags.by })
       return sentence(
         { type: 'paused', sessionId: session.id },
         `session ${session.id} is paused; go on with: troupe session resume ${session.id}`,
@@ -36,7 +36,7 @@ export function addResumeCommand(group: Command): void {
     answer: async (troupe, { id, flags }) => {
       const session = troupe.sessions.get(id)
       const { paused } = await session.summary()
-      await session.resume(flags.reason, { by: whoOf(flags) })
+      await session.resume(flags.reason, { by: flags.by })
       const line = paused === null ? `session ${session.id} was not paused` : `session ${session.id} goes on`
       return sentence({ type: 'resumed', sessionId: session.id, wasPaused: paused !== null }, line)
     },
