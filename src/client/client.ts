@@ -31,7 +31,7 @@ import { DeadLetters } from './dead-letters.ts'
 import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
-import { strandedAmong } from './health/stranded.ts'
+import { lookAtNewest } from './health/stranded.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './pause.ts'
 import {
   type AuditQuery,
@@ -158,9 +158,7 @@ export class Troupe implements AsyncDisposable {
         asks: guardedReads(new AskStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
       })),
-      waker,
-      this.#namespace,
-      options.actor ?? null,
+      { waker, namespace: this.#namespace, actor: options.actor },
     )
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
@@ -350,8 +348,8 @@ export class Troupe implements AsyncDisposable {
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
     const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
     const newest = await this.#index.list({ limit: newestMost })
-    const pausedSessions = newest.filter(({ paused }) => paused !== null).map(({ id }) => id)
-    return { ...health, pausedSessions, stranded: await strandedAmong(this.#index, this.#audits) }
+    const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
+    return { ...health, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**
@@ -384,4 +382,9 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
   }
+}
+
+/** A session that ended during its pause holds nothing any more, but for detached workers. */
+function isHeld({ paused, finishedAt, workers }: ListedSession): boolean {
+  return paused !== null && (finishedAt === null || workers > 1)
 }

@@ -208,6 +208,7 @@ export class Stage implements AsyncDisposable {
       sends: [],
       timers: [],
       asks: [],
+      withdraws: [],
       event: '',
       end:
         call.wait === ''
