@@ -36,7 +36,7 @@ export async function pauseSession(
   // A node that does not answer trusts its leases no longer than this.
   const until = performance.now() + 2 * policy.leaseMs
   for (let ms = askMs; ; ms = Math.min(ms * 2, askMsMax)) {
-    const answer = await store.pause(sessionId, note)
+    const answer = await store.pauses.pause(sessionId, note)
     if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
     if (answer.kind === 'finished')
       throw new ConflictError('session_finished', `session ${sessionId} is ${answer.state}: there is nothing to pause.`)
@@ -57,18 +57,18 @@ export async function resumeSession(
 ): Promise<void> {
   const event = encodeEvents([['session.resumed', whoAndWhy('resume', submission, why, options)]])
   const store = submission.store(sessionId, 'session')
-  const answer = await store.resume(sessionId, event)
+  const answer = await store.pauses.resume(sessionId, event)
   if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
   submission.wake(store.partition, answer.wakeups)
 }
 
 export async function pauseAll(submission: Submission, why: string | undefined, options: PauseOptions): Promise<void> {
   const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
-  await Promise.all(submission.stores.map((store) => store.pauseAll(note)))
+  await Promise.all(submission.stores.map((store) => store.pauses.pauseAll(note)))
 }
 
 export async function resumeAll({ stores }: Submission): Promise<void> {
-  await Promise.all(stores.map((store) => store.pauseAll(null)))
+  await Promise.all(stores.map((store) => store.pauses.pauseAll(null)))
 }
 
 function whoAndWhy(

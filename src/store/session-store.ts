@@ -10,7 +10,7 @@ import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import type { PauseNote } from './record/pause-note.ts'
+import { PauseStore } from './pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -22,11 +22,8 @@ import {
   closeScript,
   dismissScript,
   limitScript,
-  pauseAllScript,
-  pauseScript,
   postScript,
   redriveScript,
-  resumeScript,
   retryScript,
 } from './script/scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
@@ -113,6 +110,7 @@ export type AnswerAnswer =
 
 export class SessionStore {
   readonly partition: number
+  readonly pauses: PauseStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
@@ -135,6 +133,7 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
   }
 
@@ -257,51 +256,6 @@ export class SessionStore {
     )
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: reply[0] as 'ok' | 'not_found' }
-  }
-
-  /** `turns`: how many turns of the session run whose nodes were not told yet. Asking again tells how many are left. */
-  async pause(
-    sessionId: string,
-    note: PauseNote,
-  ): Promise<{ kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
-    const { why, by } = note
-    const reply = await this.#caller.call(
-      pauseScript,
-      { root: rootKey(this.#keys.tag, sessionId), leases: this.#keys.leases, events: this.#keys.events },
-      {
-        sessionId,
-        note: JSON.stringify(note),
-        channel: this.#keys.cancelNotices,
-        event: JSON.stringify([['session.paused', { why, by }]]),
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    return reply[0] === 'ok' ? { kind: 'ok', turns: Number(reply[1]) } : { kind: 'not_found' }
-  }
-
-  /** For all sessions of the partition; null resumes them. The first pause stands. */
-  async pauseAll(note: PauseNote | null): Promise<void> {
-    await this.#caller.call(
-      pauseAllScript,
-      { meta: this.#keys.meta },
-      { note: note === null ? '' : JSON.stringify(note), channel: this.#keys.cancelNotices },
-      { deadlineMs: this.#deadlineMs },
-    )
-  }
-
-  async resume(
-    sessionId: string,
-    event: string,
-  ): Promise<{ kind: 'ok'; wakeups: readonly Wakeup[] } | { kind: 'not_found' }> {
-    const { held, quiet } = sessionKeys(this.#keys.tag, sessionId)
-    const reply = await this.#caller.call(
-      resumeScript,
-      { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events },
-      { sessionId, seed: newSeed(), wakeupMs: this.#policy.wakeupMs, event },
-      { deadlineMs: this.#deadlineMs },
-    )
-    return reply[0] === 'ok' ? { kind: 'ok', wakeups: parseWakeups(reply[1]) } : { kind: 'not_found' }
   }
 
   /** Sets what is given; answers what holds now. */

@@ -155,7 +155,7 @@ export const calls: readonly Call[] = [
     name: 'pause',
     prepare: async (place) => {
       const { session } = await running(place)
-      return () => place.sessions.pause(session.id, { at: 1 })
+      return () => place.sessions.pauses.pause(session.id, { at: 1 })
     },
   },
   {
@@ -164,14 +164,14 @@ export const calls: readonly Call[] = [
     counts: true,
     prepare: async (place) => {
       const { session, node } = await withChildren(place)
-      await place.sessions.pause(session.id, { at: 1 })
+      await place.sessions.pauses.pause(session.id, { at: 1 })
       await node.ask()
-      return () => place.sessions.resume(session.id, '[["session.resumed",{}]]')
+      return () => place.sessions.pauses.resume(session.id, '[["session.resumed",{}]]')
     },
   },
   {
     name: 'pause of all sessions',
-    prepare: async (place) => () => place.sessions.pauseAll({ at: 1 }),
+    prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }),
   },
   {
     name: 'finish',

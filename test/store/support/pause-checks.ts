@@ -31,18 +31,18 @@ export async function withChildren(place: Place) {
 
 export const noWorkerOfAPausedSessionIsClaimed: Check = async (place) => {
   const { session, node } = await withChildren(place)
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   expect(await node.ask()).toMatchObject({ kind: 'empty' })
 }
 
 export const whoWasHeldReturnsToItsPlace: Check = async (place) => {
   const { session, node, spawns } = await withChildren(place)
   const before = await place.redis.zrange(place.keys.run('default'), '0', '-1', 'WITHSCORES')
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   await node.ask()
   expect(await lineOf(place)).toEqual([])
   await place.redis.del(place.keys.wakeups('default'))
-  const answer = await place.sessions.resume(session.id, resumedEvent)
+  const answer = await place.sessions.pauses.resume(session.id, resumedEvent)
   expect(await place.redis.zrange(place.keys.run('default'), '0', '-1', 'WITHSCORES')).toEqual(before)
   expect(answer).toMatchObject({ kind: 'ok', wakeups: [{ pool: 'default' }] })
   for (const { id } of spawns) expect((await node.claim()).worker).toBe(id)
@@ -51,30 +51,30 @@ export const whoWasHeldReturnsToItsPlace: Check = async (place) => {
 export const aCommitLearnsOfThePause: Check = async (place) => {
   const { session, root } = await withChildren(place)
   expect(await root.commit({ entries: ['{}'], pendingCalls: [1, 2, 3] })).not.toHaveProperty('isPaused')
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   expect(await root.commit({ entries: ['{}'], pendingCalls: [1, 2, 3] })).toMatchObject({ kind: 'ok', isPaused: true })
 }
 
 export const aRenewalLearnsOfThePause: Check = async (place) => {
   const { session, node, root } = await withChildren(place)
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   expect(await node.turns.renew([renewalOf(root)])).toMatchObject({ verdicts: ['paused'] })
 }
 
 export const aPauseWaitsForTurnsThatWereNotTold: Check = async (place) => {
   const { session, root, node } = await withChildren(place)
-  expect(await place.sessions.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 1 })
+  expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 1 })
   await node.turns.renew([renewalOf(root)])
-  expect(await place.sessions.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 1 })
+  expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 1 })
   await node.turns.renew([renewalOf(root, true)])
-  expect(await place.sessions.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 0 })
+  expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'ok', turns: 0 })
 }
 
 export const aChildOfAPausedSessionIsGivenToNoSlot: Check = async (place) => {
   const session = await place.create()
   const node = place.node()
   const root = await node.claim()
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   const offer = { slot: '0+', nonce: place.nonce(), takes: [true] }
   const spawns = [place.child(root.worker, 1, 'c1')]
   const answer = await root.park('results:1', {
@@ -89,29 +89,29 @@ export const aChildOfAPausedSessionIsGivenToNoSlot: Check = async (place) => {
 
 export const onlyASessionIsPaused: Check = async (place) => {
   const { session, spawns } = await withChildren(place)
-  expect(await place.sessions.pause(unknown, pauseNote)).toEqual({ kind: 'not_found' })
-  expect(await place.sessions.resume(unknown, resumedEvent)).toEqual({ kind: 'not_found' })
+  expect(await place.sessions.pauses.pause(unknown, pauseNote)).toEqual({ kind: 'not_found' })
+  expect(await place.sessions.pauses.resume(unknown, resumedEvent)).toEqual({ kind: 'not_found' })
   const ofChild = String(spawns[0]?.id).replace(/^(.{14})8/, '$17')
-  expect(await place.changed(() => place.sessions.pause(ofChild, pauseNote))).toEqual({})
-  expect(await place.sessions.pause(session.id, pauseNote)).toMatchObject({ kind: 'ok' })
+  expect(await place.changed(() => place.sessions.pauses.pause(ofChild, pauseNote))).toEqual({})
+  expect(await place.sessions.pauses.pause(session.id, pauseNote)).toMatchObject({ kind: 'ok' })
 }
 
 export const onlyASessionIsResumed: Check = async (place) => {
   await withChildren(place)
-  expect(await place.sessions.resume(unknown, resumedEvent)).toEqual({ kind: 'not_found' })
+  expect(await place.sessions.pauses.resume(unknown, resumedEvent)).toEqual({ kind: 'not_found' })
 }
 
 export const aFinishedSessionIsNotPaused: Check = async (place) => {
   const session = await place.create()
   await (await place.node().claim()).complete()
   const pausing = async () =>
-    expect(await place.sessions.pause(session.id, pauseNote)).toEqual({ kind: 'finished', state: 'completed' })
+    expect(await place.sessions.pauses.pause(session.id, pauseNote)).toEqual({ kind: 'finished', state: 'completed' })
   expect(await place.changed(pausing)).toEqual({})
 }
 
 export const aCancelEndsWhatAPauseKeeps: Check = async (place) => {
   const { session, node, root } = await withChildren(place)
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   await node.ask()
   await place.sessions.cancel(session.id, 'enough')
   const { held, quiet } = place.sessionKeys(session.id)
@@ -125,25 +125,25 @@ export const aCancelEndsWhatAPauseKeeps: Check = async (place) => {
 
 export const aResumeQueuesOnlyWhoWaits: Check = async (place) => {
   const { session, node, spawns } = await withChildren(place)
-  await place.sessions.pause(session.id, pauseNote)
+  await place.sessions.pauses.pause(session.id, pauseNote)
   await node.ask()
   await place.redis.hset(place.workerKeys(spawns[1]?.id ?? '').record, 'status', 'terminal')
-  await place.sessions.resume(session.id, resumedEvent)
+  await place.sessions.pauses.resume(session.id, resumedEvent)
   expect(await lineOf(place)).toEqual([spawns[0]?.id, spawns[2]?.id])
 }
 
 export const nodesLearnThatAllIsPaused: Check = async (place) => {
   await place.create()
   const node = place.node()
-  await place.sessions.pauseAll(pauseNote)
+  await place.sessions.pauses.pauseAll(pauseNote)
   await place.redis.del(place.keys.wakeups('default'))
   expect(await node.sweep()).toMatchObject({ isPaused: true, wakeups: [] })
-  await place.sessions.pauseAll(null)
+  await place.sessions.pauses.pauseAll(null)
   expect(await node.sweep()).toMatchObject({ isPaused: false, wakeups: [{ pool: 'default' }] })
 }
 
 export const theFirstPauseOfAllStands: Check = async (place) => {
-  await place.sessions.pauseAll(pauseNote)
-  await place.sessions.pauseAll({ ...pauseNote, by: 'bob' })
+  await place.sessions.pauses.pauseAll(pauseNote)
+  await place.sessions.pauses.pauseAll({ ...pauseNote, by: 'bob' })
   expect(await place.inspect.pauseNote()).toEqual(pauseNote)
 }
