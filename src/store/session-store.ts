@@ -4,7 +4,7 @@
  */
 import { InvariantError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { defaultPool, digestAsked, unhostedPool } from '../core/ids.ts'
+import { defaultPool, digestAsked, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
@@ -15,7 +15,15 @@ import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
-import { cancelScript, closeScript, dismissScript, limitScript, postScript, redriveScript } from './script/scripts.ts'
+import {
+  cancelScript,
+  cancelWorkerScript,
+  closeScript,
+  dismissScript,
+  limitScript,
+  postScript,
+  redriveScript,
+} from './script/scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -64,6 +72,11 @@ export type RedriveRefused = { readonly kind: 'no_letter' | 'no_message' } | Pos
 export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
+
+/** rests: no run of it is in progress. */
+export type CancelWorkerAnswer =
+  | { readonly kind: 'ok' | 'not_found' | 'terminal' | 'rests' }
+  | { readonly kind: 'session_finished'; readonly state: string }
 
 export class SessionStore {
   readonly partition: number
@@ -177,6 +190,27 @@ export class SessionStore {
     )
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: reply[0] as 'ok' | 'not_found' }
+  }
+
+  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
+  async cancelWorker(
+    workerId: string,
+    what: 'worker' | 'run',
+    reason: string,
+    by: { readonly by?: string } = {},
+  ): Promise<CancelWorkerAnswer> {
+    const { cancelling, events, cancelNotices: channel } = this.#keys
+    const event = encodeEvents([['worker.cancelRequested', { what, reason, ...by }]])
+    const [kind, state] = await this.#caller.call(
+      cancelWorkerScript,
+      { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events },
+      { worker: workerId, what, channel, event },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (kind === 'session_finished') return { kind, state: String(state) }
+    if (kind !== 'root') return { kind: kind as 'ok' | 'not_found' | 'terminal' | 'rests' }
+    const answer = await this.cancel(sessionIdOfRoot(workerId), reason, by)
+    return answer.kind === 'finished' ? { kind: 'session_finished', state: answer.state } : answer
   }
 
   /** Sets what is given; answers what holds now. */

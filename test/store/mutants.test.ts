@@ -15,6 +15,7 @@ import {
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
@@ -334,6 +335,7 @@ const all = [
   ...lineMutants,
   ...wakeupMutants,
   ...sendMutants,
+  ...cancelMutants,
   ...spendingMutants,
   ...batchMutants,
   ...createMutants,

@@ -57,6 +57,11 @@ export interface EventDetails {
     readonly detached?: boolean
   }
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
+  readonly 'worker.cancelRequested': {
+    readonly what: 'worker' | 'run'
+    readonly reason: string
+    readonly by?: string
+  }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'message.accepted': {
     readonly kind: 'input' | 'timer'

@@ -15,6 +15,7 @@ export const eventTypes = [
   'session.cancelled',
   'worker.spawned',
   'worker.failed',
+  'worker.cancelRequested',
   'worker.cancelled',
   'message.accepted',
   'message.consumed',

@@ -1,6 +1,7 @@
 /** Mutants with the name of the check that catches each. */
 import * as agentChecks from './agent-checks.ts'
 import * as batchChecks from './batch-checks.ts'
+import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
@@ -14,6 +15,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    cancelChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,

@@ -130,6 +130,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return 'a message was put aside as a dead letter'
     case 'message.redriven':
       return 'a dead letter was put back into the mailbox'
+    case 'worker.cancelRequested': {
+      const what = details.what === 'run' ? 'cancelling the run' : 'cancelling the worker'
+      return details.reason ? `${what}: ${stringOr(details.reason)}` : what
+    }
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
     case 'session.limited':
