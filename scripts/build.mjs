@@ -1,9 +1,9 @@
 /**
- * Duty: build dist/: compile src, then compile the bundled workers against the package's own published types, then copy files that are not
- * TypeScript. `npm run build` runs it, with the repository's tools on PATH.
+ * Duty: build dist/: compile src, then compile the bundled workers against the package's own published types, then put the Lua scripts as
+ * texts into the module that reads them in the sources. `npm run build` runs it, with the repository's tools on PATH.
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, cpSync, rmSync } from 'node:fs'
+import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './dependencies.mjs'
 
@@ -19,5 +19,12 @@ try {
   // The compiler has printed the reason.
   process.exit(1)
 }
-cpSync(at('src', 'store', 'lua'), at('dist', 'store', 'lua'), { recursive: true })
+const lua = at('src', 'store', 'lua')
+const texts = globSync('**/*.lua', { cwd: lua })
+  .sort()
+  .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(lua, file), 'utf8')])
+writeFileSync(
+  at('dist', 'store', 'script', 'lua-files.js'),
+  `export const luaFiles = ${JSON.stringify(Object.fromEntries(texts), null, 2)}\n`,
+)
 chmodSync(at('dist', 'cli', 'main.js'), 0o755)

@@ -57,12 +57,36 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
   ],
 }
 
-export const typePages = Object.fromEntries(
-  Object.entries(pages).map(([page, declarations]) => [
-    page,
-    Object.fromEntries(declarations.map(([file, declaration]) => [declaration, () => typeTable(file, declaration)])),
-  ]),
-)
+/** What `--json` prints. Names of fields say most of it, so that a field needs no comment here. */
+const shapes: readonly (readonly [file: string, declaration: string])[] = [
+  ['src/client/session-summary.ts', 'SessionFacts'],
+  ['src/client/report.ts', 'SessionReport'],
+  ['src/client/report.ts', 'WorkerReport'],
+  ['src/client/worker.ts', 'HistoryItem'],
+  ['src/core/worker/message.ts', 'Mail'],
+  ['src/client/summaries.ts', 'DeadLetter'],
+  ['src/client/summaries.ts', 'Handled'],
+  ['src/client/summaries.ts', 'Redriven'],
+  ['src/client/summaries.ts', 'Dismissed'],
+  ['src/client/summaries.ts', 'Sent'],
+  ['src/client/summaries.ts', 'KindSummary'],
+  ['src/client/summaries.ts', 'NodeSummary'],
+  ['src/audit/audit.ts', 'AuditReport'],
+  ['src/audit/finding.ts', 'AuditFinding'],
+  ['src/client/health/health.ts', 'Health'],
+  ['src/core/worker/failure.ts', 'Failure'],
+  ['src/core/event/event.ts', 'EventHead'],
+]
+
+const blocksOf = (
+  declarations: readonly (readonly [file: string, declaration: string])[],
+  tableOf: (file: string, declaration: string) => string,
+) => Object.fromEntries(declarations.map(([file, declaration]) => [declaration, () => tableOf(file, declaration)]))
+
+export const typePages = Object.fromEntries([
+  ...Object.entries(pages).map(([page, declarations]) => [page, blocksOf(declarations, typeTable)] as const),
+  ['docs/reference/json.md', blocksOf(shapes, shapeTable)] as const,
+])
 
 /** Meanings of members that have no comment, since their name says nearly everything. */
 const meanings: Readonly<Record<string, string>> = {
@@ -115,6 +139,11 @@ function typeTable(file: string, declaration: string): string {
     head,
     rows.map((row) => row.slice(0, head.length)),
   )
+}
+
+function shapeTable(file: string, declaration: string): string {
+  const rows = membersOf(file, declaration).map(({ name, type, comment }) => [`\`${name}\``, `\`${type}\``, comment])
+  return table(['field', 'type', 'meaning'], rows)
 }
 
 /** The meaning, and the default of a member that may be left out: its comment says it in a sentence that begins with "Default". */

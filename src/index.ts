@@ -19,6 +19,7 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
+export type { Answered, AnswerOptions, Ask, AsksQuery } from './client/asks.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
@@ -63,6 +64,9 @@ export type {
 export { defineTool } from './core/definition/define-tool.ts'
 export type {
   AgentDefinition,
+  AskOptions,
+  AskQuestion,
+  AskRef,
   HandlerDefinition,
   HandlerWorker,
   Self,
@@ -146,6 +150,7 @@ export type {
   ReceivedEntry,
   RunResult,
   SpawnNote,
+  StepEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'

@@ -22,7 +22,7 @@ export interface MessageCounts {
   readonly removed: number
 }
 
-export type Counts = Readonly<Record<'inputs' | 'results' | 'timers' | 'all', MessageCounts>>
+export type Counts = Readonly<Record<'inputs' | 'results' | 'signals' | 'all', MessageCounts>>
 
 const none: MessageCounts = {
   accepted: 0,
@@ -35,10 +35,10 @@ const none: MessageCounts = {
   removed: 0,
 }
 
-const laneOf: Readonly<Record<Sort, Lane>> = { input: 'inbox', result: 'results', timer: 'signals' }
+const laneOf: Readonly<Record<Sort, Lane>> = { input: 'inbox', result: 'results', signal: 'signals' }
 
 export class Tally {
-  readonly #of: Record<Sort, MessageCounts> = { input: none, result: none, timer: none }
+  readonly #of: Record<Sort, MessageCounts> = { input: none, result: none, signal: none }
 
   add(seen: Seen): void {
     for (const sort of sorts) this.#of[sort] = plus(this.#of[sort], countsOf(seen, sort))
@@ -52,8 +52,8 @@ export class Tally {
   }
 
   get counts(): Counts {
-    const { input, result, timer } = this.#of
-    return { inputs: input, results: result, timers: timer, all: plus(plus(input, result), timer) }
+    const { input, result, signal } = this.#of
+    return { inputs: input, results: result, signals: signal, all: plus(plus(input, result), signal) }
   }
 }
 
@@ -67,7 +67,7 @@ function countsOf({ picture, fold }: Seen, sort: Sort): MessageCounts {
   const active = fold.open.received[sort]
   // A worker that was cancelled for good receives nothing more.
   const stays = picture.record.status === 'terminal' ? left : 0
-  // Results and timers that come for a run which has ended are dropped.
+  // Results and signals that come for a run which has ended are dropped.
   const dropped = sort === 'input' ? 0 : Math.max(0, accepted - left - completed - failed - cancelled - active)
   const known = { completed, failed, cancelled: cancelled + dropped + stays }
   return { ...known, accepted, dead, waiting: left - stays, active, removed: 0 }

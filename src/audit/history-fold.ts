@@ -3,11 +3,12 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { Entry, ReceivedEntry, ResultStatus, SpawnNote } from '../core/history/entry.ts'
+import type { Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
 import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
-export type Sort = 'input' | 'result' | 'timer'
+/** Every sort of signal counts as one. */
+export type Sort = 'input' | 'result' | 'signal'
 
 export interface EndedRun {
   readonly run: number
@@ -19,20 +20,25 @@ export interface SpawnedChild extends SpawnNote {
   readonly run: number
 }
 
-export const sorts: readonly Sort[] = ['input', 'result', 'timer']
+export const sorts: readonly Sort[] = ['input', 'result', 'signal']
 /** The positions of so many missing inputs are kept. A larger hole is reported by its count. */
 const holesMax = 1_000
 
 /** What one run has received and asked for so far. */
 class RunFold {
-  readonly received: Record<Sort, number> = { input: 0, result: 0, timer: 0 }
+  readonly received: Record<Sort, number> = { input: 0, result: 0, signal: 0 }
   readonly joined = new Map<string, number>()
   readonly results = new Set<string>()
-  readonly timers = new Set<string>()
-  timersSet = 0
+  /** Timers and answers that were received. */
+  readonly signals = new Set<string>()
+  /** Timers and asks. */
+  signalsAsked = 0
   calls = 0
+  steps = 0
   readonly started = new Set<string>()
   readonly answered = new Set<string>()
+  /** A handler receives this message again: it is counted once. */
+  repeated: string | null = null
 
   /** Children whose results the run has not received. */
   get missing(): string[] {
@@ -64,12 +70,14 @@ export class HistoryFold {
   #place = -1
   readonly #say: Say
   readonly #isAgent: boolean
+  /** The run that ended last, if it failed: somebody may let it go on. */
+  #failed: { readonly run: number; readonly open: RunFold; readonly isDead: boolean } | null = null
 
   constructor(say: Say, isAgent: boolean) {
     this.#say = say
     this.#isAgent = isAgent
     const none = () => ({ completed: 0, failed: 0, cancelled: 0 })
-    this.ended = { input: none(), result: none(), timer: none() }
+    this.ended = { input: none(), result: none(), signal: none() }
   }
 
   get inputs(): number {
@@ -95,14 +103,31 @@ export class HistoryFold {
   }
 
   #add(position: number, entry: Entry): void {
+    if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
+    else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
+  }
+
+  /** The run is open again, with all that it had received. What its end cancelled stays cancelled. */
+  #retried({ run, reopened = [], messageId }: RetriedEntry): void {
+    const failed = this.#failed
+    if (failed?.run !== run) return
+    this.#failed = null
+    for (const sort of sorts) this.ended[sort].failed -= failed.open.received[sort]
+    this.runs.pop()
+    if (failed.isDead) this.deadRuns--
+    this.open = failed.open
+    this.run = run
+    for (const id of reopened) this.open.answered.delete(id)
+    for (const child of this.open.missing) this.open.results.add(child)
+    this.open.repeated = messageId ?? null
   }
 
   // I4, I5: runs follow each other, epochs never decrease, and each message of an agent stands at the position in its id.
@@ -124,16 +149,19 @@ export class HistoryFold {
 
   #received(entry: ReceivedEntry): void {
     const { message } = entry
-    if (message.kind === 'input') {
+    const isRepeated = this.open.repeated === message.id
+    if (isRepeated) this.open.repeated = null
+    else if (message.kind === 'input') {
       if (!this.#isAgent) this.#checkPlace(message.id)
       this.#input(message.from)
     } else if (message.kind === 'result') this.#result(message)
     else {
-      if (this.open.timers.has(message.id)) this.#say('I2', 'timer', `timer ${message.id} was received twice`)
-      this.open.timers.add(message.id)
-      this.open.received.timer++
+      const { kind, id } = message
+      if (this.open.signals.has(id)) this.#say('I2', kind, `${kind} ${id} was received twice`)
+      this.open.signals.add(id)
+      this.open.received.signal++
     }
-    this.open.timersSet += entry.timers?.length ?? 0
+    this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
   }
@@ -189,9 +217,11 @@ export class HistoryFold {
     const { open, run } = this
     for (const sort of sorts) this.ended[sort][entry.type] += open.received[sort]
     this.runs.push({ run, status: entry.type, position })
-    if (entry.type === 'failed' && entry.failure.code === 'poison' && open.received.input === 0) this.deadRuns++
+    const isDead = entry.type === 'failed' && entry.failure.code === 'poison' && open.received.input === 0
+    if (isDead) this.deadRuns++
     const { missing } = open
     if (missing.length > 0 && entry.epoch !== undefined) this.runsWithMissing.push({ run, children: missing })
+    this.#failed = entry.type === 'failed' ? { run, open, isDead } : null
     this.open = new RunFold()
     this.run = run + 1
   }

@@ -98,15 +98,15 @@ function isCancelled({ session }: Seen): boolean {
   return session.damage.length > 0 || session.cancelled.length > 0 || isCancelling(session)
 }
 
-// I9: every timer fires, and then the worker receives it.
+// I9: every timer fires and every ask ends, and then the worker receives it.
 function timerRules({ picture, say }: Seen): void {
-  const { record, timers, lanes, hasRetryTimer } = picture
+  const { record, timers, openAsks, lanes, hasRetryTimer } = picture
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = record.signalsOpen
-  const there = timers.length + lanes.signals.length
-  // A running worker may have received timers whose commit is not here yet. They stay in the lane until then.
-  if (open !== there) say('I9', 'timers', `${open} of its timers are open, ${there} are there`)
+  const there = timers.length + openAsks + lanes.signals.length
+  // A running worker may have received signals whose commit is not here yet. They stay in the lane until then.
+  if (open !== there) say('I9', 'signals', `${open} of its signals are open, ${there} are there`)
   const retries = record.status === 'parked' && record.wait.kind === 'retry'
   if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
 }
@@ -124,8 +124,11 @@ function historyRules({ picture, fold, say }: Seen): void {
 function openRunRules({ picture, fold, say }: Seen): void {
   const { open } = fold
   const { record } = picture
+  // A handler may have recorded a step before its run is open.
+  if (record.steps !== open.steps)
+    say('I4', 'steps', `its run has ${record.steps} steps by its record, ${open.steps} by its history`)
   if (!isOpen(picture)) {
-    if (open.received.input + open.received.result + open.received.timer > 0)
+    if (open.received.input + open.received.result + open.received.signal > 0)
       say('I4', 'unended', `run ${fold.run} is in its history, is not open and has no end`)
     return
   }
@@ -133,9 +136,9 @@ function openRunRules({ picture, fold, say }: Seen): void {
   const missing = open.missing.map((child) => open.joined.get(child)).join()
   if (pendingCalls !== missing)
     say('I8', 'pendingCalls', `it awaits the calls ${pendingCalls || 'none'}; by its history ${missing || 'none'}`)
-  const timers = open.timersSet - open.received.timer
-  if (record.signalsOpen !== timers)
-    say('I4', 'timers', `${record.signalsOpen} signals are open by its record, ${timers} by its history`)
+  const signals = open.signalsAsked - open.received.signal + (open.repeated === null ? 0 : 1)
+  if (record.signalsOpen !== signals)
+    say('I4', 'signals', `${record.signalsOpen} signals are open by its record, ${signals} by its history`)
   if (record.calls !== open.calls)
     say('I4', 'calls', `it has made ${record.calls} spawning calls by its record, ${open.calls} by its history`)
   if (open.received.input === 0) say('I1', 'input', `run ${fold.run} is open and the input that began it is not there`)
@@ -156,9 +159,9 @@ function consumedRules({ picture, fold, say }: Seen): void {
   const taken = record.resultsTaken + lanes.results.heads.filter((head) => head === '').length
   if (lanes.results.isWhole && results > taken)
     say('I2', 'results', `${results} results are in its history, ${taken} were consumed`)
-  const timers = fold.total('timer')
-  if (timers > record.signalsTaken)
-    say('I2', 'timer-count', `${timers} timers are in its history, ${record.signalsTaken} were consumed`)
+  const signals = fold.total('signal')
+  if (signals > record.signalsTaken)
+    say('I2', 'signal-count', `${signals} signals are in its history, ${record.signalsTaken} were consumed`)
 }
 
 // I11: the last failure is set when a run fails, and only then.

@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { ConfigError } from '../core/errors.ts'
+import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addDemoCommand } from './commands/demo.ts'
@@ -79,6 +80,7 @@ function buildProgram(): Command {
   addSessionCommands(program)
   addWorkerCommands(program)
   addMailboxCommands(program)
+  addAskCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)

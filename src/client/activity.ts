@@ -53,6 +53,7 @@ export class Roster {
         this.#change(workerId, 'working', event.at)
         return
       case 'message.consumed':
+      case 'step.recorded':
       case 'model.blanked':
       case 'model.replied':
       case 'tool.failed':
@@ -82,6 +83,12 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'session.retried':
+        this.#change(workerId, 'queued')
+        return
+      case 'ask.answered':
+      case 'ask.expired':
+      case 'ask.opened':
       case 'events.trimmed':
       case 'run.warned':
       case 'message.accepted':

@@ -9,6 +9,7 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
+import { AskStore } from '../store/ask-store.ts'
 import { AuditStore } from '../store/audit-store.ts'
 import { InspectStore } from '../store/inspect-store.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
@@ -24,6 +25,7 @@ import type { SessionStore } from '../store/session-store.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
 import { readPausedWakeups } from '../wake/queue-tidier.ts'
+import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { EarlyNotes } from './early-notes.ts'
@@ -115,6 +117,8 @@ export class Troupe implements AsyncDisposable {
   readonly #dead: DeadLetters
   readonly #hub: EventHub
   readonly #bull: BullWaker | null
+  /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
+  readonly asks: Asks
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -145,6 +149,16 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       actor: options.actor,
     })
+    this.asks = new Asks(
+      this.#places.map(({ keys }) =>
+        guardedReads(
+          new AskStore(redis, caller, keys, { ...defaultPolicy, ...options.policy }, deadlineMs),
+          deadlineMs,
+        ),
+      ),
+      waker,
+      this.#namespace,
+    )
     const stores = this.#submission.stores
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
@@ -230,6 +244,7 @@ export class Troupe implements AsyncDisposable {
     const store = this.#inspectOf(id, 'session')
     return {
       submission: this.#submission,
+      asks: this.asks,
       store,
       hub: this.#hub,
       redis: this.#redis,

@@ -5,7 +5,7 @@
  */
 import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { parseId, partitionOf } from '../core/ids.ts'
+import { isId, parseId, partitionOf, rootIdOf } from '../core/ids.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { decodeMail, inputIdOf } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
@@ -252,9 +252,15 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
       return noLetter(id, workerId)
     case 'no_message':
       return new InputError(
-        `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed. Send the worker a new message.`,
+        `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed.${wayOn(letter)}`,
       )
     default:
       return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
   }
+}
+
+/** A run of a root may go on, whatever the mode of its session. A child has told its parent. */
+function wayOn({ workerId, sessionId }: DeadLetter): string {
+  const isRoot = isId(sessionId) && rootIdOf(sessionId) === workerId
+  return isRoot ? ` Let it go on at that step: troupe session retry ${sessionId}` : ' Its parent was told.'
 }

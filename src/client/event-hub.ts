@@ -5,7 +5,7 @@
  * HUB-1 It remembers how a session ended if this client created it while a tail was listening: then `result()` needs no read.
  */
 import type { Ended, RawEvent } from '../core/event/event.ts'
-import { endIn, mayEndRun, sessionIn } from '../core/event/event-notes.ts'
+import { endIn, mayEndRun, saysRetried, sessionIn } from '../core/event/event-notes.ts'
 import { partitionOf, rootIdOf } from '../core/ids.ts'
 import { EventTail } from '../store/event-tail.ts'
 import { announceFollower } from '../store/followed-sessions.ts'
@@ -190,6 +190,7 @@ export class EventHub {
     // This comes first: waiters read the record even if the notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
     if (watched.ended === null) watched.ended = endIn(notes)
+    else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
     if (watched.listeners.length === 0) return
     for (const event of eventsOf(entry)) for (const tell of watched.listeners) tell(event)
   }

@@ -49,6 +49,8 @@ interface EventsContext {
   createdAt(): Promise<number | null>
   /** Rejects if the session is gone. */
   hasEnded(): Promise<boolean>
+  /** A failed run of it went on: then the first event of an end need not be the last. */
+  wasRetried?(): Promise<boolean>
 }
 
 type Arrival = RawEvent | ReceivedNote
@@ -177,7 +179,7 @@ async function* pastEvents(
       if (event.sessionId !== sessionId) continue
       seen = event.id
       yield event
-      if (event.ended) return 'ended'
+      if (event.ended && !(event.ended.status === 'failed' && (await context.wasRetried?.()))) return 'ended'
     }
     if (isUnwanted()) return 'ended'
     readTo = page.last

@@ -1,6 +1,7 @@
 /**
  * Duty: one session as programs see it: its report, result, events, limits and cancel.
- * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result.
+ * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result, unless a failed
+ *           session was retried.
  */
 import { checkOptions } from '../core/check/check-options.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
@@ -13,6 +14,7 @@ import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import type { Ask, Asks, AsksQuery } from './asks.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
 import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
@@ -20,6 +22,7 @@ import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
 import { type ResultQuery, resultRules } from './queries.ts'
 import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
+import { type Retried, type RetryQuery, retryRules, retrySession } from './retry.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -28,6 +31,7 @@ import { type ReadableRow, readRows, sessionDamage } from './worker-rows.ts'
 
 export interface SessionContext {
   readonly submission: Submission
+  readonly asks: Asks
   readonly store: InspectStore
   readonly hub: EventHub
   readonly redis: Redis
@@ -147,9 +151,10 @@ export class Session {
     const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
     if (tracked && tracked.result !== null) {
-      this.#result = tracked.result
+      // A session that failed may be retried, and then end in another way.
+      if (tracked.result.status !== 'failed') this.#result = tracked.result
       this.#context.hub.forget(this.id)
-      return this.#result
+      return tracked.result
     }
     if (tracked && tracked.position !== null) return this.#readResult(null, tracked.status, tracked.position)
     const { session, resultLine } = await this.#read(run)
@@ -188,13 +193,23 @@ export class Session {
     const createdAt = () => store.createdAt(this.id)
     const early = this.#early
     this.#early = undefined
-    const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded: () => this.#hasEnded() }
+    const [hasEnded, wasRetried] = [() => this.#hasEnded(), () => this.#wasRetried()]
+    const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded, wasRetried }
     // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
   }
 
+  async #wasRetried(): Promise<boolean> {
+    return (await this.#read()).session.retries > 0
+  }
+
   async #hasEnded(): Promise<boolean> {
     return hasEnded(stateOf((await this.#read()).session))
+  }
+
+  /** What its workers ask of somebody outside, at any depth of the tree: open asks, unless `state` says otherwise. The oldest first. */
+  asks(query: Omit<AsksQuery, 'sessionId'> = {}): Promise<Ask[]> {
+    return this.#context.asks.list({ ...query, sessionId: this.id })
   }
 
   /**
@@ -225,6 +240,18 @@ export class Session {
       'session_finished',
       `session ${this.id} is ${answer.state} and spends no more: create a new session with higher limits.`,
     )
+  }
+
+  /**
+   * Lets a session go on whose last run failed: at the step that failed, with the history that it has. No recorded step is repeated. A call of a
+   * `once` tool whose outcome is unknown needs a decision (`unknown`). `limits` replaces what all its agents may use together; without it that
+   * stays as it is. Throws `transition_illegal` if the run cannot go on, and says why. Later failures can be retried again.
+   */
+  async retry(query: RetryQuery = {}): Promise<Retried> {
+    checkOptions('retry', query, retryRules, InputError)
+    const retried = await retrySession(this.id, this.#context, query)
+    this.#context.hub.forget(this.id)
+    return retried
   }
 
   /** Ends a conversation once its worker has answered every message that waits. */

@@ -30,7 +30,7 @@ import type { CreateAnswer, SessionOrder } from '../store/create-sessions.ts'
 import { placesOf } from '../store/keys.ts'
 import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
-import { refusalOfPost, SessionStore } from '../store/session-store.ts'
+import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../store/session-store.ts'
 import { extraWakeup } from '../store/wakeups.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
@@ -218,6 +218,14 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Lets the failed run of a session go on, and wakes a slot for it. */
+  async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
+    const store = this.store(sessionId, 'session')
+    const answer = await store.retry(sessionId, order)
+    if (answer.kind === 'ok') this.#wake(store.partition, answer.wakeups, '')
+    return answer
   }
 
   /**

@@ -8,6 +8,10 @@ export type ErrorCode =
   | 'worker_not_found'
   | 'session_not_found'
   | 'letter_not_found'
+  | 'ask_not_found'
+  | 'ask_answered'
+  | 'ask_expired'
+  | 'ask_withdrawn'
   | 'kind_unknown'
   | 'tool_unknown'
   | 'transition_illegal'
@@ -96,11 +100,25 @@ export class InputError extends SingleCodeError {
   readonly retryable = false
 }
 
-type NotFoundCode = 'worker_not_found' | 'session_not_found' | 'letter_not_found' | 'kind_unknown' | 'tool_unknown'
+type NotFoundCode =
+  | 'worker_not_found'
+  | 'session_not_found'
+  | 'letter_not_found'
+  | 'ask_not_found'
+  | 'kind_unknown'
+  | 'tool_unknown'
 
 export class NotFoundError extends CodedError<NotFoundCode> {}
 
-type ConflictCode = 'transition_illegal' | 'version_stale' | 'session_finished' | 'worker_terminal' | 'client_closed'
+type ConflictCode =
+  | 'transition_illegal'
+  | 'version_stale'
+  | 'session_finished'
+  | 'worker_terminal'
+  | 'ask_answered'
+  | 'ask_expired'
+  | 'ask_withdrawn'
+  | 'client_closed'
 
 /** The thing exists, but its state does not allow the call. */
 export class ConflictError extends CodedError<ConflictCode> {}

@@ -44,10 +44,20 @@ export function sessionIdOfRoot(rootId: string): string {
 
 /** The id of the child that call number `call` of this run spawns. The same arguments give the same id. */
 export function childId(parentId: string, run: number, call: number): string {
-  const hex = hash('sha256', `${parentId}:${run}:${call}`)
+  return digestId(`${parentId}:${run}:${call}`, partitionOf(parentId))
+}
+
+/** The id of an ask: the `number`th that this run makes while it receives this message. The same arguments give the same id. */
+export function askId(workerId: string, run: number, messageId: string, number: number): string {
+  return digestId(`${workerId}:${run}:${messageId}:ask:${number}`, partitionOf(workerId))
+}
+
+/** A UUID of version 8 that follows from the text. */
+function digestId(text: string, partition: number): string {
+  const hex = hash('sha256', text)
   const variant = '89ab'[Number.parseInt(hex[16] as string, 16) % 4]
   const id = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`
-  return withPartition(id, partitionOf(parentId))
+  return withPartition(id, partition)
 }
 
 export function partitionOf(id: string): number {
@@ -75,10 +85,14 @@ export function pastedId(text: string): string {
 
 /** Examples for errors: the ids of one session and of its root. */
 const sessionIdExample = '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000'
-const idExamples = { session: sessionIdExample, worker: rootIdOf(sessionIdExample) }
+const idExamples = {
+  session: sessionIdExample,
+  worker: rootIdOf(sessionIdExample),
+  ask: rootIdOf(sessionIdExample),
+}
 
 /** Returns the id in lower case. Throws an InputError with an example if the value is no id. */
-export function parseId(value: unknown, what: 'worker' | 'session'): string {
+export function parseId(value: unknown, what: 'worker' | 'session' | 'ask'): string {
   const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
     throw new InputError(

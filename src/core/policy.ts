@@ -119,10 +119,17 @@ export const policy = {
   retryBackoffMsMax: 30_000,
   /** As retryBackoffMs, for model calls: the overload of a provider lasts for seconds (decision 0017). */
   modelBackoffMs: 1_000,
+  /** The longest wait for which a provider may ask. A run whose provider asks for more fails. */
+  modelRetryMsMax: 86_400_000,
 
   /** Model calls of one run, without blank replies. The tools of the last reply do not run, because no call would read their results. */
   iterations: 10,
-  modelCallMs: 300_000,
+  /** A model call of which nothing arrives for this long ends. */
+  modelIdleMs: 300_000,
+  /** A model call ends after this, even if its reply still arrives. */
+  modelCallMs: 1_800_000,
+  /** How long a reply that has finished waits for the event with its usage. */
+  lastEventMs: 2_000,
   /** A reply with more text is cut off. */
   replyBytesMax: 8_388_608,
   toolMs: 120_000,
@@ -174,6 +181,8 @@ export const policy = {
   permissionNamesMax: 256,
   /** The length of the folder in permissions. */
   folderBytesMax: 4_096,
+  /** The length of a question of `self.ask`, which lists show. */
+  questionBytesMax: 4_000,
   /** The length of the reason of a cancel, which every report shows. */
   reasonBytesMax: 1_000,
 

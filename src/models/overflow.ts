@@ -35,11 +35,12 @@ const promptAndReply =
 /** `words`: types and codes of the error. */
 export function saysOverflow(words: readonly string[], message: string): boolean {
   if (words.some((word) => overflowWords.has(word))) return true
-  // The SDK quotes an answer that it cannot read behind the words for its status.
+  // The SDK quotes an answer that it cannot read behind the words for its status. Names of fields in it say nothing.
   const text = message
     .slice(0, 2_000)
     .toLowerCase()
     .replace(/^bad request\b/, '')
+    .replaceAll(/"\w+"\s*:/g, ' ')
   if (promptAndReply.test(text) && /exceed|limit|maximum|must be|too/.test(text)) return true
   return !otherLimits.test(text) && sentences.some((sentence) => sentence.test(text))
 }

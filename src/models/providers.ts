@@ -6,9 +6,9 @@
 
 import type { Model, ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
-import { policy } from '../core/policy.ts'
 import { rememberSecret } from '../core/secret/known-secrets.ts'
-import { boundedFetch } from './bounded-fetch.ts'
+import { replyFetch } from './reply-fetch.ts'
+import { anthropicProtocol, chatProtocol, type ReplyProtocol, responsesProtocol } from './reply-protocol.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
 import type { SettingRules } from './settings.ts'
 
@@ -32,8 +32,14 @@ interface Provider {
   readonly path?: string
   readonly providerOptions?: Readonly<Record<string, Readonly<Record<string, boolean>>>>
   readonly settingRules?: SettingRules
+  /** Most tokens of a reply of this model. Undefined if the adapter knows better. */
+  outputTokens?(model: string): number | undefined
+  readonly protocol: ReplyProtocol
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
 }
+
+/** The adapter sends 4096 for models of others that speak this protocol. Their replies, with all their reasoning, would be cut. */
+const anthropicOutputTokens = 16_384
 
 const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKey: true }
 
@@ -50,10 +56,14 @@ const providers = new Map<string, Provider>([
         stopsMax: 0,
         forbidden: ['store', 'conversation', 'previousResponseId'],
       },
+      protocol: responsesProtocol,
       load: loadResponses,
     },
   ],
-  ['openai-chat', { ...openai, settingRules: { optionNames: ['openai'], stopsMax: 4 }, load: loadChat }],
+  [
+    'openai-chat',
+    { ...openai, settingRules: { optionNames: ['openai'], stopsMax: 4 }, protocol: chatProtocol, load: loadChat },
+  ],
   [
     'anthropic',
     {
@@ -62,27 +72,49 @@ const providers = new Map<string, Provider>([
       needsKey: true,
       path: '/v1',
       settingRules: { optionNames: ['anthropic'], temperatureMax: 1 },
+      outputTokens: (model) => (model.includes('claude-') ? undefined : anthropicOutputTokens),
+      protocol: anthropicProtocol,
       load: loadAnthropic,
     },
   ],
-  ['ollama', { prefix: 'OLLAMA', baseUrl: 'http://127.0.0.1:11434/v1', needsKey: false, load: loadCompatible }],
+  [
+    'ollama',
+    {
+      prefix: 'OLLAMA',
+      baseUrl: 'http://127.0.0.1:11434/v1',
+      needsKey: false,
+      protocol: chatProtocol,
+      load: loadCompatible,
+    },
+  ],
 ])
 
 export function openProviderModel(name: string, model: string, env: Environment): Model {
-  const provider = providers.get(name) ?? { prefix: prefixOf(name), needsKey: false, load: loadCompatible }
+  const provider = providers.get(name) ?? {
+    prefix: prefixOf(name),
+    needsKey: false,
+    protocol: chatProtocol,
+    load: loadCompatible,
+  }
   const id = `${name}/${model}`
   const keyVariable = `${provider.prefix}_API_KEY`
   const key = readKey(keyVariable, env, provider.needsKey, id)
   const baseUrl = readBaseUrl(provider, env, id)
-  const endpoint = { provider: name, model, baseUrl, key, fetch: boundedFetch(policy.replyBytesMax, id) }
+  const endpoint = { provider: name, model, baseUrl, key, fetch: replyFetch(id, provider.protocol) }
   return sdkModel({
     id,
     secrets: key === undefined ? [] : [key],
     keyVariable,
     providerOptions: provider.providerOptions,
-    settingRules: provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] },
+    settingRules: rulesOf(name, provider, model),
     load: () => provider.load(endpoint),
   })
+}
+
+function rulesOf(name: string, provider: Provider, model: string): SettingRules {
+  const rules = provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] }
+  const most = provider.outputTokens?.(model)
+  return most === undefined ? rules : { ...rules, outputTokens: most }
 }
 
 /** Names of the variables that hold a key of a provider that is known here. */

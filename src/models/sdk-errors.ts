@@ -5,8 +5,7 @@
  * SDK-ERROR-2 Errors of the SDK hold the request with its headers. They are never passed on as a cause; only the provider's short message is.
  */
 import { RuntimeError, TerminalError, TransientError } from '../core/errors.ts'
-import { noEventsName } from './bounded-fetch.ts'
-import { saysOverflow } from './overflow.ts'
+import { classOf, type FailureFacts, wouldRefuseAny } from './failure-class.ts'
 import { redact, shortened } from './redact.ts'
 
 export interface ErrorContext {
@@ -20,66 +19,11 @@ export interface ErrorContext {
 
 const messageCharsMax = 300
 
-/** Error codes of providers for an empty account. No retry can mend that, even if the HTTP status says otherwise. */
-const quotaWords = new Set(['insufficient_quota', 'billing_error', 'billing_not_active', 'billing_hard_limit_reached'])
-const overloadedWords = new Set([
-  'overloaded_error',
-  'rate_limit_error',
-  'rate_limit_exceeded',
-  'slow_down',
-  'overloaded',
-])
-const refusedWords = new Set([
-  'invalid_request_error',
-  'invalid_prompt',
-  'authentication_error',
-  'invalid_api_key',
-  'permission_error',
-  'not_found_error',
-  'model_not_found',
-  'content_filter',
-  'content_policy_violation',
-])
-/** Statuses below 500 with which the same request may succeed later. */
-const passingStatuses = new Set([408, 409, 425])
-const overloadedStatuses = new Set([429, 503, 529])
-
-const garbledNames = new Set([
-  'AI_JSONParseError',
-  'AI_TypeValidationError',
-  'AI_EmptyResponseBodyError',
-  'AI_InvalidResponseDataError',
-  'AI_InvalidStreamPartError',
-  'AI_NoOutputGeneratedError',
-  noEventsName,
-])
-/** How the message of @ai-sdk/anthropic begins when the first event cannot be read. */
-const unreadEvent = 'Expected a normalized'
-/** Errors raised before anything was sent: the request cannot be expressed in the protocol of this provider. */
-const refusedNames = new Set([
-  'AI_InvalidPromptError',
-  'AI_InvalidMessageRoleError',
-  'AI_InvalidDataContentError',
-  'AI_MissingToolResultsError',
-  'AI_UnsupportedFunctionalityError',
-  'AI_UnsupportedModelVersionError',
-  'AI_InvalidArgumentError',
-  'AI_LoadAPIKeyError',
-  'AI_LoadSettingError',
-  'AI_NoSuchModelError',
-])
-
 type Fields = Readonly<Record<string, unknown>>
 
-interface Facts {
-  readonly status: number | undefined
-  readonly words: readonly string[]
-  readonly names: readonly string[]
-  readonly message: string
+interface Facts extends FailureFacts {
   readonly headers: Fields
 }
-
-type Verdict = 'overloaded' | 'unavailable' | 'garbled' | 'refused' | 'overflowed'
 
 export function toModelError(thrown: unknown, context: ErrorContext): RuntimeError {
   const chain = causesOf(thrown)
@@ -95,7 +39,7 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   const options = { details, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) }
   // The name of a model may hold any text, even a key.
   const id = redact(context.id, context.secrets, context.id)
-  switch (verdictOf(facts)) {
+  switch (classOf(facts)) {
     case 'overloaded':
       return new TransientError(`${id} is overloaded${said}`, { ...options, code: 'model_overloaded' })
     case 'unavailable':
@@ -115,44 +59,6 @@ export function toModelError(thrown: unknown, context: ErrorContext): RuntimeErr
   }
 }
 
-function verdictOf({ status, words, names, message }: Facts): Verdict {
-  const has = (set: ReadonlySet<string>) => words.some((word) => set.has(word))
-  if (has(quotaWords)) return 'refused'
-  if (status !== undefined && overloadedStatuses.has(status)) return 'overloaded'
-  if (status === undefined && has(overloadedWords)) return 'overloaded'
-  // Some servers answer a prompt that is too long with status 500.
-  if (saysOverflow(words, message)) return 'overflowed'
-  if (status !== undefined && status >= 300) {
-    return status >= 500 || passingStatuses.has(status) ? 'unavailable' : 'refused'
-  }
-  if (has(refusedWords)) return 'refused'
-  if (names.some((name) => garbledNames.has(name)) || message.startsWith(unreadEvent)) return 'garbled'
-  return names.some((name) => refusedNames.has(name)) ? 'refused' : 'unavailable'
-}
-
-/** Statuses, codes and names of errors that have nothing to do with what a prompt holds: the key, the account, the address, the model. */
-const anyRequestStatuses = new Set([401, 402, 404, 407])
-const anyRequestWords = new Set([
-  ...quotaWords,
-  'authentication_error',
-  'invalid_api_key',
-  'permission_error',
-  'not_found_error',
-  'model_not_found',
-])
-const anyRequestNames = new Set([
-  'AI_LoadAPIKeyError',
-  'AI_LoadSettingError',
-  'AI_NoSuchModelError',
-  'AI_UnsupportedModelVersionError',
-])
-
-/** True if the provider would refuse any other prompt in the same way. The input of the run is then not to blame. */
-function wouldRefuseAny({ status, words, names }: Facts): boolean {
-  if (status !== undefined && (anyRequestStatuses.has(status) || (status >= 300 && status < 400))) return true
-  return words.some((word) => anyRequestWords.has(word)) || names.some((name) => anyRequestNames.has(name))
-}
-
 function adviceFor({ status, headers }: Facts, { keyVariable, secrets }: ErrorContext): string {
   const place = textAt(headers, 'location')
     .replace(/[?#].*/s, '')
@@ -167,12 +73,14 @@ function adviceFor({ status, headers }: Facts, { keyVariable, secrets }: ErrorCo
 
 function factsOf(thrown: unknown, chain: readonly Fields[]): Facts {
   const top = chain[0] ?? {}
-  const inner = recordOf(recordOf(top.data)?.error) ?? {}
+  const sent = recordOf(top.data) ?? {}
+  // An error of the Responses protocol stands within a response.
+  const parts = [...chain, sent, recordOf(sent.error) ?? {}, recordOf(recordOf(sent.response)?.error) ?? {}]
   const status = chain.map((error) => error.statusCode).find((value) => typeof value === 'number')
-  const words = [...chain.flatMap(({ type, code }) => [type, code]), inner.type, inner.code]
+  const words = parts.flatMap(({ type, code, status: word }) => [type, code, word])
   return {
     status,
-    words: words.filter((word) => typeof word === 'string'),
+    words: words.filter((word) => typeof word === 'string').map((word) => word.toLowerCase()),
     names: chain.map(({ name }) => name).filter((name) => typeof name === 'string'),
     message: messageOf(thrown, chain),
     headers: recordOf(top.responseHeaders) ?? {},
@@ -207,12 +115,21 @@ function messageOf(thrown: unknown, chain: readonly Fields[]): string {
   return message === '' || message === brokenAnswer ? cause : `${message}: ${cause}`
 }
 
-/** The wait for which the provider asks: `retry-after-ms`, or `retry-after` in seconds or as a date. */
+/** From here on a number of seconds is read as a moment, in seconds since 1970. Nobody asks for a wait of 47 years. */
+const epochSecondsMin = 1_500_000_000
+/** From here on such a moment is in ms. */
+const epochMsMin = 1_500_000_000_000
+
+/** The wait for which the provider asks: `retry-after-ms`, or `retry-after` in seconds, as a date, or as a moment since 1970. */
 function retryAfterOf(headers: Fields): number | undefined {
   const ms = Number.parseFloat(textAt(headers, 'retry-after-ms'))
   if (Number.isFinite(ms) && ms >= 0) return Math.round(ms)
   const after = textAt(headers, 'retry-after').trim()
-  if (/^\d+(\.\d+)?$/.test(after)) return Math.round(Number(after) * 1_000)
+  if (/^\d+(\.\d+)?(e\d+)?$/i.test(after)) {
+    const number = Number(after)
+    if (number < epochSecondsMin) return Math.round(number * 1_000)
+    return Math.max(0, Math.round(number < epochMsMin ? number * 1_000 : number) - Date.now())
+  }
   // Date.parse reads many numbers as dates. A date in HTTP begins with the day of the week.
   const date = /^[A-Z]/i.test(after) ? Date.parse(after) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now())

@@ -11,6 +11,7 @@ import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../co
 import { type RuntimeError, TransientError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat-message.ts'
 import { policy } from '../core/policy.ts'
+import { currentCall } from './reply-fetch.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
 import { type SdkPart, SdkReply } from './sdk-reply.ts'
@@ -93,7 +94,7 @@ class SdkModel implements Model {
     let messages = this.#prompt.messages(request.messages)
     for (let isLast = false; ; ) {
       try {
-        return await this.#stream(request, messages, call, abortSignal)
+        return await currentCall.run(call, () => this.#stream(request, messages, call, abortSignal))
       } catch (thrown) {
         const fewer: FewerMessages | null = isLast ? null : this.#prompt.withoutRefused(thrown, request.messages)
         if (fewer === null) throw thrown
@@ -133,6 +134,7 @@ class SdkModel implements Model {
         isFirst = false
         call.onFirstByte()
       }
+      call.onActivity?.()
       reply.take(part)
       // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
       if (part.type === 'finish-step') break

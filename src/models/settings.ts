@@ -15,6 +15,8 @@ export interface SettingRules {
   readonly stopsMax?: number
   /** The option to which its adapter listens for the effort, where it would silently drop the general one for some models. */
   readonly effortOption?: string
+  /** Most tokens of a reply if the agent does not say it. Default: what its adapter chooses. */
+  readonly outputTokens?: number
   /** Options with which a conversation would depend on data that the provider keeps. */
   readonly forbidden?: readonly string[]
 }
@@ -45,9 +47,9 @@ export function settingProblem(id: string, settings: CallSettings, rules: Settin
 export function sdkSettings(
   settings: CallSettings | undefined,
   own: ProviderOptions | undefined,
-  { optionNames: [name] = [], effortOption }: SettingRules = {},
+  { optionNames: [name] = [], effortOption, outputTokens }: SettingRules = {},
 ) {
-  const { temperature, maxOutputTokens, effort, providerOptions } = settings ?? {}
+  const { temperature, maxOutputTokens = outputTokens, effort, providerOptions } = settings ?? {}
   const stopSequences = stopsOf(settings ?? {})
   const asOption = effort !== undefined && name !== undefined && effortOption !== undefined
   const options = merged(

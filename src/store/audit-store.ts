@@ -34,6 +34,8 @@ export interface WorkerPicture {
   readonly lanes: Readonly<Record<Lane, LanePicture>>
   /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
   readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
+  /** How many of its asks nobody has answered. */
+  readonly openAsks: number
   readonly isLeased: boolean | null
   /** The pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
@@ -319,19 +321,21 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
 }
 
 function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPicture {
-  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry] = reply as [
-    string,
-    string[],
-    number,
-    string,
-    Reply,
-    Reply,
-    Reply,
-    [string, number | null][],
-    number | null,
-    string[],
-    number | null,
-  ]
+  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
+    reply as [
+      string,
+      string[],
+      number,
+      string,
+      Reply,
+      Reply,
+      Reply,
+      [string, number | null][],
+      number | null,
+      string[],
+      number | null,
+      number,
+    ]
   const { record, damage } = readRecord(id, toFields(flat))
   return {
     id,
@@ -341,6 +345,7 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     failureJson,
     lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
     timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
+    openAsks,
     isLeased: isThere(leased),
     queuedIn,
     unreadPools,

@@ -3,7 +3,7 @@
 import { defaultName } from '../core/definition/worker-name.ts'
 import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
-import type { CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
+import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
 import { decodeRefusal } from '../core/worker/refusal.ts'
 import { decodeClaim, decodeSpendings } from './record/assignment.ts'
 import { encodeCalls } from './record/call-ranges.ts'
@@ -49,6 +49,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   if (sends.length > 0)
     fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
+  if (request.asks.length > 0) fields.asks = request.asks.map((ask) => askFields(ask, add))
   if (end) {
     fields.wait = end.wait
     fields.retryMs = end.retryMs
@@ -60,7 +61,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
 /** How the run goes on; what is as at the start is left out. */
 function runFields(request: CommitRequest): Fields {
   const { open, attempt, retrying, inputsConsumed, signalsConsumed, resultsConsumed, resultsSeen } = request
-  const { pendingCalls, pendingCount, signalsOpen } = request
+  const { pendingCalls, pendingCount, signalsOpen, steps } = request
   return {
     open: open || undefined,
     inputsConsumed: inputsConsumed || undefined,
@@ -70,6 +71,7 @@ function runFields(request: CommitRequest): Fields {
     pendingCalls: pendingCalls.length > 0 ? encodeCalls(pendingCalls) : undefined,
     pendingCount: pendingCount || undefined,
     signalsOpen: signalsOpen || undefined,
+    steps: steps || undefined,
     attempt: attempt === 0 ? undefined : `${attempt} ${retrying}`.trimEnd(),
   }
 }
@@ -102,6 +104,10 @@ function spawnFields(spawn: SpawnOrder, offered: boolean | undefined, add: (text
     detached: detached || undefined,
     offered: offered || undefined,
   }
+}
+
+function askFields({ id, sort, body, expiry }: AskOrder, add: (text: string) => number): Fields {
+  return { id, sort, body: add(body), ms: expiry?.ms, onExpiry: expiry && add(expiry.answer) }
 }
 
 /** What the slot does next. */

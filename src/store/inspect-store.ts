@@ -62,6 +62,7 @@ const liveMs = 15_000
 
 /** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
+const lettersAtOnce = 50
 
 export interface LaneRow {
   readonly lane: Lane
@@ -178,6 +179,17 @@ export class InspectStore {
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
     const entries = await this.#read.entries(workerId, after + 1, limit)
     return entries.map((json, index) => ({ position: after + 1 + index, json }))
+  }
+
+  /** The newest dead letter of the worker that holds a message; null if there is none. */
+  async newestLetterOf(workerId: string): Promise<string | null> {
+    for (let before: string | undefined; ; ) {
+      const page = await this.#read.newestLetters(lettersAtOnce, before)
+      const found = page.find(({ fields }) => fields.worker === workerId && fields.mail !== undefined)
+      if (found) return found.id
+      if (page.length < lettersAtOnce) return null
+      before = page.at(-1)?.id
+    }
   }
 
   async entryAt(workerId: string, position: number): Promise<string | null> {

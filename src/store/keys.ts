@@ -23,8 +23,10 @@ export function partitionKeys(tag: string) {
     cancelling: `${tag}:cancelling`,
     /** zset; running worker by the end of its lease in ms; until the turn ends. */
     leases: `${tag}:leases`,
-    /** zset; `<worker>:<timer>` by the time it is due in ms; until fired or its run ends. */
+    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>` or `<worker>:retry` by the time it is due in ms; until fired or its run ends. */
     timers: `${tag}:timers`,
+    /** zset; open ask by the time in ms when it was made; until it ends. */
+    asks: `${tag}:asks`,
     /** hash; node id to `<last seen> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten. */
     nodes: `${tag}:nodes`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
@@ -108,7 +110,9 @@ export function workerKeys(tag: string, id: string) {
     failure: `${record}:failure`,
     /** hash; open timer to its value as JSON; until fired or the run ends. */
     timers: `${record}:timers`,
-    /** list; mailbox lane: timers (later cancel and approval); until consumed. */
+    /** set; open asks of its run; until they end. */
+    asks: `${record}:asks`,
+    /** list; mailbox lane: timers and answers; until consumed. */
     signals: `${record}:mail:signals`,
     /** list; mailbox lane: results of children; until consumed or the run ends. */
     results: `${record}:mail:results`,
@@ -122,6 +126,11 @@ export function rootKey(tag: string, sessionId: string): string {
   return `${tag}:w:${rootIdOf(sessionId)}`
 }
 
+/** hash; an ask: what is asked, by which run, since and until when, and how it ended; until its session is pruned. */
+export function askKey(tag: string, id: string): string {
+  return `${tag}:ask:${id}`
+}
+
 /** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
@@ -130,6 +139,8 @@ export function sessionKeys(tag: string, id: string) {
     runResults: `${session}:results`,
     /** list; ids of all workers but the root, in the order they were spawned. */
     workers: `${session}:workers`,
+    /** zset; each ask of its workers by the time in ms when it was made. */
+    asks: `${session}:asks`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */
     cancelled: `${session}:cancelled`,
   }

@@ -130,6 +130,8 @@ export class LiveTail {
     this.#listeners.set(channel, listened)
     // Also when others listen already: their subscription may still be on its way.
     await this.#connection().subscribe(channel)
+    // If it was announced before, what nodes repeated may have come too early.
+    if (listened.announcedAt !== undefined) listened.isNew = true
   }
 
   unlisten(sessionId: string, listener: LiveListener): void {
@@ -151,6 +153,10 @@ export class LiveTail {
     if (this.#redis) return this.#redis
     this.#redis = this.#open()
     this.#redis.on('message', (channel: string, text: string) => this.#tell(channel, text))
+    // After a lost connection something was missed.
+    this.#redis.on('ready', () => {
+      for (const listened of this.#listeners.values()) listened.isNew = true
+    })
     return this.#redis
   }
 

@@ -4,7 +4,7 @@
  */
 import { InvariantError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { defaultPool, digestAsked, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
+import { defaultPool, digestAsked, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
@@ -23,6 +23,7 @@ import {
   limitScript,
   postScript,
   redriveScript,
+  retryScript,
 } from './script/scripts.ts'
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
@@ -77,6 +78,25 @@ export type DismissAnswer =
 export type CancelWorkerAnswer =
   | { readonly kind: 'ok' | 'not_found' | 'terminal' | 'rests' }
   | { readonly kind: 'session_finished'; readonly state: string }
+
+/** How a failed run goes on, decided by what its caller read: the version of the record, and the history up to it. */
+export interface RetryOrder {
+  readonly version: number
+  readonly run: number
+  readonly runState: string
+  readonly calls: number
+  readonly entries: readonly string[]
+  /** The message that is received again; empty: none. */
+  readonly mail: string
+  readonly caps?: Spending | undefined
+  readonly letter?: string | undefined
+  readonly event: string
+}
+
+export type RetryAnswer =
+  | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
+  | { readonly kind: 'not_found' | 'moved' | 'ending' | 'no_letter' }
+  | { readonly kind: 'not_failed'; readonly state: string }
 
 export class SessionStore {
   readonly partition: number
@@ -228,6 +248,36 @@ export class SessionStore {
     if (reply[0] === 'not_found') return { kind: 'not_found' }
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: 'ok', caps: decodeSpending(String(reply[1])) }
+  }
+
+  async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
+    const { dead, redriven, events, tag } = this.#keys
+    const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
+    const { runResults: results } = sessionKeys(tag, sessionId)
+    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const reply = await this.#caller.call(
+      retryScript,
+      { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
+      {
+        sessionId,
+        version: String(version),
+        run,
+        runState,
+        calls,
+        entries: entries.length,
+        caps: caps && encodeSpending(caps),
+        letter,
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        event,
+        mail,
+        texts: entries,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'ok') return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
+    if (reply[0] === 'not_failed') return { kind: 'not_failed', state: String(reply[1]) }
+    return { kind: reply[0] as 'not_found' | 'moved' | 'ending' | 'no_letter' }
   }
 
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {

@@ -157,10 +157,10 @@ export class RedisTurnStore implements TurnStore {
     const { log } = workerKeys(keys.tag, workerId)
     const entries: string[] = []
     for (let start = from; ; start += historyPage) {
-      const read = () => redis.lrange(log, start, start + historyPage - 1)
+      const read = () => redis.lrange(log, start, from < 0 ? -1 : start + historyPage - 1)
       const page = await guarded('reading a history', read, policy.leaseMs)
       for (const entry of page) entries.push(entry)
-      if (page.length < historyPage) return entries
+      if (from < 0 || page.length < historyPage) return entries
     }
   }
 

@@ -60,13 +60,13 @@ describe('a system that is whole', () => {
   test('accounts for every message', () => {
     for (const { accepted, ...ends } of Object.values(whole.counts))
       expect(Object.values(ends).reduce((sum, count) => sum + count, 0)).toBe(accepted)
-    const { inputs, results, timers } = whole.counts
+    const { inputs, results, signals } = whole.counts
     expect(Math.min(inputs.completed, inputs.failed, inputs.cancelled, inputs.waiting, inputs.active)).toBeGreaterThan(
       0,
     )
     expect(results).toMatchObject({ failed: 0, dead: 0 })
     expect(results.waiting).toBeGreaterThan(0)
-    expect(timers.accepted).toBe(0)
+    expect(signals.accepted).toBe(0)
   })
 })
 

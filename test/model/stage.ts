@@ -199,12 +199,14 @@ export class Stage implements AsyncDisposable {
       pendingCalls: call.pendingCalls,
       pendingCount: call.pendingCount,
       signalsOpen: 0,
+      steps: 0,
       spawns: call.spawns.map((spawn) => ({
         ...this.place.child(workerId, spawn.call, 'child'),
         mail: encodeInput(workerId, JSON.stringify(spawn.mail)),
       })),
       sends: [],
       timers: [],
+      asks: [],
       event: '',
       end:
         call.wait === ''

@@ -21,6 +21,44 @@ test.each<[object, string]>([
   expect(toModelError(thrown, context)).toMatchObject({ code })
 })
 
+const said = (type: string, message = 'No.') => ({ message, data: { error: { type, message } } })
+
+test.each<[string, object, string]>([
+  ['a limit of requests under status 400', { ...said('rate_limit_error'), statusCode: 400 }, 'model_overloaded'],
+  ['the same in words', { ...said('bad', 'Rate limit reached, try later.'), statusCode: 400 }, 'model_overloaded'],
+  ['the same in capitals', { ...said('RESOURCE_EXHAUSTED'), statusCode: 400 }, 'model_overloaded'],
+  ['the same under status 403', { ...said('too_many_requests'), statusCode: 403 }, 'model_overloaded'],
+  ['a server error under status 400', { ...said('server_error'), statusCode: 400 }, 'model_unavailable'],
+  ['a time limit under status 400', { ...said('timeout'), statusCode: 400 }, 'model_unavailable'],
+  ['a failed dependency', { message: 'Request failed during generation', statusCode: 424 }, 'model_unavailable'],
+  ['a request that was closed', { message: 'Closed.', statusCode: 499 }, 'model_unavailable'],
+  ['a server with no room', { message: 'Full.', statusCode: 498 }, 'model_overloaded'],
+  ['a wrong key under status 500', { ...said('authentication_error'), statusCode: 500 }, 'model_refused'],
+  ['a filter under status 500', { ...said('content_filter'), statusCode: 500 }, 'model_refused'],
+  ['an empty account under status 503', { ...said('insufficient_quota'), statusCode: 503 }, 'model_refused'],
+  [
+    'an empty account in a failed response',
+    {
+      message: 'No.',
+      statusCode: 429,
+      data: { type: 'response.failed', response: { error: { code: 'insufficient_quota' } } },
+    },
+    'model_refused',
+  ],
+  ['a wrong request', { ...said('invalid_request_error'), statusCode: 400 }, 'model_refused'],
+  ['a page that is not there', { message: 'Rate limits: see /docs', statusCode: 404 }, 'model_refused'],
+])('%s is classed by what it means', (_what, thrown, code) => {
+  expect(toModelError(thrown, context)).toMatchObject({ code })
+})
+
+test('an empty account is not blamed on the prompt', () => {
+  const thrown = {
+    ...said('invalid_request_error', 'Your credit balance is too low to access the API.'),
+    statusCode: 400,
+  }
+  expect(toModelError(thrown, context)).toMatchObject({ code: 'model_refused', details: { wouldRefuseAny: true } })
+})
+
 test('an error whose message says nothing gets the reason from its cause', () => {
   const thrown = new TypeError('terminated', { cause: new Error('other side closed') })
   expect(toModelError(thrown, context).message).toBe('acme/large did not answer: terminated: other side closed')

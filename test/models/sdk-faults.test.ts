@@ -147,6 +147,11 @@ describe('waiting', () => {
     [{ 'retry-after-ms': '120', 'retry-after': '9' }, 120, 120],
     [{ 'retry-after': new Date(Date.now() + 60_000).toUTCString() }, 1, 60_000],
     [{ 'retry-after': 'Wed, 21 Oct 2015 07:28:00 GMT' }, 0, 0],
+    [{ 'retry-after': `${Math.floor(Date.now() / 1_000) + 60}` }, 1, 60_000],
+    [{ 'retry-after': `${Date.now() + 60_000}` }, 1, 60_000],
+    [{ 'retry-after': '1600000000' }, 0, 0],
+    [{ 'retry-after': '1e9' }, 1e12, 1e12],
+    [{ 'retry-after': 'Fri, 31 Dec 9999 23:59:59 GMT' }, 2e14, 3e14],
   ])('%j', async (headers, least, most) => {
     const { retryAfterMs } = await failureOf(jsonAnswer(503, { error: { message: 'Busy.' } }, headers))
     expect(retryAfterMs).toBeGreaterThanOrEqual(least)
@@ -163,6 +168,24 @@ describe('waiting', () => {
 })
 
 describe('errors that the status does not show', () => {
+  test.each([
+    ['insufficient_quota', 'model_refused'],
+    ['rate_limit_exceeded', 'model_overloaded'],
+    ['server_error', 'model_unavailable'],
+  ])('a response that failed with %s', async (code, expected) => {
+    const created = { type: 'response.created', response: { id: 'r', created_at: 1, model: 'test-model' } }
+    const failed = { type: 'response.failed', response: { id: 'r', error: { code, message: 'It failed.' } } }
+    const text = { type: 'response.output_text.delta', item_id: 'm', output_index: 0, delta: 'Hal' }
+    const item = { type: 'response.output_item.added', output_index: 0, item: { type: 'message', id: 'm' } }
+    for (const events of [
+      [created, failed],
+      [created, item, text, failed],
+    ]) {
+      const body = events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('')
+      expect(await failureOf(eventsAnswer(body), surfaces[1])).toMatchObject({ code: expected })
+    }
+  })
+
   test('an empty account is not retried', async () => {
     const error = {
       message: 'You exceeded your current quota.',

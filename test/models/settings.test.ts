@@ -31,6 +31,8 @@ test.each<[string, Surface, CallSettings, object, string?]>([
   ['maxOutputTokens', responses, { maxOutputTokens: 99 }, { max_output_tokens: 99 }],
   ['maxOutputTokens', anthropic, { maxOutputTokens: 99 }, { max_tokens: 99 }],
   ['maxOutputTokens', local, { maxOutputTokens: 99 }, { max_tokens: 99 }],
+  ['no maxOutputTokens of a model that its adapter does not know', anthropic, {}, { max_tokens: 16_384 }, 'MiniMax-M2'],
+  ['no maxOutputTokens of a known model', anthropic, {}, { max_tokens: 64_000 }, 'claude-sonnet-4-5'],
   ['effort', chat, { effort: 'low' }, { reasoning_effort: 'low' }, 'gpt-5'],
   ['effort', responses, { effort: 'high' }, { reasoning: { effort: 'high' } }, 'gpt-5'],
   ['effort', local, { effort: 'low' }, { reasoning_effort: 'low' }],

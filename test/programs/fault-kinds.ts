@@ -107,6 +107,22 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    /** Three steps. The first time, its node dies in the second one. */
+    stepper: defineWorker({
+      async receive(_, self) {
+        const values: unknown[] = []
+        for (const name of ['first', 'second', 'third'])
+          values.push(
+            await self.step(name, (key) => {
+              write(name, self, key)
+              if (name === 'second' && isFirst(`${order.ledger}.${self.id}`)) process.kill(process.pid, 'SIGKILL')
+              return process.pid
+            }),
+          )
+        self.reply(values)
+      },
+    }),
+
     /** Blocks its process: no timer, no reply and no signal is seen meanwhile, by any turn of it. */
     blocker: defineWorker({
       receive(message, self) {

@@ -209,3 +209,35 @@ describe('a publisher', () => {
     expect(textsOf(heard).filter((text) => text !== 'last')).toHaveLength(1_000)
   })
 })
+
+describe('an announcement', () => {
+  /** What the nodes of the namespace receive. */
+  async function announced(answers: boolean[]) {
+    const scene = await opened()
+    const said: [sessionId: string, isNew: boolean][] = []
+    const tail = new LiveTail(
+      () => openRedis(inject('redisUrl')),
+      scene.namespace,
+      async (...what) => {
+        said.push(what)
+        return answers.shift() ?? true
+      },
+    )
+    return { scene, said, tail }
+  }
+
+  test('says that its follower is new until a node has received it, and again when a subscription came late', async () => {
+    const { scene, said, tail } = await announced([false, false])
+    await using _scene = scene
+    await tail.listen(scene.session, () => {})
+    tail.announce(scene.session)
+    await waitUntil('a node received it', () => said.length === 3, 10_000)
+    expect(said).toEqual(Array.from({ length: 3 }, () => [scene.session, true]))
+    await tail.listen(scene.session, () => {})
+    await waitUntil('it is announced again', () => said.length === 4, 10_000)
+    expect(said.at(-1)).toEqual([scene.session, true])
+    await waitUntil('it goes on', () => said.length === 5, 10_000)
+    expect(said.at(-1)).toEqual([scene.session, false])
+    tail.stop()
+  })
+})

@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
@@ -22,6 +23,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
@@ -334,9 +336,11 @@ const all = [
   ...letterMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...retryMutants,
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,
+  ...askMutants,
   ...batchMutants,
   ...createMutants,
 ]

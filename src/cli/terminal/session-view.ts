@@ -68,6 +68,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.retried',
   'tool.failed',
   'tool.unknown',
   'turn.retried',

@@ -3,9 +3,11 @@
  * spawn. Pure: a definition does nothing by itself.
  */
 import type { z } from 'zod'
+import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
+import { policy } from '../policy.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { isTool, type Tool } from './define-tool.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -21,7 +23,13 @@ export interface AgentLimits {
   readonly iterations?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
+  /** Longest time in ms in which nothing of a reply arrives; then the model call is retried. Default 300 000. */
+  readonly modelIdleMs?: number
+  /** Longest time in ms of one model call, even if its reply still arrives. Default 1 800 000. */
+  readonly modelCallMs?: number
 }
+
+const limitNames = ['iterations', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
 
 export interface AgentWorker {
   /** Parents that may spawn this kind see it. */
@@ -89,11 +97,17 @@ export function checkAgent(agent: AgentWorker): void {
     names.add(tool.name)
   }
   for (const [name, value] of Object.entries(limits ?? {})) {
-    if (name !== 'iterations' && name !== 'tokens') {
-      throw new ConfigError(`limits of an agent may hold iterations and tokens, not ${JSON.stringify(name)}.`)
+    if (!limitNames.some((known) => known === name)) {
+      const known = limitNames.join(', ')
+      throw new ConfigError(
+        `limits of an agent may hold ${known}, not ${JSON.stringify(name)}.${didYouMean(name, limitNames)}`,
+      )
     }
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
       throw new ConfigError(`limits.${name} must be a whole number from 1, not ${preview(value)}.`)
+    }
+    if (value !== undefined && name.endsWith('Ms') && value > policy.timeoutMsMax) {
+      throw new ConfigError(`limits.${name} must be at most ${policy.timeoutMsMax} ms, not ${preview(value)}.`)
     }
   }
   if (onUnknown !== undefined && onUnknown !== 'fail' && onUnknown !== 'tell') {

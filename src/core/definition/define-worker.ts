@@ -31,6 +31,25 @@ export interface SpawnOptions {
   readonly detached?: boolean | undefined
 }
 
+/** A question, or the name of an event in another system. */
+export type AskQuestion = string | { readonly signal: string }
+
+export interface AskOptions {
+  /** What the answer must be. It is checked when somebody answers. */
+  readonly schema?: z.ZodType | undefined
+  /** The answer must be one of these texts. */
+  readonly options?: readonly string[] | undefined
+  /** After this long the ask expires, and the worker receives `onExpiry` with the status `expired`. Default: never. */
+  readonly expiresMs?: number | undefined
+  /** The value that the worker receives if nobody answers in time. Default null. */
+  readonly onExpiry?: unknown
+}
+
+/** An ask that this worker made. */
+export interface AskRef {
+  readonly id: string
+}
+
 /** What `receive` may do. Nothing takes effect before the commit. Values must be JSON. It may be destructured: `{ state, reply }`. */
 export interface Self<State = unknown> extends WorkerIdentity {
   /** Number of the run, from 1. */
@@ -47,6 +66,17 @@ export interface Self<State = unknown> extends WorkerIdentity {
   readonly log: WorkerLog
   /** The same for each attempt of this message. Pass it to services that must not do the same work twice. */
   readonly idempotencyKey: string
+  /**
+   * Does something outside at most once per run, or again only under the same key: `await self.step('charge', (key) => pay(key, 30))`.
+   * What `work` returns must be JSON. It is recorded by a commit of its own before `step` answers; an attempt or a start after a crash then
+   * gets the recorded value, and `work` is not called. If the process dies before the record, `work` is called again with the same
+   * `idempotencyKey`. A name stands for one step of the run; a name that is used twice in one `receive` fails the run.
+   */
+  step<Value>(
+    this: void,
+    name: string,
+    work: (idempotencyKey: string) => Value | Promise<Value>,
+  ): Promise<DeepReadonly<Value>>
   /** Starts a child. Throws a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit. */
   spawn(this: void, kind: string, input: unknown, options?: SpawnOptions): WorkerRef
   /** Sends an input message to any worker of the same partition, by reference or id. */
@@ -57,6 +87,12 @@ export interface Self<State = unknown> extends WorkerIdentity {
   fail(this: void, error: Error | string): void
   /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`. */
   after(this: void, ms: number, value: unknown): void
+  /**
+   * Asks somebody outside: a person, or another system (`{ signal: 'paid' }`). The run stays open, and the worker holds no slot meanwhile. It
+   * receives `{ kind: 'answer', id, status, value, by, reason }`, where `id` is that of the returned ask. `troupe ask answer <id>` or
+   * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids, so an id may be given away at once.
+   */
+  ask(this: void, question: AskQuestion, options?: AskOptions): AskRef
   /** Sets the state. A read of `self.state` then returns it as the next `receive` will see it. */
   setState(this: void, next: DeepReadonly<State>): void
 }

@@ -52,6 +52,10 @@ export interface ModelCall {
   /** Called when the first byte of the reply has arrived. */
   onFirstByte(): void
   onDelta(delta: ModelDelta): void
+  /** To be called when more of the reply has arrived that is no text. Without it, and without deltas, the call counts as idle. */
+  onActivity?(): void
+  /** To be called with a sentence about a part of the reply that could not be used and was left out. */
+  onSkipped?(what: string): void
 }
 
 export interface ModelReply {

@@ -4,6 +4,7 @@
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
 import type { FinishReason } from '../history/chat-message.ts'
+import type { AskNote } from '../history/entry.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'
@@ -46,6 +47,7 @@ export interface EventDetails {
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
+  readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
@@ -63,6 +65,9 @@ export interface EventDetails {
     readonly by?: string
   }
   readonly 'worker.cancelled': { readonly run?: number }
+  readonly 'ask.opened': AskNote
+  readonly 'ask.answered': { readonly id: string; readonly by?: string }
+  readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
     readonly kind: 'input' | 'timer'
     readonly id?: string /** The actor of the client that sent it. */
@@ -77,6 +82,7 @@ export interface EventDetails {
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }
   readonly 'run.warned': { readonly run: number; readonly warning: string }
+  readonly 'step.recorded': { readonly name: string }
   readonly 'model.replied': {
     readonly model: string
     readonly iteration: number

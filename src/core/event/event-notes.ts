@@ -114,6 +114,11 @@ export function endIn(notes: string): Ended | null {
   return { ...ended, result: result?.status === ended.status ? result : null }
 }
 
+/** True if a failed run of the session goes on. */
+export function saysRetried(notes: string): boolean {
+  return notes.includes('"session.retried"')
+}
+
 const mayHoldRunEnd = /"(?:run\.completed|worker\.failed|worker\.cancelled|session\.(?:completed|failed|cancelled))"/
 
 /** False only if no run ended with these notes. Decided without decoding them. */

@@ -9,24 +9,22 @@
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
 import { type ErrorCode, InputError } from '../errors.ts'
-import { parseExactJson } from '../exact-json.ts'
-import type { Failure } from '../worker/failure.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
-  type ChildFacts,
   type Json,
   type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { DelegatedEntry, Entry, FailedEntry } from './entry.ts'
+import type { DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -49,40 +47,19 @@ export interface PendingTurn {
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
 
-/** What the run in progress has used so far, and the facts that its tools have set. */
-export interface RunSoFar {
-  /** Replies of the model that were not blank. */
-  readonly iterations: number
-  /** Blank replies in a row. */
-  readonly blanks: number
-  readonly tokens: number
-  readonly facts: Readonly<Record<string, Json>>
-  /** In call order. */
-  readonly children: readonly ChildFacts[]
-  /** Iterations in a row that ended with the same errors. */
-  readonly sameErrors: number
-  /** The errors of the last finished iteration, one line each: the tool, and the error that the model saw. */
-  readonly errors: string
-  /** Why the run must fail. It is recorded with the result of the call that decided it. */
-  readonly failure: Failure | null
-}
-
 /** Ask the model, stop, or call a tool. */
 export type FlowAction = 'continue' | 'stop' | { readonly callTool: string }
 
-interface MutableRun {
-  number: number
-  inputText: string | undefined
-  /** The parsed input, once somebody has read it. Parsed JSON may take many times the memory of its text. */
-  input: Json | undefined
-  iterations: number
-  blanks: number
-  tokens: number
-  facts: Record<string, Json>
-  children: ChildFacts[]
-  sameErrors: number
-  errors: string
-  failure: Failure | null
+/** What was known of a run when it failed, until the next run begins. */
+interface FailedRun {
+  readonly run: MutableRun
+  readonly lastReply: AssistantMessage | null
+  readonly started: ReadonlySet<string>
+  readonly delegated: Map<string, DelegatedEntry['spawned']>
+  readonly childResults: Map<number, ResultMessage>
+  readonly results: readonly ToolResultMessage[]
+  readonly firstText: string | undefined
+  readonly code: ErrorCode
 }
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
@@ -111,6 +88,7 @@ export class ContextContainer {
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
+  #failedRun: FailedRun | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -211,6 +189,9 @@ export class ContextContainer {
       case 'failed':
         this.#failed(entry)
         return
+      case 'retried':
+        this.#retried(entry)
+        return
       case 'completed':
       case 'cancelled':
         this.#end()
@@ -230,6 +211,7 @@ export class ContextContainer {
       return
     }
     if (message.type === 'user' && !message.nudge && this.#run.inputText === undefined) {
+      this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
     }
@@ -282,8 +264,39 @@ export class ContextContainer {
     this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
   }
 
+  /** The run goes on with all that it had. What its failure says of it no longer counts. */
+  #retried({ run: number, reopened = [] }: RetriedEntry): void {
+    const failed = this.#failedRun
+    if (failed?.run.number !== number) {
+      this.#passedOver++
+      return
+    }
+    const again = new Set(reopened)
+    this.#failedRun = null
+    this.#leftOut = null
+    this.#isRunOpen = true
+    this.#run = { ...failed.run, failure: null, sameErrors: 0, errors: '', retriedAfter: failed.code }
+    this.#lastReply = failed.lastReply
+    this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
+    this.#delegated = failed.delegated
+    this.#childResults = failed.childResults
+    this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
+    this.#firstText = failed.firstText
+    this.history.reopenCalls(again)
+  }
+
   /** A refused input does not count as the first one. The next input becomes the first. */
   #failed({ failure, leftOut }: FailedEntry): void {
+    this.#failedRun = {
+      run: this.#run,
+      lastReply: this.#lastReply,
+      started: this.#started,
+      delegated: this.#delegated,
+      childResults: this.#childResults,
+      results: this.#results,
+      firstText: this.#firstText,
+      code: failure.code,
+    }
     if (leftOut) {
       const what = this.#run.iterations === 0 ? 'input' : 'results'
       this.#leftOut = { what, note: leftOutNote(what, failure.code) }
@@ -328,11 +341,6 @@ function factsOf(value: unknown): Record<string, Json> {
   return isObject(facts) ? (facts as Record<string, Json>) : {}
 }
 
-// Tools and models choose the names of facts: "__proto__" must be a name like any other.
-function emptyFacts(): Record<string, Json> {
-  return Object.create(null) as Record<string, Json>
-}
-
 const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
   ['context_overflow', 'it was too long for the model'],
   ['input_invalid', 'it did not have the form that this worker takes'],
@@ -344,30 +352,4 @@ function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
   return what === 'input'
     ? `(a message was left out here: ${why}, and nobody answered it)`
     : `(this result was left out: ${why}; the tool did run)`
-}
-
-function newRun(number: number): MutableRun {
-  return {
-    number,
-    inputText: undefined,
-    input: undefined,
-    iterations: 0,
-    blanks: 0,
-    tokens: 0,
-    facts: emptyFacts(),
-    children: [],
-    sameErrors: 0,
-    errors: '',
-    failure: null,
-  }
-}
-
-/** An input that was JSON is in the conversation as its text. */
-function inputOf(text: string): Json {
-  if (!/^\s*[[{"\d\-tfn]/.test(text)) return text
-  try {
-    return parseExactJson(text)
-  } catch {
-    return text
-  }
 }

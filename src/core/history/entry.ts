@@ -8,6 +8,7 @@
  */
 
 import { isObject } from '../check/is-object.ts'
+import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat-message.ts'
@@ -30,6 +31,14 @@ export interface SpawnNote {
   readonly detached?: true
 }
 
+/** A type, so that it may be the details of an event. */
+export type AskNote = {
+  readonly id: string
+  readonly sort: AskSort
+  readonly question: string
+  readonly expiresMs?: number
+}
+
 /** A message was received. The entry also holds what the handler asked for while it received it. */
 export interface ReceivedEntry extends EntryHead {
   readonly type: 'received'
@@ -38,6 +47,14 @@ export interface ReceivedEntry extends EntryHead {
   /** Ids of the workers to which the handler sent messages, in order. */
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
+  readonly asks?: readonly AskNote[]
+}
+
+/** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
+export interface StepEntry extends EntryHead {
+  readonly type: 'step'
+  readonly name: string
+  readonly value: unknown
 }
 
 /** The run ended with a result. */
@@ -96,8 +113,18 @@ export interface BlankEntry extends EntryHead {
   readonly usage: Usage
 }
 
+/** Somebody let a failed run go on. The failure before this entry is no longer the end of the run. */
+export interface RetriedEntry extends EntryHead {
+  readonly type: 'retried'
+  /** Calls of an agent whose results no longer count: they run again, or the entries behind this one answer them. */
+  readonly reopened?: readonly string[]
+  /** The message that a handler receives again. */
+  readonly messageId?: string
+}
+
 export type Entry =
   | ReceivedEntry
+  | StepEntry
   | CompletedEntry
   | FailedEntry
   | AttemptFailedEntry
@@ -106,6 +133,7 @@ export type Entry =
   | ToolStartedEntry
   | DelegatedEntry
   | BlankEntry
+  | RetriedEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -158,13 +186,18 @@ export function completedEntry(run: number, epoch: number, at: number, valueJson
   return `{${entryHead('completed', run, epoch, at)},"value":${valueJson}}`
 }
 
+/** The value is JSON already. */
+export function stepEntry(run: number, epoch: number, at: number, name: string, valueJson: string): string {
+  return `{${entryHead('step', run, epoch, at)},"name":${JSON.stringify(name)},"value":${valueJson}}`
+}
+
 /** The entry of a received message. `messageJson` was made before the handler got the message, because a handler may change it. */
 export function receivedEntry(
   run: number,
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }
@@ -232,6 +265,8 @@ function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':
       return isObject(entry.message) && typeof entry.message.kind === 'string'
+    case 'step':
+      return typeof entry.name === 'string'
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
@@ -249,6 +284,8 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'blank':
       return isObject(entry.usage)
+    case 'retried':
+      return entry.reopened === undefined || Array.isArray(entry.reopened)
     default:
       return true
   }

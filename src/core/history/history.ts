@@ -154,6 +154,11 @@ export class ConversationHistory {
     this.#fold.closeCalls({ type: status === 'ok' ? 'text' : 'error-text', value: text })
   }
 
+  /** The results of these calls of the newest assistant message no longer count: later results answer them. */
+  reopenCalls(toolCallIds: ReadonlySet<string>): void {
+    this.#fold.reopenCalls(toolCallIds)
+  }
+
   /** The number of blocks in the user message that is still open, for `leaveOutInput`. */
   get openBlocks(): number {
     return this.#fold.openBlocks

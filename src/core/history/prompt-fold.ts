@@ -102,6 +102,13 @@ export class PromptFold {
     this.#results = null
   }
 
+  /** Takes back the outputs of these calls. */
+  reopenCalls(toolCallIds: ReadonlySet<string>): void {
+    for (const slot of this.#slots) if (toolCallIds.has(slot.call.toolCallId)) slot.output = null
+    this.#setSlots(this.#slots)
+    this.#results = null
+  }
+
   /** The number of blocks in the user message that is still open. `leaveOutInput` takes such a number. */
   get openBlocks(): number {
     return this.#tail?.role === 'user' ? this.#tail.blocks.length : 0

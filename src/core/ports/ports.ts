@@ -6,6 +6,7 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
+import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
@@ -37,8 +38,10 @@ export interface RunPosition {
   readonly retrying: string
   /** Calls whose results have not been received, in order. */
   readonly pendingCalls: readonly number[]
-  /** Signals that this run still waits for: its timers that have not been received. */
+  /** Signals that this run still waits for: its timers and answers that have not been received. */
   readonly signalsOpen: number
+  /** How many steps of handlers (`self.step`) this run has recorded. */
+  readonly steps: number
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
@@ -92,6 +95,16 @@ export interface SpawnOrder {
   readonly mail: string
   /** What it may use, as `encodePermissions` writes it; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
+}
+
+/** An ask that a step opens (core/worker/ask.ts). */
+export interface AskOrder {
+  readonly id: string
+  readonly sort: AskSort
+  /** As `encodeAskBody` writes it. */
+  readonly body: string
+  /** When it expires, and the answer that the worker then receives; absent: never. */
+  readonly expiry?: { readonly ms: number; readonly answer: string } | undefined
 }
 
 export interface SendOrder {
@@ -152,6 +165,7 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly offer?: SlotOffer | undefined
   readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
+  readonly asks: readonly AskOrder[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
@@ -198,7 +212,7 @@ export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
-  /** History entries from this position on, as they are stored. */
+  /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
   renew(
     turns: readonly RenewRequest[],

@@ -9,6 +9,7 @@
 
 import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
+import { decodeAnswer } from './ask.ts'
 import type { Failure } from './failure.ts'
 
 /** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */
@@ -56,11 +57,29 @@ export interface TimerMessage<Value = unknown> {
   readonly value: Value
 }
 
+/** How an ask of this worker ended (`self.ask`). */
+export interface AnswerMessage<Value = unknown> {
+  readonly kind: 'answer'
+  /** The id of the ask. */
+  readonly id: string
+  readonly from: null
+  /** expired: nobody answered in time. */
+  readonly status: 'answered' | 'expired'
+  /** The answer; of an expired ask its `onExpiry`, or null. */
+  readonly value: Value
+  /** Who answered, in their own words; null if they did not say. */
+  readonly by: string | null
+  /** Why they answered so; null if they did not say. */
+  readonly reason: string | null
+}
+
 /** A message of troupe itself to the open run of a worker. */
-export type SignalMessage<Value = unknown> = TimerMessage<Value>
+export type SignalMessage<Value = unknown> = TimerMessage<Value> | AnswerMessage<Value>
 
 /** Each sort of signal, and the letter of its mails. */
-export const signalLetters = { timer: 't' } as const satisfies Readonly<Record<SignalMessage['kind'], string>>
+export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<
+  Record<SignalMessage['kind'], string>
+>
 
 /** An input fits the schema of the kind, if the kind has one. */
 export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | SignalMessage
@@ -123,11 +142,21 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
   return `${head}null,"failure":${JSON.stringify(outcome.failure)}}`
 }
 
+/**
+ * `a <message id> <json of the message>`: a message whose receive failed and that its run receives again. It comes in the lane of signals,
+ * because the message has left its own lane.
+ */
+export function encodeRepeated(message: Message): string {
+  return `${repeatedLetter}\t${message.id}\t${JSON.stringify(message)}`
+}
+
+const repeatedLetter = 'a'
+
 /** What the head of a mail says. */
 export type MailHead =
   | { readonly kind: 'input'; readonly from: string | null }
   | { readonly kind: 'result'; readonly child: string; readonly call: number }
-  | { readonly kind: SignalMessage['kind']; readonly id: string }
+  | { readonly kind: SignalMessage['kind'] | 'repeated'; readonly id: string }
 
 /** Reads the head of a mail; the value behind it may be cut off. Null for a mail that was consumed, and for a text that is no mail. */
 export function decodeHead(text: string): MailHead | null {
@@ -139,6 +168,8 @@ export function decodeHead(text: string): MailHead | null {
       return { kind: 'input', from: first === '-' ? null : first }
     case 'r':
       return { kind: 'result', child: first, call: Number(second) }
+    case repeatedLetter:
+      return { kind: 'repeated', id: first }
     default: {
       const kind = signalKindOf(sort)
       return kind === undefined ? null : { kind, id: first }
@@ -220,6 +251,10 @@ export function decodeMessage(text: string, mailId: string): Message {
         failure: body.failure ?? null,
       } as ResultMessage
     }
+    case repeatedLetter: {
+      const [, , message] = splitHead(text, 2)
+      return JSON.parse(message as string) as Message
+    }
     default:
       return decodeSignal(text)
   }
@@ -232,6 +267,8 @@ function decodeSignal(text: string): SignalMessage {
   switch (kind) {
     case 'timer':
       return { kind, id, from: null, value: JSON.parse(value) }
+    case 'answer':
+      return { kind, id, from: null, ...decodeAnswer(value) }
     case undefined:
       throw new InvariantError(`a mail of unknown sort ${JSON.stringify(text.slice(0, 20))} was read`)
   }

@@ -80,7 +80,7 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
     case 'session_finished':
       return new ConflictError(
         'session_finished',
-        `the session of worker ${id} ${refusal.state === 'cancelling' ? 'is being cancelled' : 'has finished'} and takes no more messages: create a new session.`,
+        `the session of worker ${id} ${refusal.state === 'cancelling' ? 'is being cancelled' : 'has finished'} and takes no more messages: ${refusal.state === 'failed' ? `let it go on at its failed step (troupe session retry ${id}), or ` : ''}create a new session.`,
       )
     case 'damaged':
       return new InvariantError(

@@ -17,6 +17,7 @@ export function beforeRun(run: number): RunPosition {
     retrying: '',
     pendingCalls: [],
     signalsOpen: 0,
+    steps: 0,
   }
 }
 

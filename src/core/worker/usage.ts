@@ -39,6 +39,12 @@ export function addSpending(total: Spending, more: Spending): Spending {
 /** More tokens than any model call has. Sums of such numbers stay exact, also over all calls that a session may make. */
 const callTokensMax = 1_000_000_000
 
+/** A number of tokens as a server writes it: a text, a fraction or nonsense. Nonsense is 0. */
+export function countOf(value: unknown): number {
+  const number = Math.trunc(Number(typeof value === 'string' || typeof value === 'number' ? value : 0))
+  return number >= 0 && number <= callTokensMax ? number : 0
+}
+
 /** Usage as a provider reported it. A number that no call can have counts as not reported: it would use up the session, or never fit a sum. */
 export function credibleUsage<Usage>(usage: Usage): Usage {
   if (typeof usage !== 'object' || usage === null) return usage

@@ -21,6 +21,7 @@ import {
 } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
+import { toJson } from '../../core/json.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -98,6 +99,7 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 }
 
 function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
+  if (refuseInputAgain(agentTurn)) return null
   if (agentTurn.journal.container.history.openCount > 0) return act(agentTurn, tools)
   return breakCircuit(agentTurn) ? null : think(agentTurn, tools)
 }
@@ -144,11 +146,11 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const problem = inputProblem(agentTurn, mail)
-  const entries = [entryOf(mail, journal)]
-  if (problem) {
+  const input = readInput(agentTurn, mail)
+  const entries = [entryOf(mail, journal, input)]
+  if (!input.ok) {
     machine.apply('limitReached')
-    end.fail(problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
+    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
@@ -158,27 +160,58 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   return null
 }
 
-function entryOf({ message }: Mail, journal: Journal): Entry {
-  if (message.kind !== 'input') return journal.entry('received', { message })
-  return journal.entry('user', userMessage(journal.nextId(), message))
+/** A run that failed because its input does not fit the schema of its kind was retried: does the input fit now? */
+function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
+  const { run, input } = journal.container
+  if (run.retriedAfter !== 'input_invalid' || run.iterations > 0) return false
+  const read = readValue(kind.definition, turn.assignment.kind, input)
+  if (read.ok) return false
+  journal.machine.apply('limitReached')
+  end.fail(read.problem, 'runtime', 1)
+  return true
 }
 
-function inputProblem({ turn, kind }: AgentTurn, { message, malformed }: Mail): InputError | null {
+/** The input as the schema of the kind returns it, or why it does not fit. */
+type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: InputError }
+
+/** The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. */
+function entryOf({ message }: Mail, journal: Journal, input: ReadInput): Entry {
+  if (message.kind !== 'input') return journal.entry('received', { message })
+  return journal.entry('user', userMessage(journal.nextId(), input.ok ? { ...message, value: input.value } : message))
+}
+
+function readInput({ turn, kind }: AgentTurn, { message, malformed }: Mail): ReadInput {
   const { assignment } = turn
   if (malformed !== undefined) {
-    return new InputError(`message ${message.id} of worker ${assignment.workerId} cannot be read: ${malformed}`)
+    const who = `message ${message.id} of worker ${assignment.workerId}`
+    return { ok: false, problem: new InputError(`${who} cannot be read: ${malformed}`) }
   }
-  const { input } = kind.definition
-  const fit = input && fitTo(input, message.kind === 'input' ? message.value : null)
-  if (fit === undefined) return blocksProblem(message, assignment.kind)
-  if (fit.ok) return null
-  return new InputError(`the input of ${assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`, {
-    cause: fit.thrown,
-  })
+  return readValue(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
+}
+
+function readValue({ input }: AgentDefinition, kind: string, value: unknown): ReadInput {
+  const fit = input && fitTo(input, value)
+  if (fit === undefined) {
+    const problem = blocksProblem(value, kind)
+    return problem === null ? { ok: true, value } : { ok: false, problem }
+  }
+  if (fit.ok) return asJson(fit.value, kind)
+  const what = `the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`
+  return { ok: false, problem: new InputError(what, { cause: fit.thrown }) }
+}
+
+/** A schema may return what JSON cannot hold, or make a small input large. */
+function asJson(value: unknown, kind: string): ReadInput {
+  try {
+    return { ok: true, value: JSON.parse(toJson(value, `the input of ${kind}, as its schema returns it,`)) as unknown }
+  } catch (thrown) {
+    const { message } = thrown as Error
+    return { ok: false, problem: new InputError(message, { cause: thrown }) }
+  }
 }
 
 /** Without a schema an input may be any JSON. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
-function blocksProblem(message: Mail['message'], kind: string): InputError | null {
-  const problem = message.kind === 'input' ? contentProblem(message.value) : null
+function blocksProblem(value: unknown, kind: string): InputError | null {
+  const problem = contentProblem(value)
   return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }

@@ -11,6 +11,9 @@ import { toFailure } from '../../core/worker/failure.ts'
 import { forRetry, type Wait } from '../../core/worker/wait.ts'
 import type { Journal } from './journal.ts'
 
+/** The last moment that a Date can hold. */
+const lastMoment = 8_640_000_000_000_000
+
 export class Retries {
   readonly #definition: AgentDefinition
   readonly #journal: Journal
@@ -39,7 +42,7 @@ export class Retries {
   ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
-    if (!error.retryable || attempt >= this.most) return null
+    if (!error.retryable || attempt >= this.most || this.tooLate(error, origin) !== null) return null
     const retryMs = this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
     // What a tool threw is in the line of that call.
@@ -55,6 +58,17 @@ export class Retries {
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
     })
     return { for: forRetry, retryMs }
+  }
+
+  /**
+   * If the provider asks for a longer wait than a run waits for its model, says until when. A run would otherwise be parked for as long as
+   * any server says. The author of a tool knows how long a wait makes sense.
+   */
+  tooLate(error: RuntimeError, origin: 'model' | 'tool'): string | null {
+    const { modelRetryMsMax } = this.#journal.turn.host.policy
+    const asked = error instanceof TransientError ? error.retryAfterMs : undefined
+    if (origin === 'tool' || asked === undefined || !(asked > modelRetryMsMax)) return null
+    return new Date(Math.min(Date.now() + asked, lastMoment)).toISOString()
   }
 
   #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {

@@ -7,7 +7,7 @@
  */
 
 import type { ModelReply } from '../../core/definition/model.ts'
-import { LimitError, type RuntimeError, toRuntimeError } from '../../core/errors.ts'
+import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { ToolCallBlock } from '../../core/history/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { cutOffText } from '../tool/messages.ts'
@@ -20,6 +20,7 @@ import type { AgentTools } from './call/agent-tools.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { type AcceptedReply, acceptReply } from './reply.ts'
+import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
@@ -56,7 +57,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
     journal.countRequest()
-    const answered = await askModel(turn, kind.model, request, number, parts.telemetry)
+    const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
     return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
@@ -141,10 +142,15 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const { allowed } = turn.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
-  const { sessionId, isJob } = turn.assignment
+  const { sessionId, isJob, parentId } = turn.assignment
   const of = name === 'tokens' ? 'tokens' : 'model calls'
-  // The session of a job ends with its root: a higher limit would come too late.
-  const raise = isJob ? '' : `, or raise it for this one: troupe session limit ${sessionId} ${name}=${2 * spent[name]}`
+  // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.
+  const more = `${name}=${2 * spent[name]}`
+  const onlyRetry = isJob ? `, or let this one go on with more: troupe session retry ${sessionId} --limits ${more}` : ''
+  const raise =
+    parentId !== null || !isJob
+      ? `, or raise it while it is active: troupe session limit ${sessionId} ${more}`
+      : onlyRetry
   const failed =
     name === 'modelCalls' && journal.tally.failedModelCalls
       ? `, with ${journal.tally.failedModelCalls} that failed`
@@ -167,12 +173,25 @@ function cannotAsk({ journal, end }: AgentTurn, thrown: unknown): null {
 
 /** The model call failed: it is made again later, or the run fails. */
 export function modelFailed({ journal, end, retries }: AgentTurn, thrown: unknown): Pause | null {
-  const error = toRuntimeError(thrown)
+  const error = withDate(retries, toRuntimeError(thrown))
   const wait = retries.tryAgain(error, 'model')
   if (wait) return wait
   journal.machine.apply(error.retryable ? 'retriesExceeded' : 'replyRefused')
   end.fail(error, 'model', retries.failed('model') + 1, { leftOut: blamesPrompt(error) })
   return null
+}
+
+/** The error, with the moment from which the provider would answer, if that is too late for this run. */
+function withDate(retries: Retries, error: RuntimeError): RuntimeError {
+  const until = retries.tooLate(error, 'model')
+  if (until === null || !(error instanceof TransientError)) return error
+  const { details, retryAfterMs } = error
+  const message = `${error.message} – it asks to be called again at ${until}, which is later than a run waits. Send the input again then.`
+  return new TransientError(message, {
+    code: error.code as 'model_overloaded',
+    details,
+    retryAfterMs: retryAfterMs ?? 0,
+  })
 }
 
 /**

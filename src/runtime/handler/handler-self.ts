@@ -11,18 +11,29 @@ import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-option
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
-import type { HandlerDefinition, Self, SpawnOptions, WorkerRef } from '../../core/definition/define-worker.ts'
+import type {
+  AskOptions,
+  AskQuestion,
+  AskRef,
+  HandlerDefinition,
+  Self,
+  SpawnOptions,
+  WorkerRef,
+} from '../../core/definition/define-worker.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
-import type { SpawnNote } from '../../core/history/entry.ts'
-import { childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
+import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
+import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
+import { askOf } from './handler-asks.ts'
+import type { HandlerSteps } from './handler-steps.ts'
 
 /** What a handler asked for in one receive. */
 export interface Requests {
@@ -30,6 +41,8 @@ export interface Requests {
   readonly spawnNotes: SpawnNote[]
   readonly sends: SendOrder[]
   readonly timers: { id: string; ms: number; valueJson: string }[]
+  readonly asks: AskOrder[]
+  readonly askNotes: AskNote[]
   stateJson: string | undefined
   replyJson: string | undefined
   failure: RuntimeError | undefined
@@ -51,6 +64,7 @@ export interface SelfContext {
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Message
+  readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
   /** A call came after self was closed. The stack of the error begins at the author's code. */
   onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
@@ -59,17 +73,26 @@ export interface SelfContext {
 
 const spawnRules: Rules<SpawnOptions> = { name: nameRule, detached: yesOrNo }
 
+/** Code that waits for a step after `receive` has returned goes no further. */
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
 export class HandlerSelf implements Self<unknown> {
   readonly requests: Requests = {
     spawns: [],
     spawnNotes: [],
     sends: [],
     timers: [],
+    asks: [],
+    askNotes: [],
     stateJson: undefined,
     replyJson: undefined,
     failure: undefined,
   }
   readonly #context: SelfContext
+  /** Names of the steps of this receive. */
+  readonly #steps = new Set<string>()
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -126,6 +149,37 @@ export class HandlerSelf implements Self<unknown> {
   }
   get idempotencyKey(): string {
     return `${this.id}/${this.run}/${this.#context.message.id}`
+  }
+
+  readonly step = <Value>(
+    name: string,
+    work: (key: string) => Value | Promise<Value>,
+  ): Promise<DeepReadonly<Value>> => {
+    if (this.#isClosed('step')) return never()
+    const result = this.#takeStep(name, work)
+    // Whoever awaits it gets the error. If nobody does, it must not end the process.
+    result.catch(() => {})
+    return result as Promise<DeepReadonly<Value>>
+  }
+
+  async #takeStep(name: string, work: (key: string) => unknown): Promise<unknown> {
+    if (typeof name !== 'string' || name === '' || Buffer.byteLength(name) > policy.nameBytesMax)
+      throw new InputError(`step takes a name of 1 to ${policy.nameBytesMax} bytes, not ${preview(name)}.`)
+    if (typeof work !== 'function')
+      throw new InputError(`step takes a function that does "${name}", not ${preview(work)}.`)
+    if (this.#steps.has(name))
+      throw new TerminalError(
+        `${this.kind} called step("${name}") twice in one receive: a name stands for one step of the run. Name the second one otherwise.`,
+      )
+    this.#steps.add(name)
+    const { steps } = this.#context
+    let valueJson = await steps.recorded(name)
+    if (valueJson === undefined) {
+      valueJson = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
+      if (this.#isClosed('step', 'ended')) return never()
+      await steps.record(name, valueJson)
+    }
+    return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
   }
 
   readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
@@ -219,6 +273,17 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
   }
 
+  readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
+    const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
+    if (this.#isClosed('ask')) return { id }
+    this.#mayAskForMore('ask')
+    const { order, note } = askOf(id, question, options)
+    this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
+    this.requests.asks.push(order)
+    this.requests.askNotes.push(note)
+    return { id }
+  }
+
   readonly setState = (next: unknown): void => {
     if (this.#isClosed('setState')) return
     const schema = this.#context.definition.state
@@ -237,9 +302,12 @@ export class HandlerSelf implements Self<unknown> {
 
   /** Throws if this receive has already made as many requests as it may. */
   #mayAskForMore(call: string): void {
-    const { spawns, sends, timers } = this.requests
-    if (spawns.length + sends.length + timers.length < policy.stepPartsMax) return
-    throw this.#tooBig(call, `had already made ${policy.stepPartsMax} spawns, sends and timers, which is the limit`)
+    const { spawns, sends, timers, asks } = this.requests
+    if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
+    throw this.#tooBig(
+      call,
+      `had already made ${policy.stepPartsMax} spawns, sends, timers and asks, which is the limit`,
+    )
   }
 
   /** Counts the bytes of a value. Those of a refused call are not counted. */
@@ -262,10 +330,13 @@ export class HandlerSelf implements Self<unknown> {
   }
 
   /** True after receive has returned: the call is reported, and must have no effect. */
-  #isClosed(call: 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'setState' | 'state'): boolean {
+  #isClosed(
+    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
+    verb: 'was called' | 'ended' = 'was called',
+  ): boolean {
     if (this.#closed === undefined) return false
-    const late = new Error(`self.${call} was called after receive had ${this.#closed}.`)
-    if (call !== 'state') Error.captureStackTrace(late, this[call])
+    const late = new Error(`self.${call} ${verb} after receive had ${this.#closed}. It has no effect.`)
+    if (call !== 'state' && call !== 'step') Error.captureStackTrace(late, this[call])
     this.#context.onLateCall(late)
     return true
   }

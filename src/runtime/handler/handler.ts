@@ -40,6 +40,7 @@ import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
+import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
 
@@ -57,6 +58,7 @@ class HandlerTurn {
   readonly #definition: HandlerDefinition
   readonly #inbox: HandlerInbox
   readonly #state: HandlerState
+  readonly #steps: HandlerSteps
   /** Of calls that came too late: the next step of this turn records them. */
   readonly #warnings: EventNote[] = []
 
@@ -65,6 +67,7 @@ class HandlerTurn {
     this.#definition = definition
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
+    this.#steps = new HandlerSteps(turn)
   }
 
   async advance(): Promise<void> {
@@ -109,7 +112,7 @@ class HandlerTurn {
       if (isAwaitable(returned))
         returned = await (timeout.expired ? Promise.race([returned, timeout.expired]) : returned)
       self.close()
-      return this.#stepOf(mail, self, position, attempt, returned)
+      return this.#stepOf(mail, self, this.#turn.position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
       const error = errorOf(timeout.reason ?? thrown)
@@ -120,7 +123,7 @@ class HandlerTurn {
         error: error.message,
         ...thrownFields(thrown),
       })
-      if (attempt < attempts) return this.#retryStep(mail, error, position, attempt)
+      if (attempt < attempts) return this.#retryStep(mail, error, this.#turn.position, attempt)
       return this.#failedStep(mail, error, position, attempt)
     } finally {
       timeout.clear()
@@ -160,6 +163,7 @@ class HandlerTurn {
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      steps: this.#steps,
       onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),
     }
@@ -173,13 +177,15 @@ class HandlerTurn {
     const at = Date.now()
     const awaited = requests.spawns.filter((spawn) => !spawn.detached).map((spawn) => spawn.call)
     const pendingCalls = [...pendingAfter(mail, position), ...awaited]
-    const signalsOpen = position.signalsOpen - (mail.message.kind === 'timer' ? 1 : 0) + requests.timers.length
+    const { timers, asks } = requests
+    const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + timers.length + asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
     for (const { id, kind, name, detached } of requests.spawnNotes)
       notes.push(['worker.spawned', { id, kind, name, parent: assignment.workerId, ...(detached && { detached }) }])
+    for (const note of requests.askNotes) notes.push(['ask.opened', note])
     this.#state.set(requests.stateJson)
     const calls = position.calls + requests.spawns.length
     const step = {
@@ -189,7 +195,8 @@ class HandlerTurn {
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
       sends: requests.sends,
-      timers: requests.timers,
+      timers,
+      asks,
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
@@ -204,6 +211,7 @@ class HandlerTurn {
           open: true,
           pendingCalls,
           signalsOpen,
+          steps: position.steps,
         },
       }
     }
@@ -305,10 +313,11 @@ class HandlerTurn {
   }
 
   #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
-    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers']?: ReceivedEntry[key] } = {}
+    const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
     if (requests && requests.sends.length > 0) asked.sent = requests.sends.map((send) => send.workerId)
     if (requests && requests.timers.length > 0) asked.timers = requests.timers.map(({ id, ms }) => ({ id, ms }))
+    if (requests && requests.askNotes.length > 0) asked.asks = requests.askNotes
     return receivedEntry(run, this.#turn.assignment.epoch, at, json, asked)
   }
 
@@ -327,7 +336,7 @@ class HandlerTurn {
     const { assignment, host, isOpen, live } = this.#turn
     const { name, workerId, sessionId } = assignment
     const who = `worker ${name} (${workerId}) of session ${sessionId}`
-    host.workerLog(assignment, run).error(`${who}: ${message} The call has no effect.`, { stack })
+    host.workerLog(assignment, run).error(`${who}: ${message}`, { stack })
     const details = { run, warning: message }
     if (isOpen) this.#warnings.push(['run.warned', details])
     else live.tell([['run.warned', details]])

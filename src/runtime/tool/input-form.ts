@@ -54,7 +54,8 @@ function makeForm(tool: Tool): InputForm {
   }
 }
 
-function toJsonSchema(schema: z.ZodType): JsonSchema {
+/** Throws if JSON Schema has no form of a part of it. */
+export function toJsonSchema(schema: z.ZodType): JsonSchema {
   const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', override: simplify }) as JsonSchema
   return rest
 }

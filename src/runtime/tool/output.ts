@@ -5,39 +5,36 @@
  * OUTPUT-3 A cut copies the part that is kept. It neither copies nor holds the part that is cut off.
  */
 import { Buffer } from 'node:buffer'
+import { InputError } from '../../core/errors.ts'
 import type { Json, ToolOutput } from '../../core/history/chat-message.ts'
-import { emptiedBy, isDeeperThan, whyNoJson, withoutJson } from '../../core/json.ts'
+import { whyNoJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { redactSentence } from '../../core/secret/redact.ts'
+import { type WrittenJson, writeJson } from './json-writer.ts'
 import { failedText } from './messages.ts'
 import { wellFormedJson } from './plain-json.ts'
 
 const encoder = new TextEncoder()
+/** Of a longer JSON text only the beginning is written, and its length is not known. */
+const exactCharsMax = 1_048_576
 
 export function toOutput(value: unknown, bytesMax: number = policy.toolOutputBytesMax): ToolOutput {
   if (value === undefined) return { type: 'text', value: '(no output)' }
   if (typeof value === 'string') return { type: 'text', value: cutText(value, bytesMax) }
-  // Binary data as JSON would be many times as large. Writing it would block the node, and its leases could expire.
-  if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    const bytes = `the tool ran, but its output is binary (${value.byteLength} bytes)`
-    return errorOutput(`${bytes}: give text, like buffer.toString('utf8'), or a list of numbers.`, bytesMax)
-  }
-  let json: string | undefined
-  let reason = withoutJson(value)
+  let written: WrittenJson
   try {
-    json = JSON.stringify(value)
+    written = writeJson(value, Math.max(exactCharsMax, 2 * bytesMax))
   } catch (thrown) {
-    reason = whyNoJson(thrown)
+    // The error says that the tool ran: its effect happened, although its output is lost.
+    const reason = thrown instanceof InputError ? thrown.message : `cannot be written as JSON: ${whyNoJson(thrown)}`
+    return errorOutput(`the tool ran, but its output ${reason}`, bytesMax)
   }
-  // The error says that the tool ran: its effect happened, although its output is lost.
-  if (json === undefined)
-    return errorOutput(`the tool ran, but its output cannot be written as JSON: ${reason}`, bytesMax)
-  const emptied = emptiedBy(value, json)
-  if (emptied !== null) return errorOutput(`the tool ran, but its output is ${emptied}`, bytesMax)
-  const text = wellFormedJson(json)
-  if (!fits(text, bytesMax)) return { type: 'text', value: cutText(text, bytesMax) }
-  const plain = JSON.parse(text) as Json
-  return isDeeperThan(plain, policy.jsonDepthMax) ? { type: 'text', value: text } : { type: 'json', value: plain }
+  const text = wellFormedJson(written.text)
+  if (!written.isWhole || !fits(text, bytesMax))
+    return { type: 'text', value: cutText(text, bytesMax, written.isWhole) }
+  return written.depth > policy.jsonDepthMax
+    ? { type: 'text', value: text }
+    : { type: 'json', value: JSON.parse(text) as Json }
 }
 
 /** The output of a call that failed. */
@@ -46,12 +43,12 @@ export function errorOutput(message: string, bytesMax: number = policy.toolOutpu
 }
 
 /** The text, well-formed. If it has more than `bytesMax` bytes, it is cut and a note is added. */
-function cutText(text: string, bytesMax: number): string {
-  if (fits(text, bytesMax)) return text.toWellFormed()
+function cutText(text: string, bytesMax: number, isWhole = true): string {
+  if (isWhole && fits(text, bytesMax)) return text.toWellFormed()
   const kept = Buffer.allocUnsafe(bytesMax)
   // Each UTF-16 unit has at least one byte, so no more than `bytesMax` units fit. The encoder never writes part of a character.
   const { written } = encoder.encodeInto(text.slice(0, bytesMax), kept)
-  const note = `[Output cut: it has ${Buffer.byteLength(text)} bytes; only the first ${written} are shown.]`
+  const note = `[Output cut: it has ${isWhole ? '' : 'more than '}${Buffer.byteLength(text)} bytes; only the first ${written} are shown.]`
   return `${kept.toString('utf8', 0, written)}\n${note}`
 }
 

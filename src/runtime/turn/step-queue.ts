@@ -119,7 +119,7 @@ export function batchLength(steps: readonly Step[]): number {
   let parts = 0
   for (const [index, step] of steps.entries()) {
     bytes += stepBytes(step)
-    parts += step.spawns.length + step.sends.length + step.timers.length
+    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length
     if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
@@ -132,14 +132,26 @@ function stepBytes(step: Step): number {
   for (const spawn of step.spawns) bytes += spawn.mail.length
   for (const send of step.sends) bytes += send.mail.length
   for (const timer of step.timers) bytes += timer.valueJson.length
+  for (const ask of step.asks) bytes += ask.body.length + (ask.expiry?.answer.length ?? 0)
   return bytes
 }
 
 /** What one commit says of all these steps. */
 export function mergeSteps(steps: readonly Step[]): Step {
   if (steps.length === 1) return steps[0] as Step
-  let { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, spawns, sends, timers, notes } =
-    steps[0] as Step
+  let {
+    entries,
+    signalsConsumed,
+    inputsConsumed,
+    resultsConsumed,
+    stateJson,
+    failure,
+    spawns,
+    sends,
+    timers,
+    asks,
+    notes,
+  } = steps[0] as Step
   for (let index = 1; index < steps.length; index++) {
     const step = steps[index] as Step
     entries = joined(entries, step.entries)
@@ -151,6 +163,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
     spawns = joined(spawns, step.spawns)
     sends = joined(sends, step.sends)
     timers = joined(timers, step.timers)
+    asks = joined(asks, step.asks)
     notes = joined(notes, step.notes)
   }
   const last = steps.at(-1) as Step
@@ -165,6 +178,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
     spawns,
     sends,
     timers,
+    asks,
     notes,
   }
 }
@@ -192,7 +206,7 @@ export function requestOf(
   { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
   { sequence, version, wakeup, ending }: CommitHead,
 ): CommitRequest {
-  const { runState, open, attempt, retrying, pendingCalls, signalsOpen } = position
+  const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = position
   const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
   const plan = ending?.plan
   return {
@@ -208,6 +222,7 @@ export function requestOf(
     pendingCalls,
     pendingCount,
     signalsOpen,
+    steps,
     entries,
     signalsConsumed,
     inputsConsumed,
@@ -221,6 +236,7 @@ export function requestOf(
     spawns: step.spawns,
     sends: step.sends,
     timers: step.timers,
+    asks: step.asks,
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,

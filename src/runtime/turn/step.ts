@@ -22,6 +22,7 @@ export interface Step {
   readonly spawns: readonly SpawnOrder[]
   readonly sends: CommitRequest['sends']
   readonly timers: CommitRequest['timers']
+  readonly asks: CommitRequest['asks']
   /** Where the run stands after this step. */
   readonly position: RunPosition
   readonly notes: readonly EventNote[]
@@ -39,6 +40,7 @@ export const emptyStep = (position: RunPosition): Step => ({
   spawns: [],
   sends: [],
   timers: [],
+  asks: [],
   position,
   notes: [],
 })

@@ -61,8 +61,8 @@ export class Turn {
     this.#version = assignment.version
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
-    const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen } = assignment
-    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen }
+    const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
+    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps }
     this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
     if (host.live.isFollowed(assignment.sessionId)) this.live.changeState('working')
   }

@@ -21,7 +21,8 @@ ARGV[1] header    json:
     resultsSeen    length for ever of the lane of results, as the node has seen it
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
-    signalsOpen    signals that the run still waits for: timers that have not been received
+    signalsOpen    signals that the run still waits for: timers and answers that have not been received
+    steps          recorded steps of the run, by which a later start of the worker knows them
     attempt        "<attempts> <what>" of each that waits for its retry, as the node says
     state          text, json: kept in the record
     stateKey       text, json: kept under a key of its own
@@ -51,6 +52,12 @@ ARGV[1] header    json:
       id           of the timer
       ms           from now on
       value        text, json
+    asks           each:
+      id           of the ask
+      sort         question, approval or signal
+      body         text, json: what is asked
+      ms           from now on until it expires; absent: never
+      onExpiry     with ms: text, json: the answer that the worker receives then
     wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
     leave          wake-up of a slot that claims nothing; empty: of none
@@ -66,7 +73,7 @@ Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, clai
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"
         assigned: the ids of children that slots took
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:per-wake, T:nodes, T:wake; for claims T:run, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:wake; for claims T:run, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

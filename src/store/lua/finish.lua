@@ -21,7 +21,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results; T:wakeups, T:busy, T:slots, T:per-wake and T:wake
-        of their pools; T:nodes.
+        of their pools; T:nodes; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]
@@ -36,7 +36,7 @@ local sessionId, from, batch, running, cancelCount = header.sessionId, header.fr
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey)
-checkSort('zset', tag .. ':timers')
+checkSort('zset', tag .. ':timers', tag .. ':asks')
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
@@ -71,6 +71,7 @@ local function readCancelled(id, recordKey)
   if hit and record.status ~= 'running' then
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
     checkSort('hash', recordKey .. ':timers')
+    checkSort('set', recordKey .. ':asks')
     return record, hit, readDropped(recordKey, record, hit), isInRun(record) and planCancelled(tag, id, record, now)
   end
   return record, hit
@@ -98,7 +99,7 @@ for index = 1, #ids do
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
     if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
-    local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '')
+    local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
     local left = hit == 'own' and lengthOf(recordKey .. laneKeys.inbox) - (dropped and 1 or 0) or 0
@@ -107,6 +108,7 @@ for index = 1, #ids do
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
+    if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
     if isInRun(record) then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)

@@ -1,10 +1,11 @@
---[[ fire – posts the timers that are due.
+--[[ fire – posts the timers that are due, and ends the asks that expire.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
 Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
-Builds  T:w:<id>, its timers and signals lane, and that of its root; T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes.
-Events  message.accepted for each timer message. ]]
+Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>;
+        T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes.
+Events  message.accepted for each timer message, ask.expired for each ask. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
 local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
@@ -16,14 +17,21 @@ checkArguments(batch, wakeupMs)
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
-  if timer == 'retry' then return planMail(tag, worker, 'signals', '') end
+  if timer == 'retry' then return (planMail(tag, worker, 'signals', '')) end
+  local ask = string.match(timer, '^ask:(.*)$')
+  if ask then
+    local field = readFields(askKey(tag, ask), 'state', 'onExpiry')
+    checkSort('zset', tag .. ':asks')
+    checkSort('set', record .. ':asks')
+    return not field[1] and field[2] and planMail(tag, worker, 'signals', signalMail('answer', ask, field[2])), ask -- guard: an ask that was answered does not expire
+  end
   local value = redis.call('HGET', record .. ':timers', timer)
   return value and planMail(tag, worker, 'signals', signalMail('timer', timer, value))
 end
 for index = 1, #due do
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
-  local fine, plan = pcall(readTimer, worker, timer, record)
+  local fine, plan, ask = pcall(readTimer, worker, timer, record)
   if not fine then
     if not damageOf(plan) then error(plan, 0) end
     redis.call('ZADD', timersKey, digits(now + math.max(wakeupMs, 1)), due[index])
@@ -35,7 +43,11 @@ for index = 1, #due do
     end
   else
     redis.call('ZREM', timersKey, due[index]) -- guard: a timer is taken out as it fires
-    if plan then
+    if plan and ask then
+      writeAskEnd(tag, worker, ask, 'expired', now)
+      writeMail(tag, plan, now, woke)
+      redis.pcall('XADD', eventsKey, '*', plan.session .. ' ' .. worker, '[["ask.expired",{"id":"' .. ask .. '"}]]')
+    elseif plan then
       redis.call('HDEL', record .. ':timers', timer)
       writeMail(tag, plan, now, woke)
       redis.pcall('XADD', eventsKey, '*', plan.session .. ' ' .. worker, '[["message.accepted",{"kind":"timer","id":"' .. timer .. '"}]]')

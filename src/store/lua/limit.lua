@@ -4,6 +4,7 @@ KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] modelCalls   ARGV[3] tokens       either empty: as it is
 ARGV[4] start         both by default: of a session without caps         ARGV[5] event
 Returns {"ok", caps} | {"not_found"} | {"finished", state}: nothing of it goes on
+Builds  T:s:<session>:workers and :cancelled; T:w:<id> of its workers.
 Events  session.limited, in the words of the client. Where both are as they were, nothing is written.
         Running agents learn of it with their next commit. ]]
 local rootKey, eventsKey = KEYS[1], KEYS[2]
@@ -13,10 +14,28 @@ local kind, path, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kin
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to limit has a root
 local state = stateOf(cancel, ended)
 checkCount(rootKey, 'workers', workers)
--- Detached workers that it left go on in a session that has ended, unless it was cancelled.
-local left = tonumber(workers or atStart.workers) - 1
-local isOver = left <= 0 or string.find(state, '^cancel') -- guard: a finished session takes no limit | a cancelled session takes no limit | a session that left detached workers takes a limit
-if state ~= 'active' and isOver then return { 'finished', state } end
+local tag = tagOf(rootKey)
+-- Detached workers that it left, and what they spawned, go on in a session that has ended. All others rest, or are being cancelled.
+local function goesOn(id)
+  local record = readRecord(workerKey(tag, id))
+  local rests = not record.status or record.status == 'idle' or record.status == 'terminal' -- guard: a worker that has ended keeps no session open for limits
+  return not rests and not readCancellation(tag, record, id) -- guard: a worker that is being cancelled keeps no session open for limits
+end
+local function leftSome()
+  local workersKey, from = sessionKey(tag, sessionId) .. ':workers', 0
+  while tonumber(workers or atStart.workers) > 1 do
+    local ids = redis.call('LRANGE', workersKey, digits(from), digits(from + 499))
+    for index = 1, #ids do
+      -- One that is damaged may go on.
+      local fine, does = pcall(goesOn, ids[index])
+      if does and (fine or damageOf(does)) then return true end
+    end
+    if #ids < 500 then return false end
+    from = from + 500
+  end
+  return false
+end
+if state ~= 'active' and not leftSome() then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
 checkLast(event)
 local function given(number) return number == '' and 0 or tonumber(number) end
 checkArguments(given(modelCalls), given(tokens))

@@ -10,7 +10,7 @@ ARGV[1] header    json:
   budget           most bytes of mails that are read in this call
 Returns {session, workers, pools whose run queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
-        leased, pools it is queued in, retry is timed, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
+        leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
 Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools.
@@ -92,7 +92,7 @@ local function pictureOf(id)
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
-    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), 1,
+    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), redis.call('SCARD', record .. ':asks'), 1,
   }
 end
 
@@ -130,7 +130,7 @@ for index = 1, #asked do
   if not fine then
     local record = workerKey(tag, id)
     found = { id, 'damaged', brokenOf(found, 'hash', record, 'list', record .. ':log', 'string', record .. ':state', 'string', record .. ':failure',
-      'hash', record .. ':timers', 'list', record .. laneKeys.signals, 'list', record .. laneKeys.results, 'list', record .. laneKeys.inbox) }
+      'hash', record .. ':timers', 'set', record .. ':asks', 'list', record .. laneKeys.signals, 'list', record .. laneKeys.results, 'list', record .. laneKeys.inbox) }
   end
   workers[#workers + 1] = found
 end

@@ -9,7 +9,7 @@ ARGV[1] header    json:
   node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
   everyMs          a node begins no pass earlier than this after the last one
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
-Builds  T:w:<id> with all its keys, the keys of T:s:<session>; T:retired.
+Builds  T:w:<id> with all its keys, the keys of T:s:<session>, T:ask:<id> of its asks; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
 local header = readHeader(ARGV[1])
@@ -113,12 +113,14 @@ for index = 1, #old, 2 do
     local workers = plan.workers
     for index = 1, #workers do
       local record = workerKey(tag, workers[index])
-      redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers',
+      redis.call('UNLINK', record, record .. ':log', record .. ':state', record .. ':failure', record .. ':timers', record .. ':asks',
         record .. laneKeys.signals, record .. laneKeys.results, record .. laneKeys.inbox)
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results')
+      local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
+      for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results', base .. ':asks')
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

@@ -74,6 +74,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     calls: record.calls,
     pendingCalls: record.pendingCalls,
     signalsOpen: record.signalsOpen,
+    steps: record.steps,
     stateJson: state === '' ? null : state,
     commitId: record.lastCommit.id,
     resultsTaken: resultsTaken,

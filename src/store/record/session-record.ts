@@ -30,6 +30,8 @@ const ownFields = {
   /** How many of its workers were pruned; and how many at the head of its list are known to rest for good. */
   retired: counter('retired'),
   resting: counter('resting'),
+  /** How often somebody let a failed run of it go on. */
+  retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', twoNumbers, decodeSpending),
   /** What its agents may use together. */

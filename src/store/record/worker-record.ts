@@ -81,8 +81,10 @@ export const workerFields = {
   calls: counter('calls'),
   /** The numbers of the calls whose results have not come yet. */
   pendingCalls: withDefault('pendingCalls', '', /^(\d+(-\d+)?(,\d+(-\d+)?)*)?$/, decodeCalls),
-  /** How many signals the run still waits for: its timers that have not been received. */
+  /** How many signals the run still waits for: its timers and answers that have not been received. */
   signalsOpen: counter('signalsOpen'),
+  /** How many steps of a handler this run has recorded. */
+  steps: counter('steps'),
   /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),

@@ -3,14 +3,16 @@
  * it uses of lua/shared/ in front, directly or through others.
  */
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
+import { InvariantError } from '../../core/errors.ts'
+import { luaFiles } from './lua-files.ts'
 
-const folder = new URL('../lua/', import.meta.url)
 const read = (file: string) => withoutComments(readMarked(file))
 
 /** A file of the folder as it is, with its comments. */
 function readMarked(file: string): string {
-  return readFileSync(new URL(file, folder), 'utf8')
+  const text = luaFiles[file]
+  if (text === undefined) throw new InvariantError(`there is no script ${file}.`)
+  return text
 }
 
 /** A statement at the beginning of a line, `local …` to the next of its kind, and the names it declares. */
@@ -27,6 +29,7 @@ const parts = [
   'spending',
   'waits',
   'wakeups',
+  'asks',
   'permissions',
   'mail',
   'sessions',
@@ -86,7 +89,7 @@ function wordOf(file: string): string {
 
 function linkLibrary(): ScriptLibrary {
   const front = shared.map(({ text }) => text)
-  const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
+  const files = Object.keys(luaFiles).filter((file) => !file.includes('/'))
   const functions = files.sort().map((file) => [wordOf(file), read(file)] as const)
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))

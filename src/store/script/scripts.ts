@@ -34,12 +34,13 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers wait retryMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers asks wait retryMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
     sends: words('worker mail reach'),
     timers: words('id ms value'),
+    asks: words('id sort body ms onExpiry'),
     claim: words(
       'wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs mailBytes suspectAfter poisonAfter',
     ),
@@ -67,6 +68,13 @@ export const fireScript = defineScript({
   file: 'fire.lua',
   keys: words('timers events'),
   args: words('batch seed wakeupMs'),
+})
+
+export const answerScript = defineScript({
+  file: 'answer.lua',
+  keys: words('record events'),
+  header: words('ask key asked by seed wakeupMs'),
+  args: words('answer event'),
 })
 
 export const cancelScript = defineScript({
@@ -107,6 +115,13 @@ export const limitScript = defineScript({
   file: 'limit.lua',
   keys: words('root events'),
   args: words('sessionId modelCalls tokens start event'),
+})
+
+export const retryScript = defineScript({
+  file: 'retry.lua',
+  keys: words('root log signals inbox failure results dead redriven run events'),
+  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  args: words('event mail texts'),
 })
 
 export const pruneScript = defineScript({

@@ -88,7 +88,7 @@ export const keySeeds: readonly Seed[] = [
     },
     invariant: 'I9',
     names: 'first',
-    words: /1 of its timers are open, 0 are there/,
+    words: /1 of its signals are open, 0 are there/,
   },
   {
     what: 'a field of a session',

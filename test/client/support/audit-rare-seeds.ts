@@ -61,7 +61,7 @@ export const rareSeeds: readonly Seed[] = [
       ),
     invariant: 'I2',
     names: 'root',
-    words: /2 timers are in its history, 0 were consumed/,
+    words: /2 signals are in its history, 0 were consumed/,
   },
   {
     what: 'the order of inputs',

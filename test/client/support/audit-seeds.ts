@@ -216,7 +216,7 @@ export const seeds: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => redis.del(of(cast.root).timers),
     invariant: 'I9',
     names: 'root',
-    words: /1 of its timers are open, 0 are there/,
+    words: /1 of its signals are open, 0 are there/,
   },
   {
     what: 'the time of a retry',

@@ -163,7 +163,7 @@ describe('an agent', () => {
     [
       'a limit that is none',
       { limits: { turns: 3 } },
-      /limits of an agent may hold iterations and tokens, not "turns"/,
+      /limits of an agent may hold iterations, tokens, modelIdleMs, modelCallMs, not "turns"/,
     ],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
     ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],
@@ -204,7 +204,7 @@ test('messages have the type of the input, and of the way in which a child ended
       const { sum, failed } = self.state
       if (message.kind === 'input') self.setState({ sum: message.value.price * message.value.times, failed })
       // @ts-expect-error -- nobody knows what a child replied
-      else if (message.kind === 'timer') self.setState({ sum: message.value, failed })
+      else if (message.kind === 'timer' || message.kind === 'answer') self.setState({ sum: message.value, failed })
       else if (message.status !== 'completed') self.setState({ sum, failed: message.failure.message })
       // @ts-expect-error -- it did not fail
       else self.setState({ sum, failed: message.failure.message })

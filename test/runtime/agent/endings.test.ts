@@ -54,6 +54,23 @@ describe('a model that fails', () => {
     expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'again' } })
   })
 
+  test.each([
+    ['366 days', 366 * 86_400_000, new Date(Date.now() + 366 * 86_400_000).toISOString().slice(0, 10)],
+    ['more than a date can hold', 1e300, '+275760-09-13'],
+  ])('and asks for a wait of %s fails the run, with the date', async (_what, retryAfterMs, date) => {
+    const model = recordedModel('test/m', [new TransientError('busy', { code: 'model_overloaded', retryAfterMs })])
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model })
+    await using _ = troupe
+    expect(result).toMatchObject({
+      status: 'failed',
+      failure: { code: 'model_overloaded', attempt: 1, retryable: true },
+    })
+    expect(result).toMatchObject({
+      failure: { message: expect.stringContaining(`busy – it asks to be called again at ${date}`) },
+    })
+    expect(history.map(({ type }) => type)).toEqual(['user', 'failed'])
+  })
+
   test('is asked again after growing delays, even if the provider asks for no wait', async () => {
     const hasty = new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
     const model = recordedModel('test/m', [

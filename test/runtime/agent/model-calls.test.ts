@@ -42,7 +42,7 @@ test('a model that does not reply in time is aborted and asked again, then the r
     status: 'failed',
     failure: {
       code: 'deadline_exceeded',
-      message: 'model test/deaf gave no reply within 20 ms.',
+      message: 'model test/deaf gave no whole reply within 20 ms; limits.modelCallMs may be higher.',
       origin: 'model',
       attempt: 2,
     },
@@ -65,6 +65,26 @@ test('the log of the node reports each failed attempt of a model, and the end of
     { ...which, msg: 'a model call failed and will be made again', attempt: 1, of: 2, code: 'model_overloaded' },
     { ...which, msg: 'a run failed', attempt: 2, code: 'model_overloaded', origin: 'model' },
   ])
+})
+
+test('a model of which nothing arrives is asked again, and one whose reply goes on arriving is not', async () => {
+  const { model, calls } = deafModel((number) => (number === 1 ? undefined : sayInPieces()))
+  async function sayInPieces(): Promise<ScriptedReply> {
+    const end = Date.now() + 120
+    await waitUntil('the idle limit has passed twice', () => {
+      calls.at(-1)?.onActivity?.()
+      return Date.now() >= end
+    })
+    return say('at last')
+  }
+  const agent = defineWorker({ instructions: 'x', model, limits: { modelIdleMs: 60 }, retries: 3 })
+  await using troupe = await TestTroupe.start({ workers: { agent }, policy: { modelBackoffMs: 1 } })
+  const session = await troupe.create('agent')
+  expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'at last' } })
+  const history = await troupe.history(session.rootId)
+  expect(history.find(({ type }) => type === 'attemptFailed')).toMatchObject({
+    failure: { code: 'deadline_exceeded', message: expect.stringContaining('sent nothing for 60 ms') },
+  })
 })
 
 test('the signal of an answered call does not fire later', async () => {

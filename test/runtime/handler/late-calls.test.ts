@@ -42,7 +42,7 @@ describe('after receive has returned', () => {
       expect(lines[0]).toMatchObject({
         level: 50,
         worker: session.rootId,
-        msg: `worker careless (${session.rootId}) of session ${session.id}: self.${call} was called after receive had returned: await everything before it returns. The call has no effect.`,
+        msg: `worker careless (${session.rootId}) of session ${session.id}: self.${call} was called after receive had returned: await everything before it returns. It has no effect.`,
         stack: expect.stringMatching(/^Error: [\s\S]*\n +at .*late-calls\.test\.ts:\d+/) as string,
       })
       expect(await troupe.history(session.rootId)).toHaveLength(2)

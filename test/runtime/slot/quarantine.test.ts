@@ -160,3 +160,24 @@ test('a quarantined agent within a run names the model call that was next', asyn
   const told = { msg: 'a run failed', code, origin, attempt, error, worker: session.rootId, run: 1 }
   expect(lines).toContainEqual(expect.objectContaining(told))
 })
+
+test.each(['job', 'conversation'])(
+  'the input of a %s that was put aside before it was received is retried',
+  async (mode) => {
+    const worker = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('worker', 'one', { keepOpen: mode === 'conversation' })
+    const { record } = workerKeys(troupe.tag, session.rootId)
+    await troupe.redis.hset(record, { token: '5:', isolated: 3, crashes: 4 })
+    await troupe.startNode({ worker })
+    const first = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+    expect(first).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+    const [letter] = await troupe.client.deadLetters()
+    expect(await session.retry()).toEqual({ run: 2, step: `the message of dead letter ${letter?.id}` })
+    const second = await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+    expect(second).toMatchObject({ status: 'completed', value: 'one' })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'failed' })
+    expect(await troupe.client.deadLetters()).toMatchObject([{ redrivenAs: 'inbox-1' }])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  },
+)

@@ -39,6 +39,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     calls: 0,
     pendingCalls: [],
     signalsOpen: 0,
+    steps: 0,
     stateJson: null,
     commitId: '',
     resultsTaken: 0,

@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { policy } from '../../../src/core/policy.ts'
+import { writeJson } from '../../../src/runtime/tool/json-writer.ts'
 import { errorOutput, toOutput } from '../../../src/runtime/tool/output.ts'
 
 const noteOf = /\n\[Output cut: it has (\d+) bytes; only the first (\d+) are shown\.\]$/
@@ -40,7 +41,7 @@ test('a value without a JSON form gives an error that says that the tool ran', (
     [circle, /contains itself/],
     [() => 1, /a function has no JSON form/],
     [Symbol('s'), /a symbol has no JSON form/],
-    [deep, /call stack/],
+    [deep, /it is nested more than 500 deep/],
     [hostile, /not me/],
   ]
   for (const [value, reason] of cases) {
@@ -162,4 +163,71 @@ test('a cut does not copy the ten million characters that it cuts off (OUTPUT-3)
   expect(outputs.every(({ value }) => (value as string).startsWith('é'))).toBe(true)
   const grown = after.heapUsed + after.external - before.heapUsed - before.external
   expect(grown).toBeLessThan(40_000_000)
+})
+
+test('JSON that is not cut is what JSON.stringify writes', () => {
+  const part = fc.oneof(
+    fc.jsonValue(),
+    fc.constantFrom<unknown>(
+      undefined,
+      Number.NaN,
+      -0,
+      Number.POSITIVE_INFINITY,
+      new Date(0),
+      Object(1),
+      Object('a'),
+      () => 1,
+      Symbol('s'),
+    ),
+    fc.string({ unit: 'binary' }),
+  )
+  const value = fc.oneof(fc.dictionary(fc.string(), fc.oneof(part, fc.array(part))), fc.array(part))
+  fc.assert(
+    fc.property(value, (given) => {
+      expect(writeJson(given, 1_000_000)).toMatchObject({ text: JSON.stringify(given), isWhole: true })
+    }),
+  )
+})
+
+test.each<[string, unknown, string]>([
+  ['a Map', { rows: new Map([['a', 1]]) }, 'holds, at .rows, a Map, which has no JSON form: pass an object'],
+  ['a Set in a list', [{ tags: new Set([1]) }], 'holds, at [0].tags, a Set, which has no JSON form'],
+  [
+    'a Promise',
+    { a: { b: [Promise.resolve(1)] } },
+    'holds, at .a.b[0], a Promise, which has no JSON form: await it first',
+  ],
+  ['an Error', { error: new Error('no') }, 'holds, at .error, an Error, which has no JSON form'],
+  ['a stream', { body: new ReadableStream() }, 'holds, at .body, a stream or another iterable'],
+  ['a Buffer', { file: Buffer.alloc(3) }, 'holds, at .file, 3 bytes of binary data: give text'],
+  ['a typed array', { list: [new Float64Array(2)] }, 'holds, at .list[0], 16 bytes of binary data: give text'],
+  [
+    'a Map that toJSON returns',
+    { rows: { toJSON: () => new Map() } },
+    'holds, at .rows, a Map, which has no JSON form',
+  ],
+  ['a bigint', { id: 1n }, 'cannot be written as JSON: a bigint has no JSON form'],
+])('%s within an output gives an error that names its place', (_what, value, why) => {
+  expect(toOutput(value)).toEqual({
+    type: 'error-text',
+    value: expect.stringContaining(`Error: the tool ran, but its output ${why}`) as string,
+  })
+})
+
+test('no more of a large output is read than can be recorded', () => {
+  let reads = 0
+  const endless = new Proxy<unknown[]>([], {
+    get(_target, key) {
+      if (key === 'length') return 1_000_000_000
+      if (key === 'toJSON') return undefined
+      reads++
+      return { text: 'x'.repeat(100), list: [1, 2, 3] }
+    },
+  })
+  const output = toOutput({ rows: endless })
+  expect(output).toMatchObject({
+    type: 'text',
+    value: expect.stringMatching(/it has more than \d+ bytes; only the first 100000/),
+  })
+  expect(reads).toBeLessThan(20_000)
 })

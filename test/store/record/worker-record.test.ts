@@ -45,6 +45,7 @@ describe('a record', () => {
       calls: 0,
       pendingCalls: [],
       signalsOpen: 0,
+      steps: 0,
       signalsTaken: 0,
       resultsTaken: 0,
       inputsTaken: 0,

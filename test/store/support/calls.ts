@@ -12,6 +12,7 @@ import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
 import type { Place } from './place.ts'
+import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
 
 export const calls: readonly Call[] = [
@@ -204,6 +205,14 @@ export const calls: readonly Call[] = [
       const { session, turn } = await running(place)
       await turn.complete()
       return () => place.sessions.close(session.id)
+    },
+  },
+  {
+    name: 'retry',
+    prepare: async (place) => {
+      const { fail, retry } = await failed(place)
+      await fail()
+      return () => retry()
     },
   },
   {

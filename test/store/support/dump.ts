@@ -32,6 +32,8 @@ export class Words {
     let words = text
     for (const [id, label] of this.#labels) words = words.replaceAll(id, label)
     words = words.replace(/\b([pws])[A-Za-z0-9_.]{12,}-/g, '$1*-')
+    // A retry is known by the seed of its wake-ups.
+    words = words.replace(/^(\d+) [A-Za-z0-9_.]{12,} /, '$1 * ')
     return words.replace(/\b\d{13}\b/g, (digits) => {
       const told = this.#instants.get(digits) ?? distance(Number(digits) - now)
       this.#instants.set(digits, told)

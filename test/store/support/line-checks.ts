@@ -5,6 +5,7 @@ import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
+import { retryOrder } from './retry-checks.ts'
 
 export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   for (let number = 0; number < 40; number++) await place.create({ label: `x${number}`, kind: 'other' })
@@ -174,6 +175,7 @@ export const theRecordOfAChildIsNoSession: Check = async (place) => {
     expect(await place.sessions.cancel(id, '"no"')).toEqual({ kind: 'not_found' })
     expect(await place.sessions.close(id)).toEqual({ kind: 'not_found' })
     expect(await place.sessions.limit(id, { modelCalls: 1 }, '[]')).toEqual({ kind: 'not_found' })
+    expect(await place.sessions.retry(id, retryOrder())).toEqual({ kind: 'not_found' })
   })
   expect(changed).toEqual({})
 }

@@ -8,6 +8,7 @@ import {
   limitScript,
   postScript,
   pruneScript,
+  retryScript,
   sweepScript,
 } from '../../../src/store/script/scripts.ts'
 import {
@@ -145,7 +146,7 @@ export const lineMutants: readonly Mutant[] = [
     takenOut: 'line' as const,
     check: checks.whatIsFarAheadComesNear,
   })),
-  ...[cancelScript, closeScript, limitScript].map((script) => ({
+  ...[cancelScript, closeScript, limitScript, retryScript].map((script) => ({
     guard: `a session that is asked to ${script.file.slice(0, -4)} has a root`,
     script,
     takenOut: { operandAfter: 1 },

@@ -1,5 +1,6 @@
 /** Mutants with the name of the check that catches each. */
 import * as agentChecks from './agent-checks.ts'
+import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
@@ -7,6 +8,7 @@ import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
@@ -15,6 +17,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    askChecks,
     cancelChecks,
     letterChecks,
     lineChecks,
@@ -22,6 +25,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     spendingChecks,
     batchChecks,
     createChecks,
+    retryChecks,
     sendChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))

@@ -87,6 +87,23 @@ export const aFinishedSessionIsNotRaised: Check = async (place) => {
   expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'completed' })
 }
 
+/** Attached children that reported, and a detached one that has ended. */
+export const aSessionWhoseChildrenEndedIsNotRaised: Check = async (place) => {
+  const { root, id } = await place.create()
+  const node = place.node()
+  const spawns = [place.child(root, 1, 'attached'), place.child(root, 2, 'free', { detached: true })]
+  await (await node.claim()).park('results:1', { spawns, pendingCalls: [1] })
+  for (let ended = 0; ended < 3; ended++) {
+    const turn = await node.claim()
+    const isRoot = turn.worker === root
+    const { mail } = turn.assignment
+    await turn.complete(
+      isRoot ? { inputsConsumed: 0, resultsConsumed: mail.results.map(({ sequence }) => sequence) } : { result: 'r' },
+    )
+  }
+  expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'completed' })
+}
+
 export const aSessionThatLeftDetachedAgentsIsRaised: Check = async (place) => {
   const { id, turn } = await agent(place)
   await turn.complete({ spawns: [place.child(turn.worker, 1, 'free', { detached: true })] })

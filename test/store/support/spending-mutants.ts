@@ -55,11 +55,17 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a finished session takes no limit',
     script: limitScript,
-    takenOut: { operandBefore: 1 },
+    takenOut: 'line',
     check: checks.aFinishedSessionIsNotRaised,
   },
   {
-    guard: 'a cancelled session takes no limit',
+    guard: 'a worker that has ended keeps no session open for limits',
+    script: limitScript,
+    takenOut: { value: 'false' },
+    check: checks.aSessionWhoseChildrenEndedIsNotRaised,
+  },
+  {
+    guard: 'a worker that is being cancelled keeps no session open for limits',
     script: limitScript,
     takenOut: { operandAfter: 1 },
     check: checks.aCancelledSessionIsNotRaised,
@@ -67,7 +73,7 @@ export const spendingMutants: readonly Mutant[] = [
   {
     guard: 'a session that left detached workers takes a limit',
     script: limitScript,
-    takenOut: { value: 'true' },
+    takenOut: { operandAfter: 1 },
     check: checks.aSessionThatLeftDetachedAgentsIsRaised,
   },
 ]

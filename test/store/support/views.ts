@@ -25,6 +25,7 @@ const workerStart: Fields = {
   calls: '0',
   pendingCalls: '',
   signalsOpen: '0',
+  steps: '0',
   isolated: '0',
   crashes: '0',
   failed: '0',

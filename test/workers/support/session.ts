@@ -127,6 +127,7 @@ export class MemorySession {
       signal: this.#signal,
       log: { debug() {}, info() {}, warn() {}, error() {} },
       idempotencyKey: worker.id,
+      step: async (name, work) => (await work(name)) as never,
       spawn: (kind, input, options) => {
         const call = this.#spawn(run, kind, input, options?.name)
         effects.calls.push(call)
@@ -134,6 +135,7 @@ export class MemorySession {
       },
       send() {},
       after() {},
+      ask: () => ({ id: '' }),
       reply: (value) => {
         effects.ended = { status: 'completed', value: this.#message(value), failure: null }
       },

@@ -7,11 +7,12 @@ import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
 import { addPruneCommand } from './prune.ts'
 import { addResultCommand } from './result.ts'
+import { addRetryCommand } from './retry.ts'
 import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, follow, result, limit, close, cancel, prune', [
+  const group = addGroup(program, 'session', 'list, show, tree, follow, result, retry, limit, close, cancel, prune', [
     ['troupe session list', 'the newest ones'],
     ['troupe session follow 0199…', 'see it run'],
     ['troupe session result 0199… --wait', 'wait for a result, and print it'],
@@ -21,6 +22,7 @@ export function addSessionCommands(program: Command): void {
   addTreeCommand(group)
   addFollowCommand(group)
   addResultCommand(group)
+  addRetryCommand(group)
   addLimitCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)

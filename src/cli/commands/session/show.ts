@@ -52,6 +52,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['usage', usageText(session.usage)],
       ['last run', result && `${result.run}, ${result.status}`],
       ['failure', failure && escapeLine(failureSentence(failure))],
+      ['to go on', session.state === 'failed' ? `troupe session retry ${session.id}` : null],
     ],
     page,
   )

@@ -63,8 +63,14 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
-      ['failed at', lastFailure && `${formatMoment(lastFailure.at)}${lastFailure.retryable ? ', can be retried' : ''}`],
+      ['failed at', lastFailure && formatMoment(lastFailure.at)],
+      ['to go on', mayBeRetried(worker) ? `troupe session retry ${worker.sessionId}` : null],
     ],
     page,
   )
+}
+
+/** Only the run of a root can go on: a child has told its parent. */
+function mayBeRetried({ parentId, activity, status }: WorkerReport): boolean {
+  return parentId === null && status === 'idle' && (activity === 'failed' || activity === 'put aside')
 }

@@ -18,6 +18,8 @@ function entryText(entry: Entry): string {
   switch (entry.type) {
     case 'received':
       return `received ${messageLine(entry.message)}${requestsText(entry)}`
+    case 'step':
+      return `step ${entry.name} returned ${valueLine(entry.value)}`
     case 'completed':
       return `completed: ${valueLine(entry.value)}`
     case 'failed':
@@ -28,6 +30,8 @@ function entryText(entry: Entry): string {
       return entry.dropped
         ? `cancelled before it received ${messageLine(decodeMail('inbox', inputPositionOf(entry.dropped.id) ?? 0, entry.dropped.mail).message)}`
         : 'cancelled'
+    case 'retried':
+      return retriedText(entry)
     case 'system':
     case 'user':
     case 'assistant':
@@ -44,13 +48,19 @@ function entryText(entry: Entry): string {
   }
 }
 
-/** What the worker asked for while it received a message: children, messages, timers. */
-function requestsText({ spawned, sent, timers }: Extract<Entry, { type: 'received' }>): string {
+function retriedText({ reopened = [], messageId }: Extract<Entry, { type: 'retried' }>): string {
+  const what = messageId === undefined ? reopened.join(', ') || 'the model call' : `message ${messageId}`
+  return `retried: goes on with ${what}`
+}
+
+/** What the worker asked for while it received a message: children, messages, timers, answers. */
+function requestsText({ spawned, sent, timers, asks }: Extract<Entry, { type: 'received' }>): string {
   const parts = [
     spawned && `spawned ${spawned.map(({ kind, name }) => (name === kind ? kind : `${kind} ${name}`)).join(', ')}`,
     sent && `sent ${count(sent.length, 'message')}`,
     timers &&
       `set ${timers.length === 1 ? 'a timer' : `${timers.length} timers`} (${timers.map(({ ms }) => formatDuration(ms)).join(', ')})`,
+    asks && `asked ${asks.map(({ question }) => valueLine(question)).join('; ')}`,
   ].filter((part) => part !== undefined)
   return parts.length === 0 ? '' : `; ${parts.join('; ')}`
 }

@@ -115,6 +115,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
+    case 'ask.opened':
+      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+    case 'ask.answered':
+      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+    case 'ask.expired':
+      return 'got no answer in time'
     case 'run.completed':
       return member?.startedAt == null || member.startedAt >= at
         ? 'done'
@@ -122,6 +128,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
+    case 'step.recorded':
+      return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
       return 'cancelled'
     case 'events.trimmed':
@@ -136,6 +144,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     }
     case 'session.cancelRequested':
       return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
       return `limits set: ${Object.entries(details)
         .map(([name, most]) => `${name} ${String(most)}`)

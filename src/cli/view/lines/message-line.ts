@@ -1,6 +1,6 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
 import type { Failure } from '../../../core/worker/failure.ts'
-import type { Message } from '../../../core/worker/message.ts'
+import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
 
 const valueCharsMax = 2_000
 
@@ -14,7 +14,14 @@ export function messageLine(message: Message): string {
     }
     case 'timer':
       return `timer: ${valueLine(message.value)}`
+    case 'answer':
+      return answerLine(message)
   }
+}
+
+function answerLine({ status, value, by, reason }: AnswerMessage): string {
+  if (status === 'expired') return `no answer in time: ${valueLine(value)}`
+  return `answer${by === null ? '' : ` of ${by}`}: ${valueLine(value)}${reason === null ? '' : ` (${reason})`}`
 }
 
 export function valueLine(value: unknown): string {

@@ -20,8 +20,11 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const { pending } = container
   // A call that started children waits for them, even if the kind may not spawn any more (DELEGATED-1 of delegated-calls.ts).
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
-  // The number of a recorded reply was checked when it was recorded. 0 is within any limit.
-  const { checked } = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, 0)
+  // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
+  const number = container.run.retriedAfter ? container.run.iterations : 0
+  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, number)
+  if (iteration.error) return refuseCalls(agentTurn, iteration.error)
+  const { checked } = iteration
   agentTurn.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))
   const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
@@ -74,6 +77,13 @@ export function toolsFailed({ journal, end, retries }: AgentTurn, error: Runtime
   if (wait) return wait
   journal.machine.apply('toolRefused')
   end.fail(error, 'tool', retries.failed('tool') + 1)
+  return null
+}
+
+/** A run that was retried has no more iterations than before. */
+function refuseCalls({ journal, end }: AgentTurn, error: RuntimeError): null {
+  journal.machine.apply('toolRefused')
+  end.fail(error, 'runtime', 1)
   return null
 }
 

@@ -15,6 +15,7 @@ import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
 import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
+import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
 import { redactSentence } from '../../../core/secret/redact.ts'
 import { type Failure, toFailure } from '../../../core/worker/failure.ts'
@@ -178,11 +179,17 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
     return 'settled'
   }
   const error = new TerminalError(
-    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Check what the call would have changed, then send the worker a message; or set onUnknown: 'tell' to let the model decide.`,
+    `call ${call.toolCallId} of tool "${toolName}" was started, and nobody knows whether it took effect (${why}). It was not run again. Check what the call would have changed${waysOn(journal.turn.assignment)}. With onUnknown: 'tell' the model decides the next time.`,
     { code: 'tool_outcome_unknown' },
   )
   recordResult(journal, local, 'unknown', output, 'tool.unknown', { failure: failureOf(host, error) })
   return 'settled'
+}
+
+/** A child cannot be retried, because it has told its parent. */
+function waysOn({ sessionId, parentId }: Assignment): string {
+  if (parentId !== null) return ''
+  return `, then let the run go on and say what became of the call: troupe session retry ${sessionId} --unknown done (or failed, or again)`
 }
 
 /** A copy of the input for `reconcile`, so that `run` does not see what `reconcile` changes in it. */

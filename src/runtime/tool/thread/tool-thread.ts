@@ -12,13 +12,24 @@ import {
   receiveMessageOnPort,
   Worker,
 } from 'node:worker_threads'
+import { TerminalError } from '../../../core/errors.ts'
 import type { Attempt } from '../attempt.ts'
 import type { ToolRun } from '../executor.ts'
 import { ThreadDeath } from './thread-death.ts'
 import { type AbortMessage, fromWire, type ThreadMessage, type ThreadOrder } from './thread-wire.ts'
 
-/** The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. */
-const program = new URL(import.meta.url.replace(/tool-thread(\.\w+)$/, 'thread-main$1'))
+/**
+ * The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. In a program that was bundled into one
+ * file there is none, and its own file must not be run as a thread.
+ */
+function threadProgram(): URL {
+  const here: string | undefined = import.meta.url
+  if (here === undefined || !/tool-thread\.\w+$/.test(here))
+    throw new TerminalError(
+      'a tool with `thread` cannot run in a program that is bundled into one file: leave troupe out of the bundle (external).',
+    )
+  return new URL(here.replace(/tool-thread(\.\w+)$/, 'thread-main$1'))
+}
 
 export interface ThreadSettings {
   readonly graceMs: number
@@ -37,7 +48,7 @@ export class ToolThread {
   constructor(settings: ThreadSettings) {
     this.#settings = settings
     // Without execArgv the thread inherits the arguments of its process, including its import conditions.
-    this.#worker = new Worker(program, { resourceLimits: settings.resourceLimits })
+    this.#worker = new Worker(threadProgram(), { resourceLimits: settings.resourceLimits })
     this.#worker.on('error', (error: Error) => {
       this.#error = error
     })

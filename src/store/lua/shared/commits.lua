@@ -69,6 +69,7 @@ local function writeState(turn)
   if record.isolated then change(turn, 'isolated', atStart.isolated) end -- guard: starts alone count anew after a commit
   if commit.attempt or record.attempt then change(turn, 'attempt', commit.attempt or atStart.attempt) end
   if commit.pendingCalls or record.pendingCalls then change(turn, 'pendingCalls', commit.pendingCalls or atStart.pendingCalls) end
+  if commit.steps or record.steps then change(turn, 'steps', digits(commit.steps or 0)) end
   if commit.signalsOpen or record.signalsOpen then change(turn, 'signalsOpen', digits(commit.signalsOpen or 0)) end
   if commit.state then
     if record.data == '@' then redis.call('DEL', recordKey .. ':state') end
@@ -86,7 +87,7 @@ local function writeState(turn)
   end
 end
 
--- Children, sends, timers; in `ofRoot` what they change of the session.
+-- Children, sends, timers, asks; in `ofRoot` what they change of the session.
 local function writeConcerned(tag, turn, batch)
   local others, ofRoot, commit = turn.others, turn.ofRoot, turn.commit
   local worker, spawns, timers = commit.worker, commit.spawns, commit.timers
@@ -106,6 +107,7 @@ local function writeConcerned(tag, turn, batch)
       redis.call('HSET', turn.recordKey .. ':timers', timers[index].id, timers[index].value)
       redis.call('ZADD', tag .. ':timers', timeOf(batch) + timers[index].ms, worker .. ':' .. timers[index].id)
     end
+    if #commit.asks > 0 then writeAsks(tag, turn, timeOf(batch)) end
   end
 end
 
@@ -115,7 +117,7 @@ local function writeRunEnd(tag, turn, batch)
   local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
-  local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting)
+  local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting, timeOf(batch))
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
   if isAwaiting then
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run) -- guard: children of an ended run

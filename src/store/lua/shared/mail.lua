@@ -1,7 +1,7 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
 -- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
-local signalLetters = { timer = 't' }
+local signalLetters = { timer = 't', answer = 'a' }
 local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
@@ -169,9 +169,9 @@ local function planCancelled(tag, id, record, now)
   return planReport(tag, record, 'r\t' .. id .. '\t' .. (record.call or '0') .. '\tcancelled\t' .. body)
 end
 
--- Drops what only the ended run could have used: its open timers, and timer messages and results nobody received.
+-- Drops what only the ended run could have used: its open timers and asks, and signals and results nobody received.
 -- Returns how many mails went from the control and the results lane.
-local function writeRunLeftovers(tag, id, record, awaited)
+local function writeRunLeftovers(tag, id, record, awaited, now)
   local base = workerKey(tag, id)
   if (record.attempt or atStart.attempt) ~= '0' then redis.call('ZREM', tag .. ':timers', id .. ':retry') end
   local signals, results = 0, 0
@@ -180,6 +180,7 @@ local function writeRunLeftovers(tag, id, record, awaited)
     for index = 1, #timers do
       redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
     end
+    writeWithdrawn(tag, id, now)
     signals = redis.call('LLEN', base .. laneKeys.signals)
     redis.call('DEL', base .. ':timers', base .. laneKeys.signals)
   end

@@ -11,9 +11,10 @@ local function checkClaim(claim)
   checkNumbers(claim, 'leaseMs', 'mailBytes', 'suspectAfter', 'poisonAfter')
 end
 
--- Children, mail and timers of a commit.
+-- Children, mail, timers and asks of a commit.
 local function readLists(commit, texts)
   commit.spawns, commit.sends, commit.timers = listOf(commit, 'spawns'), listOf(commit, 'sends'), listOf(commit, 'timers')
+  commit.asks = listOf(commit, 'asks')
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
     checkTexts(spawn, 'id', 'kind', 'pool')
@@ -33,6 +34,13 @@ local function readLists(commit, texts)
     checkNumbers(timer, 'ms')
     timer.value = textAt(commit, timer, 'value', texts)
   end
+  for index = 1, #commit.asks do
+    local ask = commit.asks[index]
+    checkTexts(ask, 'id', 'sort')
+    checkNumbersIfAny(ask, 'ms')
+    ask.body = textAt(commit, ask, 'body', texts)
+    if ask.ms then ask.onExpiry = textAt(commit, ask, 'onExpiry', texts) end
+  end
 end
 
 local function readResultsConsumed(commit)
@@ -48,7 +56,7 @@ local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'retryMs', 'deadKept')
+  checkNumbersIfAny(commit, 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'deadKept')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
@@ -124,15 +132,16 @@ local function planTurn(tag, turn)
   turn.waitsForOne = wait and waitsForResults(wait)
   local refused = planConcerned(tag, turn)
   if refused then return { 'refused', refused } end
-  local hadTimers, consumed = (record.signalsOpen or atStart.signalsOpen) ~= '0', commit.inputsConsumed or 0
-  if (commit.signalsConsumed or 0) > 0 or (outcome and hadTimers) then checkSort('list', recordKey .. laneKeys.signals) end
+  local hadSignals, consumed = (record.signalsOpen or atStart.signalsOpen) ~= '0', commit.inputsConsumed or 0
+  if (commit.signalsConsumed or 0) > 0 or (outcome and hadSignals) then checkSort('list', recordKey .. laneKeys.signals) end
   -- Read once, to know that it is a list, and whether more waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if commit.dead then checkSort('stream', tag .. ':dead') end
-  if #commit.timers > 0 or wait == 'retry' or (outcome and (hadTimers or (record.attempt or atStart.attempt) ~= '0')) then
+  if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end
+  if #commit.asks > 0 or (outcome and hadSignals) then checkAskKeys(tag, recordKey, turn.session) end
   turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')

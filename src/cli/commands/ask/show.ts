@@ -1,0 +1,49 @@
+/** `troupe ask show <ask>`: one ask: who asks what, the form of the answer, and how it ended. */
+import type { Command } from 'commander'
+import type { Ask } from '../../../client/asks.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { factLines } from '../../view/answer.ts'
+import { momentAndAge } from '../../view/duration.ts'
+import { valueLine } from '../../view/lines/message-line.ts'
+import type { Page } from '../../view/page.ts'
+import { addVerb } from '../verb.ts'
+import { askObject, waiter } from './ask-text.ts'
+
+export function addShowCommand(group: Command): void {
+  addVerb(group, {
+    name: 'show',
+    description: 'one ask: who asks what, the form of the answer, and how it ended',
+    options: (command) => command.argument('<ask>', 'id of the ask'),
+    examples: [['troupe ask show 0199…', '']],
+    purpose: 'look',
+    answer: async (troupe, { more: [id] }) => {
+      const ask = await troupe.asks.get(String(id))
+      return { objects: [askObject(ask)], lines: (page) => askLines(ask, page) }
+    },
+  })
+}
+
+function askLines(ask: Ask, page: Page): string[] {
+  const { id, kind, question, options, schema, state, askedAt, expiresAt, endedAt, answer, sessionId, workerId } = ask
+  const how = kind === 'signal' ? "troupe ask answer <id> '<json>'" : 'troupe ask answer <id> <answer>'
+  return factLines(
+    [
+      ['ask', id],
+      ['kind', kind],
+      ['asks', escapeLine(question)],
+      ['answers', options === null ? null : escapeLine(options.join(', '))],
+      ['schema', schema === null ? null : escapeLine(valueLine(schema))],
+      ['state', state],
+      ['since', momentAndAge(askedAt)],
+      ['expires', expiresAt === null ? null : momentAndAge(expiresAt)],
+      ['ended', endedAt === null ? null : momentAndAge(endedAt)],
+      ['answer', answer && escapeLine(valueLine(answer.value))],
+      ['by', answer?.by == null ? null : escapeLine(answer.by)],
+      ['reason', answer?.reason == null ? null : escapeLine(answer.reason)],
+      ['worker', `${escapeLine(waiter(ask))} (${workerId})`],
+      ['session', sessionId],
+      ['to answer', state === 'open' ? how.replace('<id>', id) : null],
+    ],
+    page,
+  )
+}

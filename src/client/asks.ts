@@ -1,0 +1,278 @@
+/**
+ * Duty: the asks of workers as programs see them: the inbox of all sessions, one ask, and its answer.
+ * ASKS-1 An answer is checked against the question before it is sent: it is one of the options, or fits the schema.
+ * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
+ *        how the ask ended.
+ */
+import { z } from 'zod'
+import { checkOptions, keyRule, type Rules, wholeNumberRule } from '../core/check/check-options.ts'
+import { fitTo } from '../core/check/schema-problems.ts'
+import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event/event-notes.ts'
+import { digestKey, newId, parseId, partitionOf } from '../core/ids.ts'
+import { toJson } from '../core/json.ts'
+import { policy } from '../core/policy.ts'
+import type { Waker } from '../core/ports/wake.ts'
+import {
+  type AskBody,
+  type AskSort,
+  type AskState,
+  askSorts,
+  askStates,
+  decodeAnswer,
+  decodeAskBody,
+  encodeAnswer,
+} from '../core/worker/ask.ts'
+import type { AnswerAnswer, AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
+
+/** An ask, with how it ended. */
+export interface Ask {
+  readonly id: string
+  readonly sessionId: string
+  readonly workerId: string
+  readonly workerName: string | null
+  readonly workerKind: string | null
+  readonly run: number
+  /** question: for a person. approval: may this tool call run? signal: an event of another system, by its name. */
+  readonly kind: AskSort
+  readonly state: AskState
+  /** The question, or the name of the signal. */
+  readonly question: string
+  /** The answer must be one of these; null: of any other form. */
+  readonly options: readonly string[] | null
+  /** JSON Schema of the answer; null: any JSON value. */
+  readonly schema: Readonly<Record<string, unknown>> | null
+  /** In ms since 1970, as all times here. */
+  readonly askedAt: number
+  /** Null if it never expires. */
+  readonly expiresAt: number | null
+  /** Null while it is open. */
+  readonly endedAt: number | null
+  /** Null until somebody has answered. */
+  readonly answer: { readonly value: unknown; readonly by: string | null; readonly reason: string | null } | null
+}
+
+export interface AsksQuery {
+  /** Only those of this session. */
+  readonly sessionId?: string | undefined
+  readonly kind?: AskSort | undefined
+  /** Only those of workers of this kind. */
+  readonly workerKind?: string | undefined
+  /** Default: open. Others only with `sessionId`. */
+  readonly state?: AskState | 'any' | undefined
+  /** Only those that are older than this, in ms. */
+  readonly olderThanMs?: number | undefined
+  /** The id of the last ask of the page before. */
+  readonly after?: string | undefined
+  /** Default 50. */
+  readonly limit?: number | undefined
+}
+
+export interface AnswerOptions {
+  /** Who answers, in words for people. */
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface Answered {
+  readonly askId: string
+  readonly workerId: string
+  readonly sessionId: string
+  /** The same answer was given before under this key. */
+  readonly again: boolean
+}
+
+const text = (most: number) => ({
+  expects: `a text of at most ${most} bytes`,
+  fits: (value: unknown) => typeof value === 'string' && Buffer.byteLength(value) <= most,
+})
+const answerRules: Rules<AnswerOptions> = {
+  by: text(256),
+  reason: text(policy.reasonBytesMax),
+  idempotencyKey: keyRule,
+}
+const oneOf = (words: readonly string[]) => ({
+  expects: `one of ${words.join(', ')}`,
+  fits: (value: unknown) => words.includes(value as string),
+})
+const anyText = { expects: 'an id', fits: (value: unknown) => typeof value === 'string' }
+const asksRules: Rules<AsksQuery> = {
+  sessionId: anyText,
+  kind: oneOf(askSorts),
+  workerKind: keyRule,
+  state: oneOf([...askStates, 'any']),
+  olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
+  after: anyText,
+  limit: wholeNumberRule(1, 10_000),
+}
+
+/** How many asks one read takes. */
+const pageSize = 200
+
+export class Asks {
+  readonly #stores: readonly AskStore[]
+  readonly #waker: Waker
+  readonly #namespace: string
+
+  constructor(stores: readonly AskStore[], waker: Waker, namespace: string) {
+    this.#stores = stores
+    this.#waker = waker
+    this.#namespace = namespace
+  }
+
+  /** The oldest first: they have waited longest. */
+  readonly list = async (query: AsksQuery = {}): Promise<Ask[]> => {
+    checkOptions('asks.list', query, asksRules, InputError)
+    const { limit = 50, state = 'open', sessionId, after } = query
+    if (sessionId === undefined && state !== 'open')
+      throw new InputError(`asks.list shows asks that are ${state} only of one session: name it with sessionId.`)
+    const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
+    const from = after === undefined ? undefined : await this.#placeOf(after)
+    const stores = session === undefined ? this.#stores : [this.#storeOf(session)]
+    const found = await Promise.all(
+      stores.map((store) => Array.fromAsync(matching(store, { ...query, sessionId: session, state, limit }, from))),
+    )
+    return found
+      .flat()
+      .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+  }
+
+  /** Throws `ask_not_found`. */
+  readonly get = async (id: string): Promise<Ask> => {
+    const askId = parseId(id, 'ask')
+    const [row] = await this.#storeOf(askId).rows([askId])
+    if (row === undefined) throw askNotFound(askId)
+    return toAsk(row)
+  }
+
+  /**
+   * Answers an ask. Its worker receives the answer and goes on. Throws `ask_not_found`, `ask_answered`, `ask_expired` or `ask_withdrawn` if it
+   * cannot be answered, and `input_invalid` if the answer does not fit the question.
+   */
+  readonly answer = async (id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> => {
+    checkOptions('asks.answer', options, answerRules, InputError)
+    const { by = null, reason = null, idempotencyKey } = options
+    const ask = await this.get(id)
+    checkAnswer(ask, value)
+    const store = this.#storeOf(ask.id)
+    const answerJson = encodeAnswer(toJson(value, 'the answer'), { status: 'answered', by, reason })
+    const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
+    const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }) }]])
+    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message'), event })
+    if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
+    this.#waker.wake(partitionOf(ask.id), answer.wakeups)
+    const { sessionId, workerId } = ask
+    return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
+  }
+
+  async #placeOf(id: string): Promise<AskPlace> {
+    const { askedAt, id: askId } = await this.get(id)
+    return { askedAt, id: askId }
+  }
+
+  #storeOf(id: string): AskStore {
+    const store = this.#stores[partitionOf(id)]
+    if (store === undefined) throw askNotFound(id, ` in namespace "${this.#namespace}"`)
+    return store
+  }
+}
+
+async function* matching(
+  store: AskStore,
+  { sessionId, state, kind, workerKind, olderThanMs, limit }: AsksQuery & { readonly limit: number },
+  from: AskPlace | undefined,
+): AsyncGenerator<Ask> {
+  const before = olderThanMs === undefined ? Number.POSITIVE_INFINITY : Date.now() - olderThanMs
+  let left = limit
+  for (let after = from; left > 0; ) {
+    const size = Math.min(Math.max(left, 20), pageSize)
+    const places =
+      sessionId === undefined ? await store.open(size, after) : await store.ofSession(sessionId, size, after)
+    for (const row of await store.rows(places.map(({ id }) => id))) {
+      const ask = toAsk(row)
+      const fits =
+        (state === 'any' || ask.state === state) &&
+        (kind === undefined || ask.kind === kind) &&
+        (workerKind === undefined || ask.workerKind === workerKind) &&
+        ask.askedAt <= before
+      if (!fits) continue
+      yield ask
+      if (--left === 0) return
+    }
+    after = places.at(-1)
+    if (places.length < size) return
+  }
+}
+
+function toAsk({ sort, bodyJson, answerJson, ...row }: AskRow): Ask {
+  const body: AskBody = decodeAskBody(bodyJson) ?? { question: bodyJson }
+  const { question, options, schema } = body
+  return {
+    ...row,
+    kind: sort,
+    question,
+    options: options ?? null,
+    schema: schema ?? null,
+    answer: answerOf(answerJson),
+  }
+}
+
+function answerOf(json: string | null): Ask['answer'] {
+  if (json === null) return null
+  try {
+    const { value, by, reason } = decodeAnswer(json)
+    return { value, by, reason }
+  } catch {
+    return { value: json, by: null, reason: null }
+  }
+}
+
+function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
+  if (options !== null && !options.includes(value as string))
+    throw new InputError(`the answer to ask ${id} must be one of: ${options.join(', ')}.`)
+  if (schema === null) return
+  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
+  if (!fit.ok) throw new InputError(`the answer to ask ${id} does not fit its schema: ${fit.reasons.join('; ')}.`)
+}
+
+function askNotFound(id: string, where = ''): NotFoundError {
+  return new NotFoundError(
+    'ask_not_found',
+    `ask ${id} is not known${where}: check the id and the namespace; its session may have been pruned.`,
+  )
+}
+
+function refusalOf(
+  id: string,
+  answer: Exclude<AnswerAnswer, { readonly wakeups: unknown }>,
+): NotFoundError | ConflictError {
+  const at = (ms: number) => new Date(ms).toISOString()
+  switch (answer.kind) {
+    case 'not_found':
+      return askNotFound(id)
+    case 'other':
+      return new ConflictError(
+        'ask_answered',
+        `ask ${id} was answered otherwise under this idempotency key: an ask takes one answer.`,
+      )
+    case 'answered': {
+      const by = answer.by === '' ? '' : ` by ${answer.by}`
+      return new ConflictError(
+        'ask_answered',
+        `ask ${id} was answered${by} at ${at(answer.at)}: an ask takes one answer.`,
+      )
+    }
+    case 'expired':
+      return new ConflictError(
+        'ask_expired',
+        `ask ${id} expired at ${at(answer.at)}: its worker went on without an answer.`,
+      )
+    case 'withdrawn':
+      return new ConflictError(
+        'ask_withdrawn',
+        `ask ${id} was withdrawn: the run that asked has ended or was cancelled.`,
+      )
+  }
+}

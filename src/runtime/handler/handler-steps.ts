@@ -1,0 +1,83 @@
+/**
+ * Duty: the recorded steps of the run in progress: what `self.step` has done before, and the commit that records what it did now.
+ * HANDLER-STEPS-1 What a step returned is recorded before `self.step` answers. After that, no attempt and no start of this run does it again.
+ * HANDLER-STEPS-2 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
+ */
+import { CancelledError, InvariantError, LeaseLostError, type RuntimeError } from '../../core/errors.ts'
+import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
+import { mayCall, mayRecord } from '../turn/permit.ts'
+import { emptyStep } from '../turn/step.ts'
+import type { Turn } from '../turn/turn.ts'
+
+/** How many entries are read first. If they do not hold all steps of the run, twice as many are read, and so on. */
+const firstRead = 64
+
+export class HandlerSteps {
+  readonly #turn: Turn
+  #run = 0
+  /** JSON of values, by name. */
+  #known: Promise<Map<string, string>> = Promise.resolve(new Map())
+
+  constructor(turn: Turn) {
+    this.#turn = turn
+  }
+
+  /** The value that this run has recorded under this name, as JSON; undefined if it has recorded none. */
+  async recorded(name: string): Promise<string | undefined> {
+    return (await this.#ofThisRun()).get(name)
+  }
+
+  /** Resolves when the value is recorded. Throws if the turn has lost its right to record anything. */
+  async record(name: string, valueJson: string): Promise<void> {
+    const turn = this.#turn
+    this.#mustGoOn()
+    const { position, assignment } = turn
+    let refusal: RuntimeError | undefined
+    turn.add({
+      ...emptyStep({ ...position, steps: position.steps + 1 }),
+      entries: [stepEntry(position.run, assignment.epoch, Date.now(), name, valueJson)],
+      notes: [['step.recorded', { name }]],
+      declined: (error) => {
+        refusal = error
+      },
+    })
+    await turn.settled()
+    if (refusal !== undefined) throw refusal
+    this.#mustGoOn()
+    const known = await this.#ofThisRun()
+    known.set(name, valueJson)
+  }
+
+  #mustGoOn(): void {
+    const { assignment, signal } = this.#turn
+    if (mayCall(this.#turn) && mayRecord(this.#turn)) return
+    const { reason } = signal as { reason: unknown }
+    if (reason instanceof CancelledError || reason instanceof LeaseLostError) throw reason
+    throw new LeaseLostError(`the turn of worker ${assignment.workerId} is over: its steps go on elsewhere.`)
+  }
+
+  #ofThisRun(): Promise<Map<string, string>> {
+    const { run, steps } = this.#turn.position
+    if (run === this.#run) return this.#known
+    this.#run = run
+    this.#known = steps === 0 ? Promise.resolve(new Map()) : this.#read(run, steps)
+    return this.#known
+  }
+
+  async #read(run: number, steps: number): Promise<Map<string, string>> {
+    const { assignment, host } = this.#turn
+    for (let size = firstRead; ; size *= 2) {
+      const entries = await host.store.readHistory(assignment.workerId, -size)
+      const known = new Map<string, string>()
+      for (const text of entries) {
+        const entry = decodeEntry(text)
+        if (entry.type === 'step' && entry.run === run) known.set(entry.name, JSON.stringify(entry.value))
+      }
+      if (known.size >= steps) return known
+      if (entries.length < size)
+        throw new InvariantError(
+          `worker ${assignment.workerId} has recorded ${steps} steps in run ${run}, and its history holds ${known.size}.`,
+        )
+    }
+  }
+}

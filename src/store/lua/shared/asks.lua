@@ -1,0 +1,49 @@
+--[[ asks – what a worker asks of somebody outside: a record for each ask, the asks of each session, and the inbox of those that are open.
+An ask ends once: it is answered, it expires, or the end of its run withdraws it. Its worker counts it among the signals that it waits for. ]]
+
+local function askKey(tag, id)
+  return tag .. ':ask:' .. id
+end
+
+-- In the set of timers, beside `<worker>:<timer>` and `<worker>:retry`.
+local function expiryOf(worker, ask)
+  return worker .. ':ask:' .. ask
+end
+
+local function checkAskKeys(tag, recordKey, session)
+  checkSort('zset', tag .. ':asks', tag .. ':timers', sessionKey(tag, session) .. ':asks')
+  checkSort('set', recordKey .. ':asks')
+end
+
+-- The asks of a step. The keys were checked.
+local function writeAsks(tag, turn, now)
+  local commit, at = turn.commit, digits(now)
+  for index = 1, #commit.asks do
+    local ask = commit.asks[index]
+    local fields = { 'session', turn.session, 'worker', commit.worker, 'run', turn.run, 'sort', ask.sort, 'body', ask.body, 'at', at }
+    if ask.ms then
+      local expires = digits(now + ask.ms)
+      local more = { 'expires', expires, 'onExpiry', ask.onExpiry }
+      for place = 1, #more do fields[#fields + 1] = more[place] end
+      redis.call('ZADD', tag .. ':timers', expires, expiryOf(commit.worker, ask.id))
+    end
+    redis.call('HSET', askKey(tag, ask.id), unpack(fields))
+    redis.call('ZADD', tag .. ':asks', at, ask.id)
+    redis.call('ZADD', sessionKey(tag, turn.session) .. ':asks', at, ask.id)
+    redis.call('SADD', turn.recordKey .. ':asks', ask.id)
+  end
+end
+
+-- An open ask ends in this state, with further fields for its record. Another program may have written over the record.
+local function writeAskEnd(tag, worker, ask, state, now, ...)
+  redis.call('ZREM', tag .. ':asks', ask) -- guard: an ask that has ended leaves the inbox
+  redis.call('SREM', workerKey(tag, worker) .. ':asks', ask)
+  redis.call('ZREM', tag .. ':timers', expiryOf(worker, ask)) -- guard: an ask that has ended does not expire
+  redis.pcall('HSET', askKey(tag, ask), 'state', state, 'endedAt', digits(now), ...)
+end
+
+-- The run has ended, or was cancelled: nobody waits for an answer any more.
+local function writeWithdrawn(tag, worker, now)
+  local asks = redis.call('SMEMBERS', workerKey(tag, worker) .. ':asks')
+  for index = 1, #asks do writeAskEnd(tag, worker, asks[index], 'withdrawn', now) end -- guard: the end of a run withdraws its asks
+end

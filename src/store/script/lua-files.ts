@@ -1,0 +1,14 @@
+/**
+ * Duty: the texts of all files of lua/, by name.
+ * LUA-FILES-1 In the build this module is replaced by one that holds the texts (scripts/build.mjs), so that a program that bundles troupe into
+ *             one file has them, too. The files are the one source of both.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+
+const folder = new URL('../lua/', import.meta.url)
+
+export const luaFiles: Readonly<Record<string, string>> = Object.fromEntries(
+  readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.lua'))
+    .map((file) => [file.replaceAll('\\', '/'), readFileSync(new URL(file, folder), 'utf8')]),
+)

@@ -1,0 +1,23 @@
+/** A node that dies between two steps of one receive: what was recorded before is not done again. */
+import { expect, test } from 'vitest'
+import { Harness } from '../support/harness.ts'
+import { expectInvariants } from '../support/oracle.ts'
+
+test('a handler whose node is killed in its second step does not repeat the first one (HANDLER-STEPS-1)', async () => {
+  await using harness = await Harness.open()
+  const doomed = await harness.start('doomed')
+  const session = await harness.client.sessions.create({ kind: 'stepper', input: null })
+  expect(await doomed.gone).toBe('SIGKILL')
+  await harness.start('heir')
+  const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+  const done = harness.ledger.lines()
+  expect(done.map(({ what, node }) => [what, node])).toEqual([
+    ['first', 'doomed'],
+    ['second', 'doomed'],
+    ['second', 'heir'],
+    ['third', 'heir'],
+  ])
+  expect(done[1]?.note).toBe(done[2]?.note)
+  expect(result).toMatchObject({ status: 'completed', value: [done[0]?.pid, done[2]?.pid, done[3]?.pid] })
+  await expectInvariants(harness.redis, harness.namespace)
+})
