@@ -138,6 +138,7 @@ export {
 } from './core/history/context-container.ts'
 export type {
   AgentResult,
+  AskedEntry,
   AttemptFailedEntry,
   BlankEntry,
   CancelledEntry,

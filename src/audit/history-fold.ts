@@ -109,6 +109,7 @@ export class HistoryFold {
     else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
+    else if (entry.type === 'asked') this.open.signalsAsked += entry.asks.length
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
@@ -127,6 +128,7 @@ export class HistoryFold {
     this.run = run
     for (const id of reopened) this.open.answered.delete(id)
     for (const child of this.open.missing) this.open.results.add(child)
+    this.open.signalsAsked = this.open.received.signal
     this.open.repeated = messageId ?? null
   }
 

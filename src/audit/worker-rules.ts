@@ -47,6 +47,8 @@ function placeRules({ picture, say }: Seen): void {
   const isQueued = status === 'queued'
   if (isQueued && !picture.unreadPools.includes(pool) && !queuedIn.includes(pool))
     say('I7', 'line', `it is queued and not in the run queue of pool ${pool}`)
+  if (isQueued && queuedIn.includes(pool) && !picture.pools.includes(pool))
+    say('I7', 'unknown-line', `it is in the run queue of pool ${pool}, which is not registered: no node looks at it`)
   const elsewhere = queuedIn.filter((name) => !isQueued || name !== pool)
   if (elsewhere.length > 0)
     say('I7', 'elsewhere', `it is ${status} in pool ${pool} and stands in the run queue of ${elsewhere.join(', ')}`)

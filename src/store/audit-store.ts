@@ -39,6 +39,8 @@ export interface WorkerPicture {
   readonly isLeased: boolean | null
   /** The pools in whose run queue it stands. */
   readonly queuedIn: readonly string[]
+  /** The pools that are registered, in one way or another. */
+  readonly pools: readonly string[]
   /** The pools whose run queue cannot be read. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
@@ -133,12 +135,13 @@ export class AuditStore {
   /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
+    const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
       zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)])],
-      set: [cancelling],
+      set: [cancelling, registered],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }
@@ -161,7 +164,7 @@ export class AuditStore {
     const damaged = workers.filter((reply) => reply[1] === 'damaged')
     return {
       session: sessionId === null ? null : sessionPicture(sessionId, session),
-      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools)),
+      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools, pools)),
       missing: workers
         .filter((reply) => reply.length === 2)
         .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
@@ -320,7 +323,7 @@ function sessionPicture(id: string, reply: Reply): SessionPicture {
   }
 }
 
-function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPicture {
+function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
   const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
     reply as [
       string,
@@ -349,6 +352,7 @@ function workerPicture(reply: Reply, unreadPools: readonly string[]): WorkerPict
     isLeased: isThere(leased),
     queuedIn,
     unreadPools,
+    pools,
     hasRetryTimer: isThere(retry),
   }
 }

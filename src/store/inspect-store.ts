@@ -244,6 +244,11 @@ export class InspectStore {
   }
 
   /** Lengths of queues and sets, for doctor. */
+  /** Pools that ever had a node or a queued worker. */
+  poolsEverKnown(): Promise<string[]> {
+    return orElse(this.#read.poolsEverHosted(), [])
+  }
+
   async queueFacts(pools: readonly string[]): Promise<{
     pools: {
       pool: string

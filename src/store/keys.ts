@@ -15,7 +15,7 @@ export function tagOf(namespace: string, partition: number): string {
 export function partitionKeys(tag: string) {
   return {
     tag,
-    /** hash; number of partitions, schema, retention, time of the last sweep, whether events were ever trimmed, pools that ever had a node, how far pruning is; for ever. */
+    /** hash; number of partitions, schema, retention, time of the last sweep, whether events were ever trimmed, how far pruning is; for ever. */
     meta: `${tag}:meta`,
     /** zset; session id by creation time in ms; until pruned. */
     sessions: `${tag}:sessions`,
@@ -29,6 +29,8 @@ export function partitionKeys(tag: string) {
     asks: `${tag}:asks`,
     /** hash; node id to `<last seen> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten. */
     nodes: `${tag}:nodes`,
+    /** set; pools that ever had a node or a queued worker, except `default` and `unhosted`, which need not be in it; for ever. */
+    pools: `${tag}:pools`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
     kinds: `${tag}:kinds`,
     /** stream; what happened, an entry of each script that reports something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */

@@ -3,8 +3,9 @@
  * READ-1 It never writes.
  * READ-2 If another program made a key another sort, the read throws. A caller that can do without the key catches that (`orElse`).
  */
+import { isPool } from '../core/ids.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
-import { decodeKindLine, decodeNodeLine, decodePools, type KindRow, type NodeRow } from './record/register-line.ts'
+import { decodeKindLine, decodeNodeLine, type KindRow, type NodeRow } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
 import { type RecordFields, toEntries } from './script/replies.ts'
 
@@ -56,7 +57,7 @@ export class ReadStore {
   }
 
   async poolsEverHosted(): Promise<string[]> {
-    return decodePools(await this.#redis.hget(this.#keys.meta, 'pools'))
+    return (await this.#redis.smembers(this.#keys.pools)).filter(isPool)
   }
 
   /** Dead letters behind this one up to `last`, oldest first. */

@@ -9,14 +9,15 @@ import { InvariantError } from '../core/errors.ts'
 import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
 import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
-import type { DamagedSession, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
+import type { DamagedSession, HostedKind, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { encodeKindLine, poolOfKindLine } from './record/register-line.ts'
+import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
+import { nearlyFull, unfit } from './redis/set-up.ts'
 import { guarded } from './script/guarded.ts'
 import type { ScriptCaller } from './script/script.ts'
-import { finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
+import { announceScript, finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface UpkeepStoreOptions {
@@ -50,23 +51,35 @@ export class RedisUpkeepStore implements UpkeepStore {
     this.partition = options.partition
   }
 
-  async registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void> {
-    if (kinds.length === 0) return
-    const lines = kinds.flatMap(({ kind, pool, description }) => [kind, encodeKindLine({ pool, description })])
-    const { redis, keys, policy } = this.#o
-    // Writing the same lines twice does no harm either.
-    await guarded('registering kinds', () => redis.hset(keys.kinds, ...lines), policy.leaseMs)
+  async announce(slots: number, kinds: readonly HostedKind[]): Promise<void> {
+    const { keys, nodeId, nodeFacts, policy } = this.#o
+    const header = {
+      node: nodeId,
+      slots,
+      hosts: kinds.map(({ kind }) => kind),
+      pools: kinds.map(({ pool }) => pool),
+      facts: JSON.stringify(nodeFacts),
+      texts: kinds.map(({ description }) => encodeKindFacts(description)),
+    }
+    const { kinds: kindsKey, pools, nodes } = keys
+    await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes }, header, { deadlineMs: policy.leaseMs })
   }
 
   async sweep(
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }> {
+  ): Promise<{
+    healed: number
+    wakeups: readonly Wakeup[]
+    damaged: readonly string[]
+    left: number
+    wasGone: boolean
+  }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
       sweepScript,
-      { meta: keys.meta, leases: keys.leases, nodes: keys.nodes, events: keys.events },
+      { meta: keys.meta, leases: keys.leases, nodes: keys.nodes, events: keys.events, pools: keys.pools },
       {
         node: nodeId,
         slots,
@@ -92,7 +105,8 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    return { healed: Number(reply[0]), wakeups, damaged: reply[2] as string[], left: Number(reply[3]) }
+    const damaged = reply[2] as string[]
+    return { healed: Number(reply[0]), wakeups, damaged, left: Number(reply[3]), wasGone: reply[4] === 1 }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {
@@ -190,6 +204,12 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { redis, keys, policy } = this.#o
     const lines = await guarded('reading kinds', () => redis.hgetall(keys.kinds), policy.leaseMs)
     return new Map(Object.entries(lines).map(([kind, line]) => [kind, poolOfKindLine(line)]))
+  }
+
+  async redisProblem(): Promise<string | null> {
+    const { redis, policy } = this.#o
+    const info = await guarded('looking at Redis', () => redis.info(), policy.leaseMs)
+    return unfit(info) ?? nearlyFull(info)
   }
 
   async prune(): Promise<{ pruned: number; done: boolean }> {

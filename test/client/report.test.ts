@@ -75,7 +75,7 @@ describe('the report of a worker', () => {
   const third = childId(root, 2, 3)
 
   test.each<[RecordFields, string]>([
-    [{ wait: 'signals' }, 'a timer'],
+    [{ wait: 'signals' }, 'a timer or an answer'],
     [{ wait: 'any' }, 'input'],
     [{}, 'input'],
     [{ wait: 'retry', attempt: '1' }, 'a retry after 1 failed attempt'],

@@ -55,3 +55,19 @@ test('a worker that stands in the line of the pool before, while no node is live
   expect((await troupe.client.audit()).findings).toEqual([])
   expect((await troupe.client.health()).stranded).toEqual([])
 })
+
+test.each([1, 2, 3])(
+  'a kind whose only node died as soon as it was ready runs where it is hosted next (time %i)',
+  async () => {
+    await using troupe = await TestTroupe.connect()
+    const echo = (pool: string) => defineWorker({ pool, receive: (message, self) => self.reply(message.value) })
+    await troupe.startNode({ other: echo('default') })
+    const dead = await troupe.startNode({ mover: echo('gpu') })
+    await dead.stop({ force: true })
+    const session = await troupe.create('mover', 1)
+    expect(session.warning).toBeNull()
+    expect((await troupe.client.audit()).findings).toEqual([])
+    await troupe.startNode({ mover: echo('default') })
+    expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 1 })
+  },
+)

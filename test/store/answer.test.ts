@@ -37,7 +37,7 @@ test('an answer changes the ask, the mailbox and the run queue in one script', a
     ].sort(),
   )
   expect(changed['w:<one.root>:mail:signals']).toEqual([
-    'a\t<ask>\t{"status":"answered","value":"yes","by":"ada","reason":null}',
+    'o\t<ask>\t{"status":"answered","value":"yes","by":"ada","reason":null}',
   ])
   expect(id).toBeTruthy()
 })

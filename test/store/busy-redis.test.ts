@@ -90,7 +90,7 @@ describe('a Redis that is busy with a script of somebody else', () => {
   })
 
   const upkeep: readonly [string, (store: RedisUpkeepStore) => Promise<unknown>][] = [
-    ['registering kinds', (store) => store.registerKinds([{ kind: 'echo', pool: 'default', description: '' }])],
+    ['registering kinds', (store) => store.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])],
     ['finishing cancels', (store) => store.finishCancelled()],
     ['reading kinds', (store) => store.kindPools()],
   ]

@@ -246,8 +246,8 @@ describe('nodes, kinds, dead letters, queues', () => {
       { kind: 'echo', pool: 'default', description: 'Says it "again", and\nagain.' },
       { kind: 'a/b', pool: 'gpu', description: '' },
     ]
-    await node.upkeep.registerKinds([])
-    await node.upkeep.registerKinds(kinds)
+    await node.upkeep.announce(1, [])
+    await node.upkeep.announce(1, kinds)
     await still(status)
     expect(await status.inspect.kinds()).toEqual(kinds)
     expect(await node.upkeep.kindPools()).toEqual(
@@ -262,7 +262,7 @@ describe('nodes, kinds, dead letters, queues', () => {
   test('a kind is looked up again after a while', async () => {
     const status = await Place.open({ policy: { sweepEveryMs: 0 } })
     expect(await status.sessions.poolOf('echo')).toBe('unhosted')
-    await status.node().upkeep.registerKinds([{ kind: 'echo', pool: 'default', description: '' }])
+    await status.node().upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
     await still(status)
     expect(await status.sessions.poolOf('echo')).toBe('default')
   })

@@ -15,7 +15,7 @@ describe('a lease that has ended', () => {
     await turn.record({ entries: ['{}'] })
     await place.expireLease(turn.worker)
     const changed = await place.changed(async () =>
-      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, wakeups: [], damaged: [], left: 0 }),
+      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, wakeups: [], damaged: [], left: 0, wasGone: true }),
     )
     expect(changed).toEqual({
       'w:<one.root>': { status: 'queued', holder: '', crashes: '1' },
@@ -23,7 +23,8 @@ describe('a lease that has ended', () => {
       'run:default': ['<one.root> now'],
       leases: null,
       nodes: { 'node-a': line(2) },
-      meta: { sweptAt: 'now', pools: 'default' },
+      meta: { sweptAt: 'now' },
+      pools: ['default'],
       'slots:default': '2',
     })
   })

@@ -22,6 +22,7 @@ const resume = 'resume it with queue.resume() of BullMQ, or in the dashboard tha
 
 const strandedTexts: Readonly<Record<StrandedReason, string>> = {
   not_in_run_queue: 'is queued and stands in no run queue',
+  unknown_run_queue: 'is in the run queue of a pool that is not registered, at which no node looks',
   no_lease: 'is running and holds no lease',
   no_retry_timer: 'waits for a retry that is never due',
   no_timer: 'waits for a timer that is never due',

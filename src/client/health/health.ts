@@ -77,9 +77,9 @@ export async function readHealth(
   const redisNow = await first.now()
   const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
   const info = await first.info()
-  const poolNames = [
-    ...new Set([...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools), unhostedPool]),
-  ]
+  const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
+  const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
+  const poolNames = [...new Set([...hostedPools, ...registered, unhostedPool])]
   const facts = await Promise.all(stores.map((store) => store.queueFacts(poolNames)))
   const hosted = new Set(kinds.filter((kind) => kind.hosted).map((kind) => kind.kind))
   const queuedIn = async (pool: string) =>

@@ -9,7 +9,7 @@ import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
 import type { SessionIndex } from '../session-index.ts'
 
 /** Which entry is missing. */
-export type StrandedReason = 'not_in_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'
+export type StrandedReason = 'not_in_run_queue' | 'unknown_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'
 
 export interface Stranded {
   readonly id: string
@@ -54,6 +54,7 @@ function reasonOf(picture: WorkerPicture): StrandedReason | null {
   const { record, queuedIn, unreadPools, isLeased, hasRetryTimer, timers } = picture
   const { status, wait } = record
   if (status === 'queued' && queuedIn.length + unreadPools.length === 0) return 'not_in_run_queue'
+  if (status === 'queued' && queuedIn.some((pool) => !picture.pools.includes(pool))) return 'unknown_run_queue'
   if (status === 'running' && isLeased === false) return 'no_lease'
   if (status === 'parked' && wait.kind === 'retry' && hasRetryTimer === false) return 'no_retry_timer'
   if (status === 'idle' || status === 'terminal') return null

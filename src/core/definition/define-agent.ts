@@ -45,6 +45,8 @@ export interface AgentWorker {
   readonly tools?: readonly Tool[]
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
+  /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
+  readonly asks?: boolean
   readonly limits?: AgentLimits
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
@@ -73,6 +75,7 @@ export const agentKeys = new Set([
   'settings',
   'tools',
   'spawns',
+  'asks',
   'limits',
   'onUnknown',
   'input',
@@ -84,11 +87,13 @@ export const agentKeys = new Set([
 
 /** Throws a ConfigError that names the wrong field. defineWorker checks the fields that agents and handlers share. */
 export function checkAgent(agent: AgentWorker): void {
-  const { instructions, tools, limits, onUnknown, folder, nudge } = agent
+  const { instructions, tools, asks, limits, onUnknown, folder, nudge } = agent
   if (typeof instructions !== 'function' && (typeof instructions !== 'string' || instructions.trim() === '')) {
     throw new ConfigError('an agent needs instructions: a text, or a function (self, input) => text.')
   }
   if (tools !== undefined && !Array.isArray(tools)) throw new ConfigError('tools must be a list: tools: [readFile].')
+  if (asks !== undefined && typeof asks !== 'boolean')
+    throw new ConfigError(`asks must be true or false, not ${preview(asks)}.`)
   const names = new Set<string>()
   for (const tool of tools ?? []) {
     if (!isTool(tool))

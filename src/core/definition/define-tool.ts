@@ -92,7 +92,7 @@ const knownKeys = new Set([
   'run',
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
-const reservedNames = new Set(['spawn_workers', 'send_message'])
+const reservedNames = new Set(['spawn_workers', 'send_message', 'ask_person'])
 
 /**
  * Defines a tool.

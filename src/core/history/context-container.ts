@@ -20,7 +20,7 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
@@ -43,6 +43,8 @@ export interface PendingTurn {
   readonly started: ReadonlySet<string>
   /** Calls that started children. */
   readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
+  /** Calls that opened asks. */
+  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
   /** Results of these children that are recorded so far, by the number of the spawn. */
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
@@ -56,6 +58,7 @@ interface FailedRun {
   readonly lastReply: AssistantMessage | null
   readonly started: ReadonlySet<string>
   readonly delegated: Map<string, DelegatedEntry['spawned']>
+  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
   readonly childResults: Map<number, ResultMessage>
   readonly results: readonly ToolResultMessage[]
   readonly firstText: string | undefined
@@ -74,6 +77,7 @@ export class ContextContainer {
   #lastReply: AssistantMessage | null = null
   #started = new Set<string>()
   #delegated = new Map<string, DelegatedEntry['spawned']>()
+  #asked = new Map<string, AskedEntry['asks']>()
   #childResults = new Map<number, ResultMessage>()
   /** Results of the calls of the newest assistant message. */
   #results: ToolResultMessage[] = []
@@ -103,6 +107,7 @@ export class ContextContainer {
       calls: this.history.openCalls(),
       started: this.#started,
       delegated: this.#delegated,
+      asked: this.#asked,
       childResults: this.#childResults,
     }
   }
@@ -181,6 +186,9 @@ export class ContextContainer {
         return
       case 'delegated':
         this.#delegated.set(entry.toolCallId, entry.spawned)
+        return
+      case 'asked':
+        this.#asked.set(entry.toolCallId, entry.asks)
         return
       case 'blank':
         this.#run.blanks++
@@ -275,10 +283,18 @@ export class ContextContainer {
     this.#failedRun = null
     this.#leftOut = null
     this.#isRunOpen = true
-    this.#run = { ...failed.run, failure: null, sameErrors: 0, errors: '', retriedAfter: failed.code }
+    this.#run = {
+      ...failed.run,
+      failure: null,
+      sameErrors: 0,
+      errors: '',
+      retriedAfter: failed.code,
+      retries: failed.run.retries + 1,
+    }
     this.#lastReply = failed.lastReply
     this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
     this.#delegated = failed.delegated
+    this.#asked = new Map([...failed.asked].filter(([id]) => !again.has(id)))
     this.#childResults = failed.childResults
     this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
     this.#firstText = failed.firstText
@@ -292,6 +308,7 @@ export class ContextContainer {
       lastReply: this.#lastReply,
       started: this.#started,
       delegated: this.#delegated,
+      asked: this.#asked,
       childResults: this.#childResults,
       results: this.#results,
       firstText: this.#firstText,
@@ -330,6 +347,7 @@ export class ContextContainer {
     this.#lastReply = null
     this.#started = new Set()
     this.#delegated = new Map()
+    this.#asked = new Map()
     this.#childResults = new Map()
     this.#results = []
   }

@@ -105,6 +105,13 @@ export interface DelegatedEntry extends EntryHead {
   readonly spawned: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
 }
 
+/** A tool call opened these asks. The result of the call follows when they have ended. */
+export interface AskedEntry extends EntryHead {
+  readonly type: 'asked'
+  readonly toolCallId: string
+  readonly asks: readonly AskNote[]
+}
+
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
@@ -132,6 +139,7 @@ export type Entry =
   | ChatEntry
   | ToolStartedEntry
   | DelegatedEntry
+  | AskedEntry
   | BlankEntry
   | RetriedEntry
 
@@ -282,6 +290,8 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string'
     case 'delegated':
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
+    case 'asked':
+      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
     case 'blank':
       return isObject(entry.usage)
     case 'retried':

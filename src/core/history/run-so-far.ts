@@ -22,6 +22,8 @@ export interface RunSoFar {
   readonly failure: Failure | null
   /** It had failed with this code, and somebody let it go on. */
   readonly retriedAfter: ErrorCode | null
+  /** How often somebody let it go on after a failure. */
+  readonly retries: number
 }
 
 export interface MutableRun {
@@ -38,6 +40,7 @@ export interface MutableRun {
   errors: string
   failure: Failure | null
   retriedAfter: ErrorCode | null
+  retries: number
 }
 
 export function newRun(number: number): MutableRun {
@@ -54,6 +57,7 @@ export function newRun(number: number): MutableRun {
     errors: '',
     failure: null,
     retriedAfter: null,
+    retries: 0,
   }
 }
 

@@ -232,19 +232,26 @@ export interface DamagedSession {
   readonly error: Error
 }
 
+export interface HostedKind {
+  readonly kind: string
+  readonly pool: string
+  readonly description: string
+}
+
 /** The store as the sweeper needs it. One partition. */
 export interface UpkeepStore {
   readonly partition: number
-  registerKinds(kinds: readonly { kind: string; pool: string; description: string }[]): Promise<void>
+  /** Registers the node and all that it hosts, at once: before that nobody may be told that it is ready. */
+  announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
-   * where this call took some in; else 0.
+   * where this call took some in; else 0. `wasGone`: the node was not registered any more.
    */
   sweep(
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number }>
+  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number; wasGone: boolean }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
@@ -257,6 +264,8 @@ export interface UpkeepStore {
   }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
+  /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */
+  redisProblem(): Promise<string | null>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
 }

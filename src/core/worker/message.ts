@@ -77,7 +77,7 @@ export interface AnswerMessage<Value = unknown> {
 export type SignalMessage<Value = unknown> = TimerMessage<Value> | AnswerMessage<Value>
 
 /** Each sort of signal, and the letter of its mails. */
-export const signalLetters = { timer: 't', answer: 'a' } as const satisfies Readonly<
+export const signalLetters = { timer: 't', answer: 'o' } as const satisfies Readonly<
   Record<SignalMessage['kind'], string>
 >
 
@@ -143,14 +143,14 @@ function resultBodyJson(child: { name: string; kind: string }, outcome: Outcome)
 }
 
 /**
- * `a <message id> <json of the message>`: a message whose receive failed and that its run receives again. It comes in the lane of signals,
+ * `b <message id> <json of the message>`: a message whose receive failed and that its run receives again. It comes in the lane of signals,
  * because the message has left its own lane.
  */
 export function encodeRepeated(message: Message): string {
   return `${repeatedLetter}\t${message.id}\t${JSON.stringify(message)}`
 }
 
-const repeatedLetter = 'a'
+const repeatedLetter = 'b'
 
 /** What the head of a mail says. */
 export type MailHead =

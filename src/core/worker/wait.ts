@@ -95,7 +95,7 @@ export function waitText(wait: Wait, { openChildren, attempts, callOf }: WaitFac
     case 'any':
       return 'input'
     case 'signal':
-      return 'a timer'
+      return 'a timer or an answer'
     case 'retry':
       return `a retry after ${attempts} failed ${attempts === 1 ? 'attempt' : 'attempts'}`
     case 'results':

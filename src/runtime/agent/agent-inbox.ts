@@ -1,6 +1,6 @@
 /**
- * Duty: hand out the mail of an agent's turn. Between runs the first input starts the next run. While a run is open, the results of its
- * children are taken in the order in which they came; further input waits for the end of the run, first in, first out.
+ * Duty: hand out the mail of an agent's turn. Between runs the first input starts the next run. While a run is open, answers to its asks and
+ * results of its children are taken in the order in which they came; further input waits for the end of the run, first in, first out.
  */
 import type { Mail, ResultMessage } from '../../core/worker/message.ts'
 import type { Journal } from './journal.ts'
@@ -13,6 +13,7 @@ export interface ResultMail {
 export class AgentInbox {
   readonly #journal: Journal
   readonly #inbox: Mail[]
+  #signals: readonly Mail[]
   #results: Mail[]
   /** How many results this worker has ever taken, including those of this turn. */
   #resultsTaken: number
@@ -21,6 +22,7 @@ export class AgentInbox {
     const { mail, resultsTaken } = journal.turn.assignment
     this.#journal = journal
     this.#inbox = [...mail.inbox]
+    this.#signals = mail.signals
     this.#results = [...mail.results]
     this.#resultsTaken = resultsTaken
   }
@@ -35,6 +37,13 @@ export class AgentInbox {
 
   get resultsTaken(): number {
     return this.#resultsTaken
+  }
+
+  /** Takes all signals that have arrived. */
+  takeSignals(): readonly Mail[] {
+    const taken = this.#signals
+    this.#signals = []
+    return taken
   }
 
   /** Takes all results that have arrived. */

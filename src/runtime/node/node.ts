@@ -89,7 +89,7 @@ export class RuntimeNode {
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
-        register: () => stores.upkeep.registerKinds(this.#kindLines()),
+        register: () => stores.upkeep.announce(this.#slots.total, this.#kindLines()),
       }),
     }
   }
@@ -97,7 +97,7 @@ export class RuntimeNode {
   /** Registers kinds and slots. Wake-ups may come from now on. */
   async start(): Promise<void> {
     for (const { upkeep, sweeper } of this.#partitions) {
-      await upkeep.registerKinds(this.#kindLines())
+      await upkeep.announce(this.#slots.total, this.#kindLines())
       await sweeper.start()
     }
   }

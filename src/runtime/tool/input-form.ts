@@ -3,6 +3,8 @@
  * schema is wrapped: `{ arguments: … }`.
  * INPUT-FORM-1 The form is made once for each tool.
  * INPUT-FORM-2 An object's schema forbids further properties, unless the author made it loose.
+ * INPUT-FORM-3 A schema may come from another copy of zod, of any version 4. That copy converts it, or else its own metadata is read: copies
+ *              do not know each other's descriptions, and may lose each other's types.
  */
 import { z } from 'zod'
 import type { Tool } from '../../core/definition/define-tool.ts'
@@ -42,9 +44,7 @@ function makeForm(tool: Tool): InputForm {
   try {
     const own = toJsonSchema(schema)
     if (own.type === 'object') return { inputSchema: own, wrapped: false, isText: false }
-    // Converted again with the wrapper around it, because references in a JSON Schema are paths from its root.
-    const inputSchema = toJsonSchema(z.object({ arguments: schema }))
-    return { inputSchema, wrapped: true, isText: own.type === 'string' }
+    return { inputSchema: wrap(own, schema._zod.optin === undefined), wrapped: true, isText: own.type === 'string' }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause)
     throw new ConfigError(
@@ -56,11 +56,40 @@ function makeForm(tool: Tool): InputForm {
 
 /** Throws if JSON Schema has no form of a part of it. */
 export function toJsonSchema(schema: z.ZodType): JsonSchema {
-  const { $schema: _dialect, ...rest } = z.toJSONSchema(schema, { io: 'input', override: simplify }) as JsonSchema
+  const settings = { io: 'input', override: simplify } as const
+  // zod 4.0 and 4.1 have no such method.
+  const converted =
+    typeof (schema as Partial<z.ZodType>).toJSONSchema === 'function'
+      ? schema.toJSONSchema(settings)
+      : z.toJSONSchema(schema, settings)
+  const { $schema: _dialect, ...rest } = converted as JsonSchema
   return rest
 }
 
+/** The schema as a field of an object. References in a JSON Schema are paths from its root. */
+function wrap({ $defs, ...own }: JsonSchema, isNeeded: boolean): JsonSchema {
+  const moved = (part: unknown): unknown => {
+    if (Array.isArray(part)) return part.map(moved)
+    if (typeof part !== 'object' || part === null) return part
+    return Object.fromEntries(
+      Object.entries(part).map(([name, value]) => [
+        name,
+        name === '$ref' && value === '#' ? '#/properties/arguments' : moved(value),
+      ]),
+    )
+  }
+  return {
+    type: 'object',
+    properties: { arguments: moved(own) },
+    ...(isNeeded && { required: ['arguments'] }),
+    additionalProperties: false,
+    ...($defs !== undefined && { $defs: moved($defs) }),
+  }
+}
+
 function simplify({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: JsonSchema }): void {
+  const { id: _id, ...described } = (zodSchema as unknown as Partial<z.ZodType>).meta?.() ?? {}
+  for (const [name, value] of Object.entries(described)) jsonSchema[name] ??= value
   const { format, pattern, propertyNames } = jsonSchema
   if (zodSchema._zod.def.type === 'object') jsonSchema.additionalProperties ??= false
   if (format !== undefined && typeof pattern === 'string' && pattern.length > patternCharsMax) delete jsonSchema.pattern

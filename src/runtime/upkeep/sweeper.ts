@@ -20,7 +20,7 @@ export interface SweeperHost {
   answer(wakeup: Wakeup): void
   wake(wakeups: readonly Wakeup[]): void
   learnKinds(pools: ReadonlyMap<string, string>): void
-  /** Writes the kinds again: a Redis that lost its data must not forget what is hosted. */
+  /** Announces the node again: a Redis that lost its data must not forget what is hosted. */
   register(): Promise<void>
 }
 
@@ -34,6 +34,7 @@ export class Sweeper {
   #running: Promise<void> | undefined
   #stopped = false
   #failing = false
+  #problem: string | null = null
   /** Workers and sessions. */
   #damaged: ReadonlySet<string> = new Set()
 
@@ -78,6 +79,7 @@ export class Sweeper {
   async #heal(damaged: Set<string>): Promise<void> {
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
+      if (swept.wasGone) await this.#registerAgain()
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
@@ -86,6 +88,13 @@ export class Sweeper {
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
+  }
+
+  async #registerAgain(): Promise<void> {
+    await this.#host.register()
+    const what =
+      'this node was not registered in Redis any more, and has registered again: Redis lost its data (FLUSHALL, a restart without a file), or this node stood still for long. Sessions may be lost: troupe audit'
+    this.#host.log.warn(what, { partition: this.#store.partition })
   }
 
   async #fire(): Promise<void> {
@@ -117,8 +126,17 @@ export class Sweeper {
       if (!done) continue
       this.#prunedAt = performance.now()
       await this.#host.register()
-      return
+      return this.#lookAtRedis()
     }
+  }
+
+  /** Its settings may be changed while it runs. Logs what is wrong once, for as long as it stays wrong. */
+  async #lookAtRedis(): Promise<void> {
+    const problem = await this.#store.redisProblem()
+    if (problem === this.#problem) return
+    this.#problem = problem
+    if (problem === null) this.#host.log.info('Redis is fit again')
+    else this.#host.log.error('Redis is not fit for troupe any more', { problem })
   }
 
   /** Logs it once for as long as it is damaged. */

@@ -12,7 +12,7 @@ ARGV[2] answer    json: as the worker receives it                          ARGV[
 Returns {"ok", wakeups} | {"again", wakeups}: this key gave this answer before | {"other"}: this key gave another answer before
         | {"answered", at, by} | {"expired", at} | {"withdrawn", at} | {"not_found"}
 Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:ask:<id>, T:timers; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
-        the worker's pool; T:nodes.
+        the worker's pool; T:nodes, T:pools.
 Events  ask.answered. Writes nothing unless it returns "ok". ]]
 local recordKey = KEYS[1]
 local header, answer, event = readHeader(ARGV[1]), ARGV[2], ARGV[3]

@@ -18,7 +18,7 @@ ARGV[1] header    json:
 ARGV[2] texts     two for each session: its first message, and what is told of it, json
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered.
-Builds  T:w:<id> and its mail:inbox of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:idem.
+Builds  T:w:<id> and its mail:inbox of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey = KEYS[1]

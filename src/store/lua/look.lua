@@ -89,6 +89,12 @@ local function pictureOf(id)
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
   end
+  -- Its own pool may be one that nobody registered: then it stands in a run queue at which nobody looks.
+  local own = redis.call('HGET', record, 'pool') or atStart.pool
+  local isKnown, isThere = false, false
+  for index = 1, #pools do isKnown = isKnown or pools[index] == own end
+  if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
+  if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,

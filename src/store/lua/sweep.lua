@@ -1,7 +1,7 @@
 --[[ sweep – heals what a dead node left, keeps the register of nodes, brings workers to pools with nodes, and puts wake-ups for its own node.
 Why a script   taking a lease away and queueing its worker must happen together; so must counting wake-ups and adding one.
 KEYS[1] meta      hash               KEYS[2] leases   zset               KEYS[3] nodes    hash
-KEYS[4] events    stream
+KEYS[4] events    stream             KEYS[5] pools    set
 ARGV[1] header    json:
   node             id
   slots            of this node
@@ -19,12 +19,13 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
-        records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in
+Returns {healed, wakeups, damaged, left, gone}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
+        records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
+        1: this node was not in the register, as it should be after announce
 Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  none. ]]
-local metaKey, leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header, facts = readHeader(ARGV[1]), ARGV[2]
 
 local tag = tagOf(metaKey)
@@ -40,6 +41,7 @@ local names, hosts = {}, {}
 checkSort('hash', metaKey, nodesKey)
 checkSort('zset', leasesKey, tag .. ':run:unhosted')
 checkSort('stream', eventsKey)
+checkSort('set', poolsKey)
 for index = 1, #pools do
   checkTexts(pools[index], 'name', 'kinds')
   checkNumbers(pools[index], 'free', 'workersPerWake')
@@ -47,11 +49,13 @@ for index = 1, #pools do
   names[index] = pools[index].name
   for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
 end
+local wasGone = false
+if #names > 0 then redis.call('SADD', poolsKey, unpack(names)) end -- guard: pools are remembered
 if isLeaving then
   redis.call('HDEL', nodesKey, node)
   redis.call('DEL', tag .. ':claims:' .. node)
 else
-  redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts)
+  wasGone = redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts) == 1 -- guard: a sweep notices that its node was not registered
 end
 
 -- The record of a lease that ended; nil when it cannot be read, or healed.
@@ -151,15 +155,11 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       totals[name] = (totals[name] or 0) + ((now - seen <= leaseMs) and tonumber(count) or 0)
     end
   end
-  -- Pools that ever had a node: in those without one nobody sweeps.
-  local known = redis.call('HGET', metaKey, 'pools') or ''
-  for index = 1, #names do
-    if not string.find(' ' .. known .. ' ', ' ' .. names[index] .. ' ', 1, true) then
-      known = known == '' and names[index] or (known .. ' ' .. names[index])
-      redis.call('HSET', metaKey, 'pools', known) -- guard: pools are remembered
-    end
-  end
-  for name in string.gmatch(known, '%S+') do
+  -- In pools without a node nobody sweeps.
+  local known = redis.call('SMEMBERS', poolsKey)
+  known[#known + 1] = 'default'
+  for index = 1, #known do
+    local name = known[index]
     if (totals[name] or 0) == 0 and pcall(checkSort, 'zset', tag .. ':run:' .. name) then -- guard: a sweep looks at pools without a node
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
@@ -180,7 +180,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: scores that a clock left far ahead come near: run queue
   end
 end
-if isLeaving then return { healed, {}, {}, 0 } end
+if isLeaving then return { healed, {}, {}, 0, 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -273,4 +273,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left }
+return { healed, added, damaged, left, wasGone and 1 or 0 }

@@ -1,5 +1,4 @@
 /** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
-import { isPool } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 
 export interface NodeRow {
@@ -30,9 +29,9 @@ export function decodeNodeLine(id: string, line: string): NodeRow {
   }
 }
 
-/** `<pool> <facts>` */
-export function encodeKindLine({ pool, description }: Omit<KindRow, 'kind'>): string {
-  return `${pool} ${JSON.stringify({ description })}`
+/** What stands behind the pool in the line of a kind, `<pool> <facts>`. */
+export function encodeKindFacts(description: string): string {
+  return JSON.stringify({ description })
 }
 
 export function decodeKindLine(kind: string, line: string): KindRow {
@@ -42,11 +41,6 @@ export function decodeKindLine(kind: string, line: string): KindRow {
 
 export function poolOfKindLine(line: string): string {
   return line.split(' ', 1)[0] as string
-}
-
-/** The pools that ever had a node; sweeps write the list. Every node looks for workers that are left in one of them. */
-export function decodePools(text: string | null): string[] {
-  return (text ?? '').split(' ').filter(isPool)
 }
 
 /** Empty if another program wrote over the line. */

@@ -1,6 +1,6 @@
 /**
  * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
- * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, is a cluster, or was set up with another number of partitions.
  *     A caller that only looks at a namespace does not set it up.
  */
 import { ConfigError } from '../../core/errors.ts'
@@ -16,6 +16,10 @@ export function unfit(info: string): string | null {
   if (/^redis_mode:sentinel/m.test(info)) {
     return 'this is a Redis Sentinel, which keeps no keys: to have it asked for the primary, let the URL be like redis+sentinel://host:26379/mymaster.'
   }
+  // A server with one node, or whose part of the keys happens to hold ours, would be fine until the keys are moved.
+  if (/^redis_mode:cluster/m.test(info) || /^cluster_enabled:1/m.test(info)) {
+    return 'this is a Redis Cluster, and troupe has no client for one yet: use a single Redis, or a primary with replicas behind Sentinel.'
+  }
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
   if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
     return `Redis ${version[1]}.${version[2]} is too old: troupe needs 6.2 or newer.`
@@ -23,6 +27,17 @@ export function unfit(info: string): string | null {
   const eviction = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   if (eviction === undefined || eviction === 'noeviction') return null
   return `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`
+}
+
+/** From this share of its memory on, doctor calls it a problem, too. */
+const fullShare = 0.95
+
+/** Says that little of its memory is left, in one sentence; null when enough is, or it has no limit. */
+export function nearlyFull(info: string): string | null {
+  const numberOf = (field: string) => Number(new RegExp(`^${field}:(\\d+)`, 'm').exec(info)?.[1] ?? 0)
+  const [used, most] = [numberOf('used_memory'), numberOf('maxmemory')]
+  if (most === 0 || used < most * fullShare) return null
+  return `this Redis is nearly full (${used} of ${most} bytes): it will refuse writes. Raise maxmemory, or remove finished sessions: troupe session prune.`
 }
 
 /** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */

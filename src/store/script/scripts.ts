@@ -56,9 +56,16 @@ export const renewScript = defineScript({
   args: [],
 })
 
+export const announceScript = defineScript({
+  file: 'announce.lua',
+  keys: words('kinds pools nodes'),
+  header: words('node slots hosts pools'),
+  args: words('facts texts'),
+})
+
 export const sweepScript = defineScript({
   file: 'sweep.lua',
-  keys: words('meta leases nodes events'),
+  keys: words('meta leases nodes events pools'),
   header: words('node slots leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
   fields: { pools: words('name kinds free workersPerWake') },
   args: words('facts'),

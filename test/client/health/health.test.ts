@@ -34,6 +34,7 @@ function storeOf({
     refusal: async () => null,
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
+    poolsEverKnown: () => Promise.resolve([]),
     queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
   } as unknown as InspectStore
 }

@@ -4,10 +4,12 @@ import { describe, expect, test } from 'vitest'
 import { InvariantError } from '../../../src/core/errors.ts'
 import { childId, newId } from '../../../src/core/ids.ts'
 import {
+  decodeHead,
   decodeMail,
   decodeMessage,
   encodeGivenInput,
   encodeInput,
+  encodeRepeated,
   encodeResult,
 } from '../../../src/core/worker/message.ts'
 import { anyJson, anyText, asJson } from '../support/any-text.ts'
@@ -99,6 +101,26 @@ describe('a timer', () => {
         expect(decodeMessage(text, 'signals-0')).toEqual({ kind: 'timer', id, from: null, value: asJson(value) })
       }),
     )
+  })
+})
+
+describe('in the lane of signals', () => {
+  const id = newId(0)
+  const answer = `a\t${id}\t{"status":"answered","value":"yes","by":"ada","reason":null}`
+
+  test('an answer comes back with the id of its ask', () => {
+    const body = { status: 'answered', value: 'yes', by: 'ada', reason: null }
+    expect(decodeMessage(answer, 'signals-0')).toEqual({ kind: 'answer', id, from: null, ...body })
+    expect(decodeHead(answer)).toEqual({ kind: 'answer', id })
+  })
+
+  test('a message that is received again is told apart from timers and answers', () => {
+    for (const text of [`t\t${id}\t7`, answer]) {
+      const message = decodeMessage(text, 'signals-0')
+      const again = encodeRepeated(message)
+      expect(decodeMessage(again, 'signals-1')).toEqual(message)
+      expect(decodeHead(again)).toEqual({ kind: 'repeated', id })
+    }
   })
 })
 

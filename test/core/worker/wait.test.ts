@@ -48,7 +48,7 @@ describe('a wait', () => {
     const facts = { openChildren: 2, attempts: 1, callOf: () => 7 }
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',
-      'a timer',
+      'a timer or an answer',
       'a retry after 1 failed attempt',
       `the result of its child number 7 (${child}); 2 children are open`,
       'results of its children; 2 are open',

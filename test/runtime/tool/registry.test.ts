@@ -99,6 +99,39 @@ test('references within a wrapped schema still resolve', () => {
   expect(definition).toMatchObject({ properties: { kids: { items: { $ref: `#/$defs/${name}` } } } })
 })
 
+/** A schema as zod 4.0 and 4.1 make it: no registry but its own knows its description, and it does not convert itself. */
+function ofOldCopy<Schema extends z.ZodType>(schema: Schema, description: string): Schema {
+  return Object.defineProperties(schema, {
+    meta: { value: () => ({ description, id: 'old' }) },
+    toJSONSchema: { value: undefined },
+  })
+}
+
+test('descriptions are read from schemas of another copy of zod (INPUT-FORM-3)', () => {
+  const city = ofOldCopy(z.string(), 'Which city.')
+  const place = ofOldCopy(z.object({ city, list: z.array(ofOldCopy(z.number(), 'A number.')) }), 'Where.')
+  expect(schemaOf(place)).toMatchObject({
+    description: 'Where.',
+    properties: {
+      city: { type: 'string', description: 'Which city.' },
+      list: { items: { type: 'number', description: 'A number.' } },
+    },
+  })
+  expect(schemaOf(city)).toMatchObject({ properties: { arguments: { type: 'string', description: 'Which city.' } } })
+  expect(JSON.stringify(schemaOf(place))).not.toContain('old')
+})
+
+test('a schema of a newer copy of zod is converted by that copy (INPUT-FORM-3)', () => {
+  const converted = { type: 'object', properties: { city: { type: 'string', description: 'Of that copy.' } } }
+  const schema = Object.defineProperty(z.object({}), 'toJSONSchema', { value: () => converted })
+  expect(schemaOf(schema)).toEqual(converted)
+})
+
+test('a wrapped schema that the model may leave out is not required', () => {
+  expect(schemaOf(z.string().default('a'))).not.toHaveProperty('required')
+  expect(schemaOf(z.string().optional())).not.toHaveProperty('required')
+})
+
 test('without a schema a model may pass any properties', () => {
   expect(schemaOf()).toEqual({ type: 'object', properties: {}, additionalProperties: true })
 })

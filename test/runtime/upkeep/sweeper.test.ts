@@ -21,11 +21,12 @@ const poolLoads = () => [{ pool: 'default', kinds: ['echo'], free: 2, workersPer
 function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
   return {
     partition: store.partition,
-    registerKinds: (kinds) => store.registerKinds(kinds),
+    announce: (...args) => store.announce(...args),
     sweep: (...args) => around(() => store.sweep(...args)),
     fire: () => store.fire(),
     finishCancelled: () => store.finishCancelled(),
     prune: () => store.prune(),
+    redisProblem: () => store.redisProblem(),
     kindPools: () => store.kindPools(),
   }
 }
@@ -45,6 +46,7 @@ describe('a sweep', () => {
       registered++
       return Promise.resolve()
     }
+    await node.upkeep.announce(1, [])
     await sweeperOf(node.upkeep, place, { register }).runOnce()
     expect(await place.redis.zcard(place.keys.sessions)).toBe(0)
     expect(registered).toBe(1)
@@ -137,10 +139,12 @@ describe('one sweep', () => {
     }
     const endless = { ...sweepingBy(upkeep, (run) => run()), prune }
     const sweeper = sweeperOf(endless, place, { register })
+    await upkeep.announce(1, [])
     await sweeper.start()
     await sweeper.runOnce()
     await sweeper.stop()
     expect(prunes).toBe(0)
+    await upkeep.announce(1, [])
     await using later = await Place.open({ policy: { pruneEveryMs: -1, pruneMs: 50 } })
     const began = performance.now()
     await sweeperOf(endless, later, { register }).runOnce()
@@ -184,7 +188,9 @@ test('sweeps that fail, and the first that does not, tell which partition they a
   let mayFail = false
   let failures = 0
   const fail = () => Promise.reject(new Error(`away ${++failures}`))
-  const store = sweepingBy(place.node().upkeep, (sweep) => (mayFail ? fail() : sweep()))
+  const { upkeep } = place.node()
+  await upkeep.announce(1, [])
+  const store = sweepingBy(upkeep, (sweep) => (mayFail ? fail() : sweep()))
   const told: unknown[] = []
   const tell = (what: string, fields?: object) => void told.push([what, fields])
   const sweeper = sweeperOf({ ...store, partition: 5 }, place, {
@@ -360,4 +366,39 @@ describe('a timer that is due in a month', () => {
     await sweeper.stop()
     expect([most, warnings]).toEqual([1, []])
   })
+})
+
+test('a node whose registration is gone registers at once and says so once', async () => {
+  await using place = await Place.open()
+  const { upkeep } = place.node()
+  const told: string[] = []
+  const log = { debug() {}, info() {}, warn: (what: string) => void told.push(what), error() {} }
+  let registered = 0
+  const register = () => {
+    registered++
+    return upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
+  }
+  await register()
+  const sweeper = sweeperOf(upkeep, place, { log, register, poolLoads })
+  await sweeper.runOnce()
+  expect(told).toEqual([])
+  await place.redis.del(place.keys.nodes, place.keys.kinds)
+  await sweeper.runOnce()
+  await sweeper.runOnce()
+  expect(told).toEqual([expect.stringContaining('not registered in Redis any more')])
+  expect(registered).toBe(2)
+  expect(await place.redis.hkeys(place.keys.kinds)).toEqual(['echo'])
+})
+
+test('each pass looks at Redis again, and says what is wrong with it once for as long as it stays so', async () => {
+  await using place = await Place.open({ policy: { pruneEveryMs: -1, pruneMs: 60_000 } })
+  const problems = ['it may evict keys', 'it may evict keys', null, 'it may evict keys']
+  const redisProblem = () => Promise.resolve(problems.shift() ?? null)
+  const store = { ...sweepingBy(place.node().upkeep, (run) => run()), redisProblem }
+  const told: string[] = []
+  const tell = (what: string, fields?: { problem?: string }) => void told.push(fields?.problem ?? what)
+  const log = { debug() {}, info: tell, warn() {}, error: tell }
+  const sweeper = sweeperOf(store, place, { log })
+  for (let pass = 0; pass < 4; pass++) await sweeper.runOnce()
+  expect(told).toEqual(['it may evict keys', 'Redis is fit again', 'it may evict keys'])
 })

@@ -90,7 +90,7 @@ export async function anAskIsAnsweredOnce(place: Place): Promise<void> {
 export async function anExpiredAskTakesNoAnswer(place: Place): Promise<void> {
   const { answer, mails, id } = await ask(place, 0)
   await place.node().upkeep.fire()
-  expect(await mails()).toEqual([`a\t${id}\t${expired}`])
+  expect(await mails()).toEqual([`o\t${id}\t${expired}`])
   expect(await answer('yes')).toMatchObject({ kind: 'expired' })
   expect(await mails()).toHaveLength(1)
 }

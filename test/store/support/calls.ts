@@ -7,6 +7,7 @@ import { AuditStore } from '../../../src/store/audit-store.ts'
 import { checkRights } from '../../../src/store/redis/rights.ts'
 import { checkRedis } from '../../../src/store/redis/set-up.ts'
 import { cancelledAgent } from './agent-checks.ts'
+import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
@@ -208,11 +209,33 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'announcement of a node',
+    prepare: async (place) => {
+      const kinds = [{ kind: 'echo', pool: 'gpu', description: '' }]
+      return () => place.node().upkeep.announce(2, kinds)
+    },
+  },
+  {
     name: 'retry',
     prepare: async (place) => {
       const { fail, retry } = await failed(place)
       await fail()
       return () => retry()
+    },
+  },
+  {
+    name: 'answer to an ask',
+    prepare: async (place) => {
+      const { answer } = await ask(place, 600_000)
+      return () => answer('yes')
+    },
+  },
+  {
+    name: 'answer that comes too late',
+    prepare: async (place) => {
+      const { answer } = await ask(place)
+      await answer('yes')
+      return () => answer('no')
     },
   },
   {

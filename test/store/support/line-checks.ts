@@ -1,6 +1,7 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
+import { AuditStore } from '../../../src/store/audit-store.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
@@ -45,6 +46,45 @@ export const aMovedKindIsFound: Check = async (place) => {
   await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
   await place.node({ id: 'node-b', kinds: { new: ['moved'] } }).sweep({ free: 0 })
   expect((await place.record(root)).pool).toBe('new')
+}
+
+export const aSweepRemembersItsPools: Check = async (place) => {
+  await place.node({ kinds: { old: ['x'] } }).sweep({ free: 0, soonAfter: true })
+  expect(await place.redis.smembers(place.keys.pools)).toEqual(['old'])
+}
+
+/** No node ever was there. */
+export const whoQueuesRegistersThePool: Check = async (place) => {
+  await place.create({ pool: 'gpu', kind: 'mover' })
+  expect(await place.redis.smembers(place.keys.pools)).toEqual(['gpu'])
+}
+
+/** It dies at once afterwards, beside a node that has just swept. */
+export const anAnnouncedNodeIsWholeAtOnce: Check = async (place) => {
+  await place.node().sweep({ free: 0 })
+  const dead = place.node({ id: 'node-b', kinds: { gpu: ['mover'] } })
+  await dead.upkeep.announce(3, [{ kind: 'mover', pool: 'gpu', description: 'moves' }])
+  expect(await place.redis.smembers(place.keys.pools)).toContain('gpu')
+  expect(await place.redis.hget(place.keys.kinds, 'mover')).toBe('gpu {"description":"moves"}')
+  expect(await place.redis.hget(place.keys.nodes, 'node-b')).toMatch(/^\d+ 3 gpu mover /)
+}
+
+export const aSweepNoticesThatItsNodeWasGone: Check = async (place) => {
+  const node = place.node()
+  await node.upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
+  expect(await node.sweep()).toMatchObject({ wasGone: false })
+  await place.redis.del(place.keys.nodes)
+  expect(await node.sweep()).toMatchObject({ wasGone: true })
+  expect(await node.sweep()).toMatchObject({ wasGone: false })
+}
+
+/** As another program could leave it: the worker is there, and the register is not. */
+export const anUnknownRunQueueIsSeen: Check = async (place) => {
+  const { id, root } = await place.create({ pool: 'gpu', kind: 'mover' })
+  await place.redis.del(place.keys.pools)
+  const audit = new AuditStore(place.redis, place.caller, place.keys, 0, 20_000)
+  const { workers } = await audit.look(id, [root], await audit.pools())
+  expect(workers[0]?.queuedIn).toEqual(['gpu'])
 }
 
 export const aClosedConversationEndsWithItsTurn: Check = async (place) => {

@@ -1,11 +1,14 @@
 /** Mutants of what lines, moved kinds and sessions that end late rest on. */
 import {
+  announceScript,
   cancelScript,
   claimScript,
   closeScript,
   commitScript,
+  createSessionsScript,
   finishScript,
   limitScript,
+  lookScript,
   postScript,
   pruneScript,
   retryScript,
@@ -60,7 +63,37 @@ export const lineMutants: readonly Mutant[] = [
     guard: 'pools are remembered',
     script: sweepScript,
     takenOut: 'line',
-    check: checks.aMovedKindIsFound,
+    check: checks.aSweepRemembersItsPools,
+  },
+  {
+    guard: 'whoever queues a worker registers its pool',
+    script: createSessionsScript,
+    takenOut: 'line',
+    check: checks.whoQueuesRegistersThePool,
+  },
+  {
+    guard: 'a node announces its pools with its kinds',
+    script: announceScript,
+    takenOut: 'line',
+    check: checks.anAnnouncedNodeIsWholeAtOnce,
+  },
+  {
+    guard: 'a node announces itself with its kinds',
+    script: announceScript,
+    takenOut: 'line',
+    check: checks.anAnnouncedNodeIsWholeAtOnce,
+  },
+  {
+    guard: 'a sweep notices that its node was not registered',
+    script: sweepScript,
+    takenOut: { token: ['== 1', '== 2'] },
+    check: checks.aSweepNoticesThatItsNodeWasGone,
+  },
+  {
+    guard: 'a run queue that nobody knows is looked at for its own workers',
+    script: lookScript,
+    takenOut: 'line',
+    check: checks.anUnknownRunQueueIsSeen,
   },
   {
     guard: 'a closed conversation ends with the turn that it was closed in',

@@ -23,6 +23,7 @@ type ChatType =
   | 'summary'
   | 'toolStarted'
   | 'delegated'
+  | 'asked'
   | 'blank'
 type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 
@@ -48,6 +49,8 @@ export function chatLine(entry: AgentEntry): string {
       return `tool ${entry.toolName} started`
     case 'delegated':
       return `delegated to ${entry.spawned.map(childText).join(', ')}`
+    case 'asked':
+      return `asked ${entry.asks.map(({ id, question }) => `${valueLine(question)} (ask ${id})`).join('; ')}`
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }

@@ -40,6 +40,7 @@ function entryText(entry: Entry): string {
     case 'summary':
     case 'toolStarted':
     case 'delegated':
+    case 'asked':
     case 'blank':
       return chatLine(entry)
     default:

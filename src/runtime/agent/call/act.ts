@@ -1,5 +1,5 @@
 /**
- * Duty: carry out the open calls of the newest reply (children, messages, tools) until each call has its result. Also end a run because
+ * Duty: carry out the open calls of the newest reply (children, messages, asks, tools) until each call has its result. Also end a run because
  * of its results: a result that holds a failure, or the same errors again and again.
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
@@ -9,6 +9,8 @@ import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
+import type { AskInput } from './ask-person.ts'
+import { beginAsk, collectAnswers } from './asked-calls.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
@@ -18,8 +20,9 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const { container, machine } = journal
   toTools(machine)
   const { pending } = container
-  // A call that started children waits for them, even if the kind may not spawn any more (DELEGATED-1 of delegated-calls.ts).
-  const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !pending.delegated.has(id)))
+  // A call that started children, or asked, waits for them, even if the kind may not do so any more (DELEGATED-1, ASKED-1).
+  const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)
+  const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !isWaiting(id)))
   // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
   const number = container.run.retriedAfter ? container.run.iterations : 0
   const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, number)
@@ -33,6 +36,7 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
     if (pending.started.has(one.call.toolCallId)) continue
     // The call was valid when it was recorded, but the kind has changed since.
     if (one.kind === 'invalid') journal.add([invalidResult(journal, one)])
+    else if (tools.isAsk(one.call.toolName)) beginAsk(journal, one.call, one.input as AskInput)
     else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
     if (agentTurn.isOver) return null
   }
@@ -40,7 +44,10 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
-  return delegated.collectResults(inbox)
+  const answers = collectAnswers(agentTurn)
+  if (!journal.position.open) return null
+  // An answer ends the wait for results too (WAIT-2).
+  return delegated.collectResults(inbox) ?? answers
 }
 
 /** Returns null when the run has failed. */

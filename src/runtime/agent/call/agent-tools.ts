@@ -1,6 +1,7 @@
 /**
- * Duty: know what one kind of agent can call, and write its instructions: its own tools and, if it may spawn, the two tools of delegation.
- * Does not own: running the calls (local-calls.ts, delegated-calls.ts).
+ * Duty: know what one kind of agent can call, and write its instructions: its own tools, the two tools of delegation if it may spawn, and
+ * the one to ask a person if it may ask.
+ * Does not own: running the calls (local-calls.ts, delegated-calls.ts, asked-calls.ts).
  * AGENT-TOOLS-1 A tool that the worker's permissions do not name is not offered to the model, and is unknown when it is called.
  * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked at most once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
  */
@@ -19,6 +20,7 @@ import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { CheckedCall } from '../iteration.ts'
+import { askSpec, askToolName, parseAsk } from './ask-person.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
 
@@ -66,7 +68,7 @@ export class AgentTools {
   constructor(definition: AgentDefinition, tools: readonly Tool[]) {
     this.#definition = definition
     this.#registry = new ToolRegistry(tools)
-    this.#own = this.#registry.specs()
+    this.#own = definition.asks ? [...this.#registry.specs(), askSpec] : this.#registry.specs()
   }
 
   kinds({ permissions }: Assignment): readonly string[] {
@@ -116,6 +118,10 @@ export class AgentTools {
     return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
   }
 
+  isAsk(name: string): boolean {
+    return this.#definition.asks === true && name === askToolName
+  }
+
   check(call: ToolCallBlock, assignment: Assignment): CheckedCall {
     const { toolName } = call
     const fit = this.#fitOf(call, assignment)
@@ -129,7 +135,9 @@ export class AgentTools {
     const { toolName } = call
     const kinds = this.kinds(assignment)
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
-    const tool = isAllowed(assignment, toolName) ? this.#registry.get(toolName) : undefined
+    if (!isAllowed(assignment, toolName)) return null
+    if (this.isAsk(toolName)) return parseAskCall(call)
+    const tool = this.#registry.get(toolName)
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -145,7 +153,7 @@ export class AgentTools {
   }
 
   #names(assignment: Assignment): string[] {
-    const own = this.#registry.list().flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
+    const own = this.#own.flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
     return this.kinds(assignment).length > 0 ? [...own, spawnToolName, sendToolName] : own
   }
 }
@@ -154,6 +162,11 @@ function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Fit<unk
   const read = readArguments(call)
   if (!read.ok) return read
   return call.toolName === spawnToolName ? parseSpawn(read.value, kinds) : parseSend(read.value)
+}
+
+function parseAskCall(call: ToolCallBlock): Fit<unknown> {
+  const read = readArguments(call)
+  return read.ok ? parseAsk(read.value) : read
 }
 
 function isAllowed({ permissions }: Assignment, tool: string): boolean {

@@ -1,7 +1,7 @@
 --[[ mail – mail into lanes, and the workers that it wakes into the run queue. ]]
 
 -- A mail for the lane of signals. Each sort has a letter of its own; core/worker/message.ts has the same ones.
-local signalLetters = { timer = 't', answer = 'a' }
+local signalLetters = { timer = 't', answer = 'o' }
 local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
@@ -9,6 +9,7 @@ end
 -- Puts workers into the run queue of a pool: their scores and ids in turn. If another program overwrote the key of the queue, they go to the
 -- unhosted, and a sweep moves them once the key is mended.
 local function enterRunQueue(tag, pool, scored)
+  if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(scored)) -- guard: run-queue entry on post
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(scored)) end
 end

@@ -139,6 +139,10 @@ describe('entryLine of an agent', () => {
       'delegated to reader docs (facts total), reader (detached)',
     ],
     [
+      { type: 'asked', ...head, toolCallId: 'c', asks: [{ id: 'k1', sort: 'question', question: 'Send it?' }] },
+      'asked Send it? (ask k1)',
+    ],
+    [
       { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },
       'blank reply (m/n, stop; 12.3k in, 80 out)',
     ],
