@@ -285,7 +285,8 @@ function checkEvents(): string[] {
   for (const type of eventTypes) {
     // The end of a session is a field of its entry. Its event is created when the entry is read.
     const isMade = /^session\.(completed|failed|cancelled)$/.test(type)
-    const isReserved = !isMade && !isUsed(type, catalogues, ['src/core', 'src/client', 'src/runtime', 'src/store'])
+    const isReserved =
+      !isMade && !isUsed(type, catalogues, ['src/core', 'src/client', 'src/runtime', 'src/store', 'src/watchdog'])
     if (isReserved !== (rows.get(type)?.[0] ?? '').startsWith('Reserved'))
       problems.push(`${page}: ${type} is ${isReserved ? '' : 'not '}reserved`)
   }

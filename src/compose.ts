@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
-import { openSubmission } from './client/submission.ts'
+import { openSubmission } from './client/submitted-job.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -28,6 +28,7 @@ import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
 import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
+import { currentUserCall } from './runtime/node/user-code.ts'
 import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
 import { hearCancels } from './store/cancel-notices.ts'
 import { hearFollowers } from './store/followed-sessions.ts'
@@ -49,6 +50,7 @@ import { SubmissionListener } from './submit/submission-queue.ts'
 import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
+import { Watchdog } from './watchdog/watchdog.ts'
 
 export { kindsOfFiles, loadWorkers, readWorkers }
 
@@ -87,6 +89,11 @@ export interface StartNodeOptions {
   readonly permissions?: Permissions | undefined
   /** How long `stop` waits for turns before it releases them. Default 30 s. */
   readonly drainMs?: number | undefined
+  /**
+   * Whether the process ends when code blocks its event loop for longer than its leases last (16 s): the node can do nothing any more, and holds up
+   * its workers. Default true.
+   */
+  readonly endIfBlocked?: boolean | undefined
 }
 
 const nodeRules: Rules<StartNodeOptions> = {
@@ -109,6 +116,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
   },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
+  endIfBlocked: yesOrNo,
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -151,7 +159,7 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   if (kinds.length === 0) throw new ConfigError(noKinds(options.workers, wanted.length))
   const offline = offlineNotice(wanted, models)
   if (offline) log[offline.level](offline.message, { kinds: offline.kinds })
-  return startInternalNode({ ...options, kinds, onStopped: () => maker.close() })
+  return startInternalNode({ ...options, kinds, isWatched: true, onStopped: () => maker.close() })
 }
 
 /** Kinds of these that no node could be started with here, and why: a model without its key, for one. */
@@ -176,6 +184,8 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly onWaker?: (waker: Waker) => void
   /** Goes round the store that turns see, to watch what they ask of it. */
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
+  /** A thread tells what ends or blocks the node. The bench and most tests have none. */
+  readonly isWatched?: boolean
   /** When the node has stopped, also because it could not start. */
   readonly onStopped?: () => Promise<void>
 }
@@ -265,13 +275,16 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const queue = options.wakeups === 'in-process' ? undefined : connections.open()
   const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
   const node = nodeOf(parts, waker)
+  let watchdog: Watchdog | undefined
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
+    await watchdog?.stop()
     connections.close()
     await options.onStopped?.()
   })
   try {
     if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))
+    if (options.isWatched) watchdog = watchdogOf(parts, node, options)
     await node.start()
     const subscriber = connections.open()
     if (queue && waker instanceof BullWaker) {
@@ -291,6 +304,17 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     await started.stop({ force: true })
     throw error
   }
+}
+
+function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOptions): Watchdog {
+  const { id: nodeId, policy, places } = parts
+  const { redisUrl = defaultRedisUrl, endIfBlocked = true, logger } = options
+  const { level } = (logger ?? {}) as { level?: unknown }
+  // The log of a service is JSON; a log of lines, and the console, have no level of their own.
+  const isJson = typeof level === 'string' && level !== 'silent'
+  const tags = places.map(({ keys }) => keys.tag)
+  const turns = () => node.heldTurns()
+  return new Watchdog({ nodeId, redisUrl, tags, policy, isJson, endIfBlocked, currentCall: currentUserCall, turns })
 }
 
 interface Listener {

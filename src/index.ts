@@ -2,16 +2,19 @@
 import type { Troupe } from './client/client.ts'
 import type { ConnectOptions } from './client/connect-options.ts'
 import type { StartNodeOptions, TroupeNode } from './compose.ts'
+import { checkNode } from './node-version.ts'
 
 // Running and using. Loaded when they are first called: a module that only defines workers and tools, as the threads of tools load
 // it, needs neither Redis nor BullMQ.
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
+  checkNode()
   return (await import('./compose.ts')).startNode(options)
 }
 
 /** Opens a client. Throws a ConfigError, or a TransientError (`store_unavailable`) when Redis cannot be reached. */
 export async function connect(options?: ConnectOptions): Promise<Troupe> {
+  checkNode()
   return (await import('./client/client.ts')).connect(options)
 }
 
@@ -19,12 +22,13 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
-export type { Answered, AnswerOptions, Ask, AsksQuery } from './client/asks.ts'
+export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
+  AsksQuery,
   AuditQuery,
   DeadLettersQuery,
   DismissQuery,
@@ -161,6 +165,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
+  AnswerMessage,
   InputMessage,
   Lane,
   Mail,

@@ -66,6 +66,9 @@ export class Roster {
       case 'tool.started':
         this.#goOn(workerId, 'using a tool')
         return
+      case 'worker.interrupted':
+        this.#goOn(workerId, 'queued')
+        return
       case 'turn.retried':
         this.#goOn(workerId, 'waiting')
         return
@@ -83,15 +86,15 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'message.accepted':
       case 'session.retried':
-        this.#change(workerId, 'queued')
+        if (details.kind !== 'timer') this.#runAgain(workerId)
         return
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':
       case 'events.trimmed':
       case 'run.warned':
-      case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':
       case 'session.cancelRequested':
@@ -102,6 +105,7 @@ export class Roster {
       case 'session.failed':
       case 'text.delta':
       case 'reasoning.delta':
+      case 'worker.blocked':
       case 'worker.logged':
         return
     }
@@ -163,6 +167,11 @@ export class Roster {
 
   #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
     this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
+  }
+
+  /** The next run begins, or the last one goes on. Until its first commit only transient events tell what the worker does. */
+  #runAgain(id: string): void {
+    if (isOver(this.#seats.get(id)?.activity)) this.#change(id, 'queued')
   }
 
   /** A late event of a run that has ended changes nothing. */

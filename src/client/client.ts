@@ -149,17 +149,14 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       actor: options.actor,
     })
-    this.asks = new Asks(
-      this.#places.map(({ keys }) =>
-        guardedReads(
-          new AskStore(redis, caller, keys, { ...defaultPolicy, ...options.policy }, deadlineMs),
-          deadlineMs,
-        ),
-      ),
-      waker,
-      this.#namespace,
-    )
     const stores = this.#submission.stores
+    this.asks = new Asks(
+      this.#places.map(({ keys, partition }) => ({
+        asks: guardedReads(new AskStore(redis, keys), deadlineMs),
+        store: stores[partition] as SessionStore,
+      })),
+      { waker, namespace: this.#namespace, actor: options.actor },
+    )
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),

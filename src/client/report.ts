@@ -47,6 +47,10 @@ export interface WorkerReport {
   readonly permissions: Permissions | null
   /** With the code `bug` another program wrote over one of its keys, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
+  /** Starts since its last commit; more than one if nodes died or were blocked while it ran. */
+  readonly starts: number
+  /** What its last node said before it died, or while code of this worker blocks it; null if that said nothing, and once a step is recorded. */
+  readonly lastWords: string | null
   /** How many runs it has begun. */
   readonly runs: number
   /** How many model calls the current run has made, or the last run if none is open. */
@@ -112,6 +116,8 @@ export function workerReport(
     limits: record.limits,
     permissions: record.permissions,
     lastFailure,
+    starts: record.starts,
+    lastWords: record.lastWords,
     runs,
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : reportedUsage(tally),

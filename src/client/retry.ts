@@ -3,7 +3,7 @@
  * RETRY-SESSION-1 What was decided holds for the record that was read. If the record has moved on, it is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Rules } from '../core/check/check-options.ts'
+import { oneOfRule, type Rules } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
 import { ConflictError, InputError, TransientError } from '../core/errors.ts'
 import type { EventNote } from '../core/event/event.ts'
@@ -31,10 +31,7 @@ export interface RetryQuery {
 }
 
 export const retryRules: Rules<RetryQuery> = {
-  unknown: {
-    expects: `one of ${unknownDecisions.join(', ')}`,
-    fits: (value) => unknownDecisions.includes(value as UnknownDecision),
-  },
+  unknown: oneOfRule(unknownDecisions),
   limits: { expects: 'an object like { tokens: 100000 }', fits: isObject },
 }
 
@@ -133,7 +130,7 @@ async function letterOrder(sessionId: string, store: InspectStore, version: numb
     ['message.redriven', { letter }],
     ['session.retried', retried],
   ]
-  const nothing = { runState: 'Failed', calls: 0, entries: [], mail: '' }
+  const nothing = { runState: 'Failed', calls: 0, steps: 0, entries: [], mail: '' }
   return { retried, order: { ...nothing, version, run, letter, event: encodeEvents(notes) } }
 }
 

@@ -96,7 +96,7 @@ export function parseId(value: unknown, what: 'worker' | 'session' | 'ask'): str
   const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
     throw new InputError(
-      `${preview(value)} is not a ${what} id: one is like ${idExamples[what]}, and \`troupe ${what} list\` prints them.`,
+      `${preview(value)} is not ${what === 'ask' ? 'an' : 'a'} ${what} id: one is like ${idExamples[what]}, and \`troupe ${what} list\` prints them.`,
     )
   return id
 }

@@ -102,7 +102,7 @@ export function recordOf(key: string): { readonly partition: number; readonly id
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`
   return {
-    /** hash; the record: each value has at most 64 bytes, except long permissions and the reason of a cancel, so that the hash stays small. */
+    /** hash; the record: each value has at most 64 bytes, except long permissions, last words and the reason of a cancel, so that the hash stays small. */
     record,
     /** list; the append-only history, one JSON entry each. */
     log: `${record}:log`,

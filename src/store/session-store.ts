@@ -1,5 +1,5 @@
 /**
- * Duty: what programs ask of the store from outside a turn: create, send, cancel, close, prune. One instance per partition.
+ * Duty: what programs ask of the store from outside a turn: create, send, answer, cancel, close, prune. One instance per partition.
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
@@ -9,13 +9,14 @@ import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spen
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
-import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
+  answerScript,
   cancelScript,
   cancelWorkerScript,
   closeScript,
@@ -85,6 +86,7 @@ export interface RetryOrder {
   readonly run: number
   readonly runState: string
   readonly calls: number
+  readonly steps: number
   readonly entries: readonly string[]
   /** The message that is received again; empty: none. */
   readonly mail: string
@@ -97,6 +99,19 @@ export type RetryAnswer =
   | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
   | { readonly kind: 'not_found' | 'moved' | 'ending' | 'no_letter' }
   | { readonly kind: 'not_failed'; readonly state: string }
+
+export interface AnswerOrder {
+  readonly answerJson: string
+  readonly by: string | null
+  readonly keyDigest: string
+  readonly event: string
+}
+
+export type AnswerAnswer =
+  | { readonly kind: 'ok' | 'again'; readonly wakeups: readonly Wakeup[] }
+  | { readonly kind: 'answered'; readonly at: number; readonly by: string }
+  | { readonly kind: 'expired' | 'withdrawn'; readonly at: number }
+  | { readonly kind: 'other' | 'not_found' }
 
 export class SessionStore {
   readonly partition: number
@@ -186,6 +201,40 @@ export class SessionStore {
     return { kind: kind as 'ok' | 'again' | 'no_letter' }
   }
 
+  async answer(id: string, { answerJson, by, keyDigest, event }: AnswerOrder): Promise<AnswerAnswer> {
+    const reply = await this.#caller.call(
+      answerScript,
+      { record: askKey(this.#keys.tag, id), events: this.#keys.events },
+      {
+        ask: id,
+        key: keyDigest,
+        asked: digestAsked(answerJson),
+        by: by ?? undefined,
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        answer: answerJson,
+        event,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    const [kind, first, second] = reply as [string, string | undefined, string | undefined]
+    switch (kind) {
+      case 'ok':
+      case 'again':
+        return { kind, wakeups: parseWakeups(first ?? '') }
+      case 'answered':
+        return { kind, at: Number(first), by: second ?? '' }
+      case 'expired':
+      case 'withdrawn':
+        return { kind, at: Number(first) }
+      case 'other':
+      case 'not_found':
+        return { kind }
+      default:
+        throw new InvariantError(`answer answered ${JSON.stringify(kind)}`)
+    }
+  }
+
   async cancel(
     sessionId: string,
     reason: string,
@@ -254,7 +303,7 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, steps, entries, mail, caps, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
@@ -264,6 +313,7 @@ export class SessionStore {
         run,
         runState,
         calls,
+        steps: steps || undefined,
         entries: entries.length,
         caps: caps && encodeSpending(caps),
         letter,

@@ -61,8 +61,10 @@ export class RedisUpkeepStore implements UpkeepStore {
       facts: JSON.stringify(nodeFacts),
       texts: kinds.map(({ description }) => encodeKindFacts(description)),
     }
-    const { kinds: kindsKey, pools, nodes } = keys
-    await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes }, header, { deadlineMs: policy.leaseMs })
+    const { kinds: kindsKey, pools, nodes, leases } = keys
+    await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes, leases }, header, {
+      deadlineMs: policy.leaseMs,
+    })
   }
 
   async sweep(

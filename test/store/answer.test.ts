@@ -13,6 +13,7 @@ test.each([
   ['an ask that expired takes no answer', checks.anExpiredAskTakesNoAnswer],
   ['an ask that was answered does not expire', checks.anAnsweredAskDoesNotExpire],
   ['pruning takes the asks of a session with it', checks.asksGoWithTheirSession],
+  ['pruning keeps a session whose asks cannot be read', checks.asksThatCannotBeReadKeepTheirSession],
 ])('%s', async (_claim, check) => {
   await using place = await Place.open()
   await expect(check(place)).resolves.toBeUndefined()

@@ -23,6 +23,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { releaseMutants } from './support/release-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
@@ -334,6 +335,7 @@ const mutants: readonly Mutant[] = [
 const all = [
   ...mutants,
   ...letterMutants,
+  ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
   ...retryMutants,

@@ -26,6 +26,7 @@ describe('a lease that has ended', () => {
       meta: { sweptAt: 'now' },
       pools: ['default'],
       'slots:default': '2',
+      events: [['worker.interrupted <one.root> {"starts":0}']],
     })
   })
 

@@ -1,5 +1,7 @@
 /** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
+
 import { type CutReason, isAgentResult, type RunResult } from '../../core/history/entry.ts'
+import { isDeeperThan } from '../../core/json.ts'
 import type { RawFlag } from '../options.ts'
 import { type JsonFlag, paint, printJson, printText, safe, tell } from '../terminal/output.ts'
 import { failureSentence } from '../view/lines/message-line.ts'
@@ -30,5 +32,12 @@ function cutText(reason: CutReason): string {
 /** Text stays text, and any other value becomes indented JSON. A person wants to read the words of an agent; --json has its facts. */
 function textOf(value: unknown): string {
   if (isAgentResult(value)) return value.text
-  return typeof value === 'string' ? value : JSON.stringify(value, null, 2)
+  return typeof value === 'string' ? value : prettyJson(value)
+}
+
+/** More deeply nested values are written in one line: the indentation would be many times as large as the value. */
+const indentedDepthMax = 20
+
+function prettyJson(value: unknown): string {
+  return isDeeperThan(value, indentedDepthMax) ? JSON.stringify(value) : JSON.stringify(value, null, 2)
 }

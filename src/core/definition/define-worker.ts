@@ -85,7 +85,7 @@ export interface Self<State = unknown> extends WorkerIdentity {
   reply(this: void, value: unknown): void
   /** Ends the run as failed, without a retry. The code is `run_failed`, or that of the error if it is one of troupe's. */
   fail(this: void, error: Error | string): void
-  /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`. */
+  /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`; at once if `ms` is negative. */
   after(this: void, ms: number, value: unknown): void
   /**
    * Asks somebody outside: a person, or another system (`{ signal: 'paid' }`). The run stays open, and the worker holds no slot meanwhile. It

@@ -78,6 +78,10 @@ export interface EventDetails {
   readonly 'message.redriven': { readonly letter: string }
   readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
+  /** `starts`: those that count, since the last commit. `lastWords`: of the node, if it said any before it died. */
+  readonly 'worker.interrupted': { readonly starts: number; readonly lastWords?: string }
+  /** Code of the worker keeps the event loop of its node to itself. */
+  readonly 'worker.blocked': { readonly starts: number; readonly lastWords?: string }
   readonly 'run.started': Nothing
   /** Only set for a run of a job's root: the number of the run unless it is 1, and the value if it is small. */
   readonly 'run.completed': { readonly run?: number; readonly value?: unknown }

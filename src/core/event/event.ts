@@ -28,6 +28,8 @@ export const eventTypes = [
   // Reserved: nothing writes it.
   'turn.parked',
   'turn.retried',
+  'worker.interrupted',
+  'worker.blocked',
   'run.started',
   'run.completed',
   'run.warned',

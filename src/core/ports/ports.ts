@@ -74,6 +74,8 @@ export interface Assignment extends RunPosition {
   readonly version: number
   readonly starts: number
   readonly crashes: number
+  /** What the last node of the worker said before it died; null if it said nothing. */
+  readonly lastWords: string | null
   readonly stateJson: string | null
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
@@ -83,6 +85,16 @@ export interface Assignment extends RunPosition {
   readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
   /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
   readonly trustedUntil: number
+}
+
+/** A turn that the node runs now. */
+export interface HeldTurn {
+  readonly partition: number
+  readonly workerId: string
+  readonly sessionId: string
+  readonly kind: string
+  readonly token: string
+  readonly isIsolated: boolean
 }
 
 export interface SpawnOrder {

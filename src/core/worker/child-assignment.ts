@@ -37,6 +37,7 @@ export function childAssignment(
     version: 0,
     starts: 1,
     crashes: 0,
+    lastWords: null,
     stateJson: null,
     commitId: '',
     resultsTaken: 0,

@@ -26,7 +26,7 @@ import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '..
 import { retryWaitMs } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
-import { type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
+import { cutMessage, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail, Message } from '../../core/worker/message.ts'
 import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
 import { forAny, forRetry, goOn } from '../../core/worker/wait.ts'
@@ -120,7 +120,7 @@ class HandlerTurn {
       host.workerLog(assignment, position.run).warn('receive failed', {
         attempt,
         of: attempts,
-        error: error.message,
+        error: cutMessage(error.message),
         ...thrownFields(thrown),
       })
       if (attempt < attempts) return this.#retryStep(mail, error, this.#turn.position, attempt)
@@ -378,6 +378,6 @@ function runStateOf(pendingCalls: readonly number[]): RunPosition['runState'] {
 }
 
 /** True if the step changes nothing but the worker's own state and history. */
-function changesOnlyItself({ outcome, spawns, sends, timers }: Step): boolean {
-  return outcome === undefined && spawns.length + sends.length + timers.length === 0
+function changesOnlyItself({ outcome, spawns, sends, timers, asks }: Step): boolean {
+  return outcome === undefined && spawns.length + sends.length + timers.length + asks.length === 0
 }

@@ -8,7 +8,7 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
+import type { HeldTurn, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import type { Permissions } from '../../core/worker/permissions.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
@@ -194,6 +194,16 @@ export class RuntimeNode {
   tellFollower(partition: number, sessionId: string): void {
     for (const turn of this.#partitionOf(partition).renewer.turns)
       if (turn.assignment.sessionId === sessionId && !turn.over) turn.live.repeat()
+  }
+
+  /** The turns that the node runs, for its last words. */
+  heldTurns(): HeldTurn[] {
+    return this.#partitions.flatMap(({ renewer, turns: { partition } }) =>
+      renewer.turns.flatMap(({ over, assignment }) => {
+        const { workerId, sessionId, kind, token, suspect: isIsolated } = assignment
+        return over ? [] : [{ partition, workerId, sessionId, kind, token, isIsolated }]
+      }),
+    )
   }
 
   get turnsRunning(): number {

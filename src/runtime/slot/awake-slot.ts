@@ -16,6 +16,7 @@ import type { Wakeup } from '../../core/ports/wake.ts'
 import { commonPermissions, type Permissions } from '../../core/worker/permissions.ts'
 import type { Kind } from '../node/kind.ts'
 import type { Partition } from '../node/partition.ts'
+import { runUserCode } from '../node/user-code.ts'
 import type { Step } from '../turn/step.ts'
 import { Turn } from '../turn/turn.ts'
 import type { EndingTurn, SlotPlan, TurnHost } from '../turn/turn-host.ts'
@@ -102,7 +103,10 @@ export class AwakeSlot {
     const renewal = renewer.add(turn)
     warnOfSuspect(assignment, log)
     try {
-      const behaving = kind.behaviour(turn).catch((error: unknown) => turn.giveUp(error))
+      const what = kind.isHandler ? 'receive' : 'a turn'
+      const behaving = runUserCode(assignment, what, () => kind.behaviour(turn)).catch((error: unknown) =>
+        turn.giveUp(error),
+      )
       // A handler that ignores its signal must not hold the slot: it is enough that the turn is over.
       const over = await turn.finished
       if (over === 'ended') {
@@ -110,8 +114,8 @@ export class AwakeSlot {
         if (turn.aborted) await suspects.noteOverrunIfDeaf(behaving)
         return
       }
-      const what = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
-      log.warn(what, { worker: assignment.workerId, kind: assignment.kind, why: over })
+      const abandoned = 'a turn was given up, as its lease is not certain any more; the worker goes on elsewhere'
+      log.warn(abandoned, { worker: assignment.workerId, kind: assignment.kind, why: over })
       suspects.noteOverrun(behaving)
     } finally {
       renewer.remove(renewal)

@@ -10,8 +10,13 @@ import type { Failure } from '../../core/worker/failure.ts'
 
 /** `step`: what the worker would have done next, each time: a message, a model call, tool calls. */
 export function quarantined(assignment: Assignment, step: string): TerminalError {
+  const { lastWords } = assignment
+  const why =
+    lastWords === null
+      ? 'If no node died, the logs of the nodes say what blocked them.'
+      : `The last of these starts: ${lastWords}.`
   return new TerminalError(
-    `worker ${assignment.name} (${assignment.workerId}) was started ${startsBefore(assignment)} times and never committed; the next step was ${step}. It was quarantined. If no node died, the logs of the nodes say what blocked them.`,
+    `worker ${assignment.name} (${assignment.workerId}) was started ${startsBefore(assignment)} times and never committed; the next step was ${step}. It was quarantined. ${why}`,
     { code: 'poison' },
   )
 }
@@ -24,7 +29,17 @@ export function evidenceJson(
 ): string {
   const { crashes, epoch, kind, name } = assignment
   const starts = startsBefore(assignment)
-  return JSON.stringify({ step, run: position.run, kind, name, starts, crashes, epoch, failure })
+  return JSON.stringify({
+    step,
+    run: position.run,
+    kind,
+    name,
+    starts,
+    crashes,
+    epoch,
+    failure,
+    ...(assignment.lastWords !== null && { lastWords: assignment.lastWords }),
+  })
 }
 
 /** Logs a suspect before it starts: if it takes the node down, this line is all that names it. */

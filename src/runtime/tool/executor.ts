@@ -15,6 +15,7 @@ import type { ToolOutput } from '../../core/history/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { redactData } from '../../core/secret/redact.ts'
 import { watchLoop } from '../node/event-loop.ts'
+import { runUserPart } from '../node/user-code.ts'
 import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
@@ -85,7 +86,7 @@ export class ToolExecutor {
     const { idempotencyKey, log } = context
     const end = await limited({ signal: context.signal, timeoutMs, what }, (signal, started) => {
       started()
-      return ask(tool, input, { idempotencyKey, log, signal })
+      return runUserPart(what, () => ask(tool, input, { idempotencyKey, log, signal }))
     })
     if (end.kind === 'ended') return end.value
     const why = end.kind === 'timedOut' ? `did not answer within ${timeoutMs} ms` : 'was stopped before it answered'
@@ -102,7 +103,9 @@ export class ToolExecutor {
       started()
       const attempt = new ToolAttempt(tool, parts, signal, workspace)
       signal.addEventListener('abort', () => attempt.close())
-      return await watchLoop(() => attempt.run(input), `tool "${tool.name}"`, this.#blockedMs, parts.log)
+      const what = `tool "${tool.name}"`
+      const run = () => watchLoop(() => attempt.run(input), what, this.#blockedMs, parts.log)
+      return await runUserPart(`${what} (${parts.toolCallId})`, run)
     } catch (error) {
       return { kind: 'threw', error, facts: {} }
     }

@@ -1,7 +1,7 @@
 /**
  * Duty: the one place where the code of a turn asks whether it may go on. Today a cancel, a drain, a lost lease and the slice of a turn
  * can say no. Whatever else shall hold work back (a pause, a budget) says so here.
- * PERMIT-1 No model call and no tool call begins once the turn ends or its lease is no longer trusted.
+ * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
  * PERMIT-3 A turn that ends, drains, or has had its slice receives nothing more; its worker goes to the end of its run queue.
  */

@@ -21,7 +21,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results; T:wakeups, T:busy, T:slots, T:per-wake and T:wake
-        of their pools; T:nodes; T:asks and T:ask:<id> of what was asked.
+        of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]

@@ -76,6 +76,7 @@ local function readGoing(id, base, root)
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
+  checkSort('zset', base .. ':asks') -- guard: asks that cannot be read tear no pruning
   local length = redis.call('LLEN', base .. ':workers')
   local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0

@@ -24,7 +24,7 @@ Returns {healed, wakeups, damaged, left, gone}: leases taken away in this call; 
         1: this node was not in the register, as it should be after announce
 Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
-Events  none. ]]
+Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header, facts = readHeader(ARGV[1]), ARGV[2]
 
@@ -106,7 +106,7 @@ local function bringNear(set, aheadMs)
 end
 
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
-local healed, woke, damaged = 0, newWakes(), {}
+local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
 if now - last >= everyMs / 2 or last > now or isLeaving then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
@@ -128,8 +128,12 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       redis.call('HSET', record, 'status', 'queued', 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
       writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
+      local epoch, committed = epochOf(fields)
+      lost[#lost + 1] = fields.path1 and (sessionOf(id, fields.path1) .. ' ' .. id) or sessionOf(id)
+      lost[#lost + 1] = startsNote('worker.interrupted', epoch - committed, fields.lastWords)
     end
   end
+  if #lost > 0 then redis.pcall('XADD', eventsKey, '*', unpack(lost)) end
   writeScores(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end

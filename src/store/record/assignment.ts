@@ -70,6 +70,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     // The record is as it was before this claim.
     starts: epoch - epochIn(record.lastCommit.id),
     crashes: record.crashes,
+    lastWords: record.lastWords,
     ...record.attempts,
     calls: record.calls,
     pendingCalls: record.pendingCalls,

@@ -91,6 +91,8 @@ export const workerFields = {
   inputsTaken: counter('inbox'),
   /** How many isolated starts there were since the last commit. */
   isolatedStarts: counter('isolated'),
+  /** What its last node said before that died, or while code of this worker blocked it; since the last commit. */
+  lastWords: optional('lastWords', anyText, text),
   /** How many leases expired during a turn. */
   crashes: counter('crashes'),
   /** The last run failed. Its failure has a key of its own. */

@@ -56,9 +56,17 @@ export const renewScript = defineScript({
   args: [],
 })
 
+export const releaseScript = defineScript({
+  file: 'release.lua',
+  keys: words('leases nodes events'),
+  header: words('node wakeupMs seed ends event turns author'),
+  fields: { turns: words('worker token isCounted isIsolated') },
+  args: words('words'),
+})
+
 export const announceScript = defineScript({
   file: 'announce.lua',
-  keys: words('kinds pools nodes'),
+  keys: words('kinds pools nodes leases'),
   header: words('node slots hosts pools'),
   args: words('facts texts'),
 })
@@ -127,7 +135,7 @@ export const limitScript = defineScript({
 export const retryScript = defineScript({
   file: 'retry.lua',
   keys: words('root log signals inbox failure results dead redriven run events'),
-  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
   args: words('event mail texts'),
 })
 

@@ -11,8 +11,20 @@ import type { TcpProxy } from '../../support/tcp-proxy.ts'
 import type { Row, Stage } from '../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
-/** Redrive and dismiss need a dead letter, a look is the audit's, rights are asked at connect: test/store/resend.test.ts loses their answers. */
-const notCalled = ['redrive.lua', 'dismiss.lua', 'look.lua', 'rights.lua']
+/**
+ * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; announce is called once a minute, a look is the audit's, rights are asked at
+ * connect: test/store/resend.test.ts loses their answers.
+ */
+const notCalled = [
+  'redrive.lua',
+  'dismiss.lua',
+  'look.lua',
+  'rights.lua',
+  'answer.lua',
+  'retry.lua',
+  'release.lua',
+  'announce.lua',
+]
 const all = Object.values(scripts).filter(({ file }) => !notCalled.includes(file))
 
 export const lostReplyRow: Row = {

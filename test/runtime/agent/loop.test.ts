@@ -31,17 +31,6 @@ describe('an agent', () => {
     })
   })
 
-  test('reads a message that is nested too deeply for its schema as text', async () => {
-    const model = recordedModel('test/one', [say('Deep.')])
-    await using troupe = await TestTroupe.start({
-      workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
-    })
-    const nested: unknown = JSON.parse(`${'['.repeat(3_000)}${']'.repeat(3_000)}`)
-    const input = { content: [{ type: 'text', text: 'Hello', providerOptions: { a: { b: nested } } }] }
-    expect(await troupe.run('greeter', input)).toMatchObject({ status: 'completed', value: { text: 'Deep.' } })
-    expect(model.requests[0]?.messages[0]).toMatchObject({ content: [{ text: JSON.stringify(input) }] })
-  })
-
   test('cuts a very long name that a provider gives its model', async () => {
     const model = recordedModel('test/one', [{ ...say('Hello.'), model: `test/${'x'.repeat(100_000)}` }])
     await using troupe = await TestTroupe.start({

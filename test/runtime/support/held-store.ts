@@ -35,6 +35,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     version: 0,
     starts: 1,
     crashes: 0,
+    lastWords: null,
     attempt: 0,
     calls: 0,
     pendingCalls: [],

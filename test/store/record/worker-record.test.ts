@@ -51,6 +51,7 @@ describe('a record', () => {
       inputsTaken: 0,
       isolatedStarts: 0,
       crashes: 0,
+      lastWords: null,
       hasFailed: false,
       data: '',
       parentId: null,

@@ -59,4 +59,10 @@ export const askMutants: readonly Mutant[] = [
     takenOut: 'line',
     check: checks.asksGoWithTheirSession,
   },
+  {
+    guard: 'asks that cannot be read tear no pruning',
+    script: pruneScript,
+    takenOut: 'line',
+    check: checks.asksThatCannotBeReadKeepTheirSession,
+  },
 ]

@@ -6,6 +6,7 @@
 import { AuditStore } from '../../../src/store/audit-store.ts'
 import { checkRights } from '../../../src/store/redis/rights.ts'
 import { checkRedis } from '../../../src/store/redis/set-up.ts'
+import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
@@ -236,6 +237,27 @@ export const calls: readonly Call[] = [
       const { answer } = await ask(place)
       await answer('yes')
       return () => answer('no')
+    },
+  },
+  {
+    name: 'release of what a dying node holds',
+    counts: true,
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      const { leases, nodes, events } = place.keys
+      const { workerId, token } = turn.assignment
+      const args = {
+        node: turn.node.id,
+        wakeupMs: 1_000,
+        seed: 'r',
+        ends: true,
+        event: 'worker.interrupted',
+        turns: [{ worker: workerId, token, isCounted: false, isIsolated: false }],
+        author: undefined,
+        words: 'it ended by an error',
+      }
+      const deadlineMs = place.policy.leaseMs
+      return () => place.caller.call(releaseScript, { leases, nodes, events }, args, { deadlineMs })
     },
   },
   {

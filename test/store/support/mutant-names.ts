@@ -8,6 +8,7 @@ import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as releaseChecks from './release-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
@@ -27,6 +28,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     createChecks,
     retryChecks,
     sendChecks,
+    releaseChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

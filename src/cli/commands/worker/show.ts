@@ -62,6 +62,8 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],
+      ['starts', worker.starts > 1 ? `${worker.starts} since the last recorded step` : null],
+      ['last words', worker.lastWords && escapeLine(worker.lastWords)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
       ['failed at', lastFailure && formatMoment(lastFailure.at)],
       ['to go on', mayBeRetried(worker) ? `troupe session retry ${worker.sessionId}` : null],

@@ -33,7 +33,7 @@ export class EventLines {
         spawnedPart(own, member),
         startedPart(own),
         succeededPart(own),
-        ...own.map((event) => this.#failurePart(event) ?? eventPart(event, member)),
+        ...own.map((event) => this.#failurePart(event) ?? nodePart(event) ?? eventPart(event, member)),
       ].filter((part) => part !== undefined)
       if (parts.length === 0) return []
       const label = roster.labelOf(workerId) ?? workerId
@@ -113,6 +113,15 @@ function limitedPart(details: RawEvent['details']): string {
   return `limits set: ${limits.join(', ')}`
 }
 
+/** What became of the node of a worker. By then the worker is queued again. */
+function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | undefined {
+  if (type === 'worker.blocked') return stringOr(lastWords, 'blocks the event loop of its node')
+  if (type !== 'worker.interrupted') return undefined
+  const count = Number(starts) > 0 ? ` after start ${String(starts)}` : ''
+  const why = typeof lastWords === 'string' ? `: ${lastWords}` : ''
+  return `lost its node${count}, and goes on as soon as a node takes it${why}`
+}
+
 /** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
 function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
   const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
@@ -165,14 +174,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
     case 'tool.started':
     case 'tool.succeeded':
-      // One part shows all of these in the commit.
-      return undefined
     case 'text.delta':
     case 'reasoning.delta':
     case 'tool.progress':
     case 'worker.logged':
     case 'worker.stateChanged':
-      // These are not stored, and so belong to no commit.
+      // One part shows the tools of a commit; the others are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':
     case 'message.consumed':
@@ -185,7 +192,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return undefined
     case 'turn.retried':
     case 'worker.failed':
-      // #failurePart shows these.
+    case 'worker.interrupted':
+    case 'worker.blocked':
+      // #failurePart and nodePart show these.
       return undefined
   }
 }

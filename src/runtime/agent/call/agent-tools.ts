@@ -15,6 +15,7 @@ import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
+import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
@@ -104,7 +105,7 @@ export class AgentTools {
     if (typeof instructions === 'string') return instructions
     let text: unknown
     try {
-      text = instructions(self, input)
+      text = runUserPart('instructions', () => instructions(self, input))
     } catch (cause) {
       throw new TerminalError(`the instructions of ${self.kind} threw: ${toRuntimeError(cause).message}`, { cause })
     }

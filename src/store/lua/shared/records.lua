@@ -63,6 +63,13 @@ local function startsOf(record)
   return epoch - committed
 end
 
+-- The notes of an event about a worker that was started and came to no commit. Last words have no character that JSON escapes; what somebody
+-- wrote over them may have.
+local function startsNote(event, starts, words)
+  local said = words and words ~= '' and not string.find(words, '["\\%c]') and (',"lastWords":"' .. words .. '"') or '' -- guard: damaged last words break no event
+  return '[["' .. event .. '",{"starts":' .. digits(starts) .. said .. '}]]'
+end
+
 local laneKeys = { signals = ':mail:signals', results = ':mail:results', inbox = ':mail:inbox' }
 
 -- A hash as a table, and as the flat list that Redis gives.

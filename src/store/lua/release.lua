@@ -1,0 +1,85 @@
+--[[ release – the last words of a node that dies, and the workers that it held: they go on elsewhere at once, not when their leases have ended.
+Why a script   only who still holds a token may take its lease away; and a start that is not to be counted must go with it.
+KEYS[1] leases    zset               KEYS[2] nodes    hash               KEYS[3] events   stream
+ARGV[1] header    json:
+  node             id
+  wakeupMs         how long a wake-up counts as sent
+  seed             names of new wake-ups begin with it
+  ends             true: the node ends. Absent: it still runs, and only the words are kept
+  event            type of the event that says so
+  turns            that the node runs, each:
+    worker, token  which the node holds
+    isCounted      true: the start counts, since code of this worker is the cause
+    isIsolated     true: it was an isolated start
+  author           worker whose code is the cause, also if its turn is over; absent: nobody knows
+ARGV[2] words     the last words; empty: there are none
+Returns {held}: how many of the workers the node held until now. Their wake-ups are published; if nobody hears one, a sweep finds the work.
+Builds  T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
+        of the pools; T:pools.
+Events  worker.interrupted, or worker.blocked. Writes nothing for a turn whose token is another by now. ]]
+local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
+local header, words = readHeader(ARGV[1]), ARGV[2]
+
+local tag = tagOf(leasesKey)
+local now = nowMs()
+checkTexts(header, 'node', 'seed', 'event')
+checkTextsIfAny(header, 'author')
+checkNumbers(header, 'wakeupMs')
+checkLast(words)
+local turns, ends, saysSome = listOf(header, 'turns'), header.ends, words ~= ''
+for index = 1, #turns do checkTexts(turns[index], 'worker', 'token') end
+checkSort('zset', leasesKey)
+checkSort('hash', nodesKey)
+checkSort('stream', eventsKey)
+
+-- The record of a turn that this node still holds; nil of another, and of one that cannot be read.
+local function readHeldTurn(turn)
+  local key = workerKey(tag, turn.worker)
+  local fields = readRecord(key)
+  if fields.token ~= turn.token or fields.status ~= 'running' then return nil end -- guard: token check of release
+  checkRecord(key, fields)
+  checkSort('hash', rootKeyOf(tag, sessionOf(turn.worker, fields.path1)))
+  checkSort('zset', tag .. ':run:' .. (fields.pool or atStart.pool))
+  return fields
+end
+
+local held, facts, woke = {}, {}, newWakes()
+for index = 1, #turns do
+  local fine, fields = pcall(readHeldTurn, turns[index])
+  if not fine and not damageOf(fields) then error(fields, 0) end
+  if fine and fields then held[#held + 1] = { turn = turns[index], fields = fields } end
+end
+for index = 1, #held do
+  local turn, fields = held[index].turn, held[index].fields
+  local key, session = workerKey(tag, turn.worker), sessionOf(turn.worker, fields.path1)
+  local epoch = tonumber(string.match(turn.token, '^%d+'))
+  local _, committed = epochOf(fields)
+  local starts = epoch - committed
+  if ends then
+    if not turn.isCounted then
+      epoch, starts = epoch - 1, math.max(0, starts - 1) -- guard: a start that is not to blame is not counted
+      if turn.isIsolated and fields.isolated then redis.call('HSET', key, 'isolated', digits(math.max(0, tonumber(fields.isolated) - 1))) end -- guard: nor is an isolated one
+    end
+    redis.call('HSET', key, 'status', 'queued', 'token', digits(epoch) .. ':') -- guard: token cleared with the release
+    redis.call('ZREM', leasesKey, turn.worker)
+    writeWoken(tag, { id = turn.worker, session = session, pool = fields.pool or atStart.pool }, now, woke)
+  end
+  if saysSome and (ends or turn.isCounted) then redis.call('HSET', key, 'lastWords', words) end
+  if ends or turn.isCounted then
+    facts[#facts + 1] = fields.parent and (session .. ' ' .. turn.worker) or session
+    facts[#facts + 1] = startsNote(header.event, starts, words)
+  end
+end
+writeScores(tag, woke)
+if saysSome and header.author then
+  local key = workerKey(tag, header.author)
+  -- What is no record is left as it is.
+  if redis.pcall('HEXISTS', key, 'kind') == 1 then redis.call('HSET', key, 'lastWords', words) end -- guard: last words make no record
+end
+if ends then
+  redis.call('HDEL', nodesKey, header.node)
+  redis.call('DEL', tag .. ':claims:' .. header.node)
+end
+if #facts > 0 then redis.call('XADD', eventsKey, '*', unpack(facts)) end
+writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs)
+return { #held }

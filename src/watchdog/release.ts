@@ -1,0 +1,61 @@
+/** Duty: carry out the last order of a node: its words go into the records, and its turns to other nodes. */
+import type { HeldTurn } from '../core/ports/ports.ts'
+import { partitionKeys, workerKeys } from '../store/keys.ts'
+import { readRecord } from '../store/record/worker-record.ts'
+import type { Redis } from '../store/redis/redis.ts'
+import { ScriptCaller } from '../store/script/script.ts'
+import { releaseScript } from '../store/script/scripts.ts'
+import { newSeed } from '../store/wakeups.ts'
+import type { ReleaseOrder, ThreadSettings } from './orders.ts'
+
+/** Resolves when every partition has answered, or has not within the deadline. */
+export async function release(
+  redis: Redis,
+  { tags, nodeId, wakeupMs }: Pick<ThreadSettings, 'tags' | 'nodeId' | 'wakeupMs'>,
+  { ends, words, authors, turns }: ReleaseOrder,
+  deadlineMs: number,
+): Promise<void> {
+  const caller = new ScriptCaller(redis)
+  const [author] = authors
+  const calls = tags.map((tag, partition) => {
+    const { leases, nodes, events } = partitionKeys(tag)
+    const own = turns.filter((turn) => turn.partition === partition)
+    const header = {
+      node: nodeId,
+      wakeupMs,
+      seed: newSeed(),
+      ends,
+      event: ends ? 'worker.interrupted' : 'worker.blocked',
+      turns: own.map(({ workerId, token, isIsolated }) => ({
+        worker: workerId,
+        token,
+        isCounted: authors.includes(workerId),
+        isIsolated,
+      })),
+      // In every other partition the worker has no record.
+      author,
+    }
+    return caller.call(releaseScript, { leases, nodes, events }, { ...header, words }, { deadlineMs })
+  })
+  await Promise.allSettled(calls)
+}
+
+/** The turns that the node holds, as its claims say: for when it cannot be asked itself. Children that a slot runs itself are not among them. */
+export async function heldTurns(
+  redis: Redis,
+  { tags, nodeId }: Pick<ThreadSettings, 'tags' | 'nodeId'>,
+): Promise<HeldTurn[]> {
+  const found = tags.map(async (tag, partition) => {
+    const claims = Object.values(await redis.hgetall(partitionKeys(tag).claims(nodeId)))
+    const turns = claims.map(async (claim): Promise<HeldTurn[]> => {
+      const [nonce = '', workerId] = claim.split(' ')
+      if (workerId === undefined) return []
+      const fields = await redis.hgetall(workerKeys(tag, workerId).record)
+      const { kind, token, status, sessionId, isolatedStarts } = readRecord(workerId, fields).record
+      if (status !== 'running' || !token.endsWith(`:${nonce}`)) return []
+      return [{ partition, workerId, sessionId: sessionId ?? '', kind, token, isIsolated: isolatedStarts > 0 }]
+    })
+    return (await Promise.all(turns)).flat()
+  })
+  return (await Promise.all(found)).flat()
+}

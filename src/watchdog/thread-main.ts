@@ -1,0 +1,180 @@
+/**
+ * Duty: the program of the watchdog's thread: look whether the node beats, name what blocks it, end its process in time, and carry out the
+ * last order of a node that dies. The node starts this file as a thread and never imports it.
+ * WATCH-THREAD-1 Time in which this thread did not run either (a stopped process, a machine that slept) is no block.
+ * WATCH-THREAD-2 What blocks is named once for each block, on stderr, and in the record of its worker, while it still blocks.
+ * WATCH-THREAD-3 A process is ended only after its words were written or Redis did not take them in time, and never while somebody debugs it.
+ * WATCH-THREAD-4 Redis is connected to only when there is something to say. What that needs is loaded before: then there is no time.
+ */
+import { writeSync } from 'node:fs'
+import { Session } from 'node:inspector'
+import { performance } from 'node:perf_hooks'
+import { parentPort, workerData } from 'node:worker_threads'
+import { lastWordsOf } from '../core/worker/last-words.ts'
+import type { Redis } from '../store/redis/redis.ts'
+import type { Look, ReleaseOrder, ThreadSettings } from './orders.ts'
+
+const settings = workerData as ThreadSettings
+const { shared, everyMs, namedAfterMs, endsAfterMs, nodeId: id, host } = settings
+
+/** How long code may take to be interrupted: native code is not. */
+const lookMs = 1_000
+const redisMs = 2_000
+const exitMs = 5_000
+
+let lastBeat = -1
+let lastLook = performance.now()
+let blockedMs = 0
+let isNamed = false
+let isEnding = false
+
+parentPort?.on('message', (order: ReleaseOrder) => {
+  void send(order).then(() => {
+    Atomics.store(shared, 1, 1)
+    Atomics.notify(shared, 1)
+    process.exit()
+  })
+})
+setInterval(look, everyMs)
+const loading = Promise.all([import('../store/redis/redis.ts'), import('./release.ts')])
+loading.catch(() => {})
+
+function look(): void {
+  const now = performance.now()
+  const beat = Atomics.load(shared, 0)
+  // WATCH-THREAD-1.
+  const sinceMs = Math.min(now - lastLook, 2 * everyMs)
+  lastLook = now
+  if (beat !== lastBeat) {
+    lastBeat = beat
+    blockedMs = 0
+    isNamed = false
+    return
+  }
+  blockedMs += sinceMs
+  if (blockedMs >= namedAfterMs && !isNamed) {
+    isNamed = true
+    void nameIt()
+  }
+  if (blockedMs >= endsAfterMs && !isEnding) {
+    isEnding = true
+    void endIt().finally(() => (isEnding = false))
+  }
+}
+
+async function nameIt(): Promise<void> {
+  const found = await ask()
+  if (found.isDebugged || !isNamed) return
+  const end =
+    endsAfterMs === Number.POSITIVE_INFINITY ? '' : ` The process ends when that lasts ${seconds(endsAfterMs)}.`
+  say('warn', found, advice + end)
+  await send({ ends: false, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
+}
+
+/** WATCH-THREAD-3. */
+async function endIt(): Promise<void> {
+  const found = await ask()
+  if (found.isDebugged || blockedMs < endsAfterMs) return
+  say('fatal', found, 'No lease of this node holds any longer: its process ends now.')
+  await send({ ends: true, words: wordsOf(found), authors: authorsOf(found), turns: found.turns })
+  evaluate(settings.endExpression, () => {})
+  // The process waits for the end of the session, but a session that ends at once takes its last message with it.
+  setTimeout(() => session?.disconnect(), exitMs / 10)
+  setTimeout(() => process.kill(process.pid, 'SIGKILL'), exitMs)
+  await new Promise(() => {})
+}
+
+const advice = 'Let what computes run in a thread (a tool does with its field `thread`), or pause between its parts.'
+
+interface Found extends Look {
+  /** Native code blocks the loop: the node could not be asked, and its claims say what it runs. */
+  readonly isNative: boolean
+}
+
+function wordsOf({ isNative, place, call, turns }: Found): string {
+  const ran = turns.slice(0, 5).map(({ kind, workerId }) => `kind ${kind}, worker ${workerId}`)
+  const native = isNative ? `, in native code of ${ran.length === 1 ? ran[0] : `one of these: ${ran.join('; ')}`}` : ''
+  const what = `${seconds(blockedMs)}${native}`
+  return lastWordsOf({ sort: 'blocked', what, thrownAt: place ?? undefined }, call ?? undefined, {
+    id,
+    host,
+    pid: process.pid,
+  })
+}
+
+/** Native code may be that of any of them. */
+function authorsOf({ isNative, call, turns }: Found): string[] {
+  if (isNative) return turns.map(({ workerId }) => workerId)
+  return call === null ? [] : [call.workerId]
+}
+
+function seconds(ms: number): string {
+  return `${Math.round(ms / 100) / 10} s`
+}
+
+/** Straight to stderr: a stream of this thread would go through the loop that stands still. */
+function say(level: 'warn' | 'fatal', found: Found, what: string): void {
+  const message = `${wordsOf(found)}. ${what}`
+  const { call, place } = found
+  const fields = {
+    level: level === 'warn' ? 40 : 60,
+    time: Date.now(),
+    pid: process.pid,
+    node: id,
+    ...(call && { session: call.sessionId, worker: call.workerId, kind: call.kind, doing: call.what }),
+    ...(place && { at: place }),
+    msg: message,
+  }
+  try {
+    writeSync(2, settings.isJson ? `${JSON.stringify(fields)}\n` : `troupe: ${message.replaceAll(/\p{Cc}/gu, ' ')}\n`)
+  } catch {
+    // Nobody reads stderr any more.
+  }
+}
+
+/** What the node itself says in the middle of what blocks it, or else its claims. */
+async function ask(): Promise<Found> {
+  const look = await new Promise<Look | undefined>((resolve) => {
+    const late = setTimeout(() => resolve(undefined), lookMs)
+    evaluate(settings.lookExpression, (text) => {
+      clearTimeout(late)
+      resolve(text === undefined ? undefined : (JSON.parse(text) as Look))
+    })
+  })
+  if (look !== undefined) return { ...look, isNative: false }
+  const turns = await withRedis(async (redis, { heldTurns }) => heldTurns(redis, settings))
+  return { call: null, place: null, turns: turns ?? [], isDebugged: false, isNative: true }
+}
+
+let session: Session | undefined
+
+/** Runs the expression in the thread of the node, between two instructions of the code that runs there. */
+function evaluate(expression: string, answered: (text: string | undefined) => void): void {
+  if (session === undefined) {
+    session = new Session()
+    session.connectToMainThread()
+  }
+  session.post('Runtime.evaluate', { expression, returnByValue: true }, (error, answer) => {
+    const value: unknown = error ? undefined : answer?.result.value
+    answered(typeof value === 'string' ? value : undefined)
+  })
+}
+
+async function send(order: ReleaseOrder): Promise<void> {
+  await withRedis((redis, { release }) => release(redis, settings, order, redisMs))
+}
+
+/** WATCH-THREAD-4. Never rejects, and waits no longer than for two answers. */
+async function withRedis<T>(
+  work: (redis: Redis, calls: typeof import('./release.ts')) => Promise<T>,
+): Promise<T | undefined> {
+  try {
+    const [{ endRedis, openRedis }, calls] = await loading
+    const redis = openRedis(settings.redisUrl)
+    const late = new Promise<undefined>((resolve) => setTimeout(resolve, redisMs, undefined))
+    return await Promise.race([work(redis, calls), late]).finally(() => endRedis(redis))
+  } catch {
+    // The leases of the node end by themselves.
+    return undefined
+  }
+}
