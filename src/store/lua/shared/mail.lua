@@ -163,11 +163,12 @@ end
 -- writes the same of a run that a node ended.
 local function planCancelled(tag, id, record, now)
   if not record.parent or (record.run or atStart.run) ~= '1' or record.parentRun == '-' then return nil end
-  local number = '-' .. (record.call or '0')
+  local call = digits(tonumber(record.call) or 0)
+  local number = '-' .. call
   local name = record.name or (string.sub(record.kind, 1, 64 - #number) .. number)
   local failure = { code = 'cancelled', message = 'worker ' .. name .. ' was cancelled', origin = 'runtime', at = now, attempt = 1, retryable = false }
   local body = cjson.encode({ name = name, kind = record.kind, value = cjson.null, failure = failure })
-  return planReport(tag, record, 'r\t' .. id .. '\t' .. (record.call or '0') .. '\tcancelled\t' .. body)
+  return planReport(tag, record, 'r\t' .. id .. '\t' .. call .. '\tcancelled\t' .. body)
 end
 
 -- Drops what only the ended run could have used: its open timers and asks, and signals and results nobody received.
