@@ -3,11 +3,11 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event/event-notes.ts'
-import { defaultPool, digestAsked, rootIdOf, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
+import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { poolOfKindLine } from './record/register-line.ts'
@@ -17,8 +17,6 @@ import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
   answerScript,
-  cancelScript,
-  cancelWorkerScript,
   closeScript,
   dismissScript,
   limitScript,
@@ -75,11 +73,6 @@ export type DismissAnswer =
   | { readonly kind: 'ok' | 'again' | 'no_letter' }
   | { readonly kind: 'redriven'; readonly position: number }
 
-/** rests: no run of it is in progress. */
-export type CancelWorkerAnswer =
-  | { readonly kind: 'ok' | 'not_found' | 'terminal' | 'rests' }
-  | { readonly kind: 'session_finished'; readonly state: string }
-
 /** How a failed run goes on, decided by what its caller read: the version of the record, and the history up to it. */
 export interface RetryOrder {
   readonly version: number
@@ -121,6 +114,7 @@ export class SessionStore {
   readonly #policy: Policy
   readonly #deadlineMs: number
   readonly #creation: CreateSessions
+  readonly #cancels: Cancels
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -138,6 +132,7 @@ export class SessionStore {
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
+    this.#cancels = new Cancels(caller, keys, deadlineMs)
   }
 
   create(order: SessionOrder): Promise<CreateAnswer> {
@@ -235,51 +230,13 @@ export class SessionStore {
     }
   }
 
-  async cancel(
-    sessionId: string,
-    reason: string,
-    by: { readonly by?: string } = {},
-  ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
-    const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
-    const reply = await this.#caller.call(
-      cancelScript,
-      {
-        root: rootKey(this.#keys.tag, sessionId),
-        cancelled,
-        cancelling: this.#keys.cancelling,
-        events: this.#keys.events,
-      },
-      {
-        sessionId,
-        reason: JSON.stringify(reason),
-        channel: this.#keys.cancelNotices,
-        event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    return { kind: reply[0] as 'ok' | 'not_found' }
+  cancel(sessionId: string, reason: string, by?: Canceller): Promise<CancelAnswer> {
+    return this.#cancels.session(sessionId, reason, by)
   }
 
   /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
-  async cancelWorker(
-    workerId: string,
-    what: 'worker' | 'run',
-    reason: string,
-    by: { readonly by?: string } = {},
-  ): Promise<CancelWorkerAnswer> {
-    const { cancelling, events, cancelNotices: channel } = this.#keys
-    const event = encodeEvents([['worker.cancelRequested', { what, reason, ...by }]])
-    const [kind, state] = await this.#caller.call(
-      cancelWorkerScript,
-      { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events },
-      { worker: workerId, what, channel, event },
-      { deadlineMs: this.#deadlineMs },
-    )
-    if (kind === 'session_finished') return { kind, state: String(state) }
-    if (kind !== 'root') return { kind: kind as 'ok' | 'not_found' | 'terminal' | 'rests' }
-    const answer = await this.cancel(sessionIdOfRoot(workerId), reason, by)
-    return answer.kind === 'finished' ? { kind: 'session_finished', state: answer.state } : answer
+  cancelWorker(workerId: string, what: 'worker' | 'run', reason: string, by?: Canceller): Promise<CancelWorkerAnswer> {
+    return this.#cancels.worker(workerId, what, reason, by)
   }
 
   /** Sets what is given; answers what holds now. */
