@@ -108,6 +108,12 @@ function donePart(at: number, startedAt: number): string {
   return startedAt >= at ? 'done' : `done in ${formatDuration(at - startedAt)}`
 }
 
+function cancellingPart(type: `${'session' | 'worker'}.cancelRequested`, details: RawEvent['details']): string {
+  const what = type === 'session.cancelRequested' ? 'session' : details.what === 'run' ? 'run' : 'worker'
+  const { reason } = details
+  return reason ? `cancelling the ${what}: ${stringOr(reason)}` : `cancelling the ${what}`
+}
+
 function limitedPart(details: RawEvent['details']): string {
   const limits = Object.entries(details).map(([name, most]) => `${name} ${String(most)}`)
   return `limits set: ${limits.join(', ')}`
@@ -158,8 +164,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return 'a message was put aside as a dead letter'
     case 'message.redriven':
       return 'a dead letter was put back into the mailbox'
+    case 'worker.cancelRequested':
     case 'session.cancelRequested':
-      return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+      return cancellingPart(type, details)
     case 'session.paused':
     case 'session.resumed':
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
