@@ -20,7 +20,14 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import {
+  type AskedEntry,
+  type DelegatedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type RetriedEntry,
+} from './entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
@@ -228,7 +235,7 @@ export class ContextContainer {
     else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
-      if (this.#firstText === undefined) {
+      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }
