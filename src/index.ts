@@ -110,6 +110,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -134,12 +135,13 @@ export type {
   UserBlock,
   UserMessage,
 } from './core/history/chat-message.ts'
+export { isSummary, isSystem, isToolResult, timestampOf } from './core/history/chat-message.ts'
 export {
   ContextContainer,
-  type FlowAction,
   type PendingTurn,
   type SessionMetadata,
 } from './core/history/context-container.ts'
+export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
   AgentResult,
   AskedEntry,
@@ -158,6 +160,7 @@ export type {
   StepEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
+export { estimatedBytes } from './core/history/estimate.ts'
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'

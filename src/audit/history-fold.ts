@@ -4,6 +4,7 @@
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
 import {
+  type AskedEntry,
   type Entry,
   isGiven,
   type ReceivedEntry,
@@ -38,8 +39,10 @@ class RunFold {
   readonly results = new Set<string>()
   /** Timers and answers that were received. */
   readonly signals = new Set<string>()
-  /** Timers and asks. */
+  /** Timers and asks, without those that were withdrawn. */
   signalsAsked = 0
+  /** Asks that nobody has answered, by the call of a model that opened them. The result of the call withdraws them. */
+  readonly openAsks = new Map<string, Set<string>>()
   calls = 0
   steps = 0
   readonly started = new Set<string>()
@@ -124,7 +127,7 @@ export class HistoryFold {
     else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
-    else if (entry.type === 'asked') this.open.signalsAsked += entry.asks.length
+    else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
       this.#end(entry, position)
@@ -176,6 +179,7 @@ export class HistoryFold {
       const { kind, id } = message
       if (this.open.signals.has(id)) this.#say('I2', kind, `${kind} ${id} was received twice`)
       this.open.signals.add(id)
+      for (const asks of this.open.openAsks.values()) asks.delete(id)
       this.open.received.signal++
     }
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
@@ -216,10 +220,19 @@ export class HistoryFold {
     }
   }
 
+  #asked({ toolCallId, asks }: AskedEntry): void {
+    this.open.signalsAsked += asks.length
+    const open = this.open.openAsks.get(toolCallId) ?? new Set()
+    for (const { id } of asks) open.add(id)
+    this.open.openAsks.set(toolCallId, open)
+  }
+
   #answered(entry: Entry & { type: 'toolResult' }): void {
     const { toolCallId, sent = [] } = entry
     if (this.open.answered.has(toolCallId)) this.#say('I10', 'answer', `call ${toolCallId} has two results`)
     this.open.answered.add(toolCallId)
+    this.open.signalsAsked -= this.open.openAsks.get(toolCallId)?.size ?? 0
+    this.open.openAsks.delete(toolCallId)
     for (const to of sent) add(this.sent, to)
   }
 

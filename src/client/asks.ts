@@ -4,12 +4,11 @@
  * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
  *        how the ask ended.
  */
-import { z } from 'zod'
+import { answerProblem } from '../core/check/answer-problem.ts'
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
-import { fitTo } from '../core/check/schema-problems.ts'
 import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { digestKey, newId, parseId, partitionOf } from '../core/ids.ts'
+import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
@@ -82,6 +81,15 @@ const answerRules: Rules<AnswerOptions> = {
 /** How many asks one read takes. */
 const pageSize = 200
 
+export interface AsksSettings {
+  readonly waker: Waker
+  readonly namespace: string
+  /** Who answers, if an answer does not say it. */
+  readonly actor?: string | undefined
+  /** Default: caller. */
+  readonly keyOwner?: KeyOwner
+}
+
 /** One partition. */
 export interface AsksPlace {
   readonly asks: AskStore
@@ -90,16 +98,11 @@ export interface AsksPlace {
 
 export class Asks {
   readonly #places: readonly AsksPlace[]
-  readonly #waker: Waker
-  readonly #namespace: string
-  readonly #actor: string | null
+  readonly #settings: AsksSettings
 
-  /** `actor`: who answers, if an answer does not say it. */
-  constructor(places: readonly AsksPlace[], waker: Waker, namespace: string, actor: string | null) {
+  constructor(places: readonly AsksPlace[], settings: AsksSettings) {
     this.#places = places
-    this.#waker = waker
-    this.#namespace = namespace
-    this.#actor = actor
+    this.#settings = settings
   }
 
   /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
@@ -136,16 +139,17 @@ export class Asks {
    */
   async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
     checkOptions('asks.answer', options, answerRules, InputError)
-    const { by = this.#actor, reason = null, idempotencyKey } = options
+    const { waker, actor = null, keyOwner } = this.#settings
+    const { by = actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)
     checkAnswer(ask, value)
     const { store } = this.#placeOf(ask.id)
     const answerJson = encodeAnswer(toJson(value, 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
     const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }) }]])
-    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message'), event })
+    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message', keyOwner), event })
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
-    this.#waker.wake(partitionOf(ask.id), answer.wakeups)
+    waker.wake(partitionOf(ask.id), answer.wakeups)
     const { sessionId, workerId } = ask
     return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
   }
@@ -157,7 +161,7 @@ export class Asks {
 
   #placeOf(id: string): AsksPlace {
     const place = this.#places[partitionOf(id)]
-    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#namespace}"`)
+    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#settings.namespace}"`)
     return place
   }
 }
@@ -213,11 +217,8 @@ function answerOf(json: string | null): Ask['answer'] {
 }
 
 function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
-  if (options !== null && !options.includes(value as string))
-    throw new InputError(`the answer to ask ${id} must be one of: ${options.join(', ')}.`)
-  if (schema === null) return
-  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
-  if (!fit.ok) throw new InputError(`the answer to ask ${id} does not fit its schema: ${fit.reasons.join('; ')}.`)
+  const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
+  if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {
@@ -250,7 +251,7 @@ function refusalOf(
     case 'expired':
       return new ConflictError(
         'ask_expired',
-        `ask ${id} expired at ${at(answer.at)}: its worker went on without an answer.`,
+        `ask ${id} expired at ${at(answer.at)}: its worker takes no answer any more.`,
       )
     case 'withdrawn':
       return new ConflictError(

@@ -31,7 +31,7 @@ import { DeadLetters } from './dead-letters.ts'
 import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
-import { strandedAmong } from './health/stranded.ts'
+import { lookAtNewest } from './health/stranded.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -155,9 +155,7 @@ export class Troupe implements AsyncDisposable {
         asks: guardedReads(new AskStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
       })),
-      waker,
-      this.#namespace,
-      options.actor ?? null,
+      { waker, namespace: this.#namespace, actor: options.actor },
     )
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
@@ -332,7 +330,7 @@ export class Troupe implements AsyncDisposable {
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
     const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
-    return { ...health, stranded: await strandedAmong(this.#index, this.#audits) }
+    return { ...health, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**

@@ -1,12 +1,10 @@
 /**
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
- * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
+ * Used by the client and for submitted jobs (submitted-job.ts) alike, so that both refuse the same things in the same words.
  */
 import { performance } from 'node:perf_hooks'
-import { z } from 'zod'
 import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
-import { fitTo } from '../core/check/schema-problems.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -23,7 +21,7 @@ import {
   unhostedPool,
 } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
-import { defaultSessionLimits, limitNames, type Policy, type SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../core/worker/permissions.ts'
@@ -281,58 +279,6 @@ function firstMail({ input, history, keepOpen }: CreateSession): string | null {
 
 function randomPartition(partitions: number): number {
   return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
-}
-
-const permissionsOfJob = z.strictObject({
-  tools: z.array(z.string()).optional(),
-  kinds: z.array(z.string()).optional(),
-  folder: z.string().optional(),
-  send: z.union([z.enum(['none', 'family', 'session']), z.array(z.string())]).optional(),
-})
-const limitsOfJob = Object.fromEntries(limitNames.map((name) => [name, z.number().optional()]))
-const sessionJob = z.strictObject({
-  kind: z.string(),
-  input: z.unknown(),
-  name: z.string().optional(),
-  limits: z.strictObject(limitsOfJob).optional(),
-  keepOpen: z.boolean().optional(),
-  permissions: permissionsOfJob.optional(),
-})
-const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
-
-/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, permissions?}` or `{worker, input}`. */
-export function openSubmission(
-  context: SubmissionContext,
-): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
-  // A caller could choose a key like that of a job, and get its session.
-  const submission = new Submission({ actor: 'a submitted job', ...context, keyOwner: 'job' })
-  return async (data, key) => {
-    if (!isObject(data) || Object.keys(data).length === 0) {
-      throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')
-    }
-    if ('worker' in data) {
-      const job = parseJob(messageJob, data)
-      const workerId = parseId(job.worker, 'worker')
-      const { sent, isOther } = await submission.send(workerId, job.input, key)
-      const sessionId = await submission.store(workerId, 'worker').sessionOf(workerId)
-      return {
-        sessionId: sessionId ?? '',
-        workerId,
-        ...(isOther && sent.warning !== null && { warning: sent.warning }),
-      }
-    }
-    const job = parseJob(sessionJob, data)
-    const { sessionId, workerId, warning, isAgain } = await submission.create({ ...job, idempotencyKey: key })
-    return { sessionId, workerId, ...(!isAgain && warning !== null && { warning }) }
-  }
-}
-
-function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
-  const fit = fitTo(schema, data)
-  if (fit.ok) return fit.value
-  throw new InputError(
-    `a submitted job is not valid: ${fit.reasons.join('; ')}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?} or {"worker", "input"}.`,
-  )
 }
 
 /** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */

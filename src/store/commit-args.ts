@@ -50,6 +50,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
   if (request.asks.length > 0) fields.asks = request.asks.map((ask) => askFields(ask, add))
+  if (request.withdraws.length > 0) fields.withdraws = request.withdraws.map((id) => ({ id }))
   if (end) {
     fields.wait = end.wait
     fields.retryMs = end.retryMs

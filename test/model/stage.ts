@@ -207,6 +207,7 @@ export class Stage implements AsyncDisposable {
       sends: [],
       timers: [],
       asks: [],
+      withdraws: [],
       event: '',
       end:
         call.wait === ''

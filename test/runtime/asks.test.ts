@@ -90,6 +90,40 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test("with onExpiry 'fail' fails its run, which names the ask, and cannot be retried", async () => {
+    const received: string[] = []
+    const strict = defineWorker({
+      receive(message, self) {
+        received.push(message.kind)
+        if (message.kind === 'input') self.ask('Ship it?', { expiresMs: 20, onExpiry: 'fail' })
+        else self.reply(null)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { strict } })
+    const session = await troupe.create('strict')
+    const result = await session.result()
+    const [ask] = await session.asks({ state: 'expired' })
+    const message = `nobody answered ask ${ask?.id} ("Ship it?") in the 20 ms that it was open, and its onExpiry is 'fail'`
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'ask_expired', message, retryable: false } })
+    expect(received).toEqual(['input'])
+    await expect(session.retry()).rejects.toThrow(`ask ${ask?.id} has expired, and nobody can answer it`)
+    expect((await troupe.client.audit()).findings).toEqual([])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test("with onExpiry 'fail' takes an answer in time like any other", async () => {
+    const strict = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.ask('Ship it?', { expiresMs: 60_000, onExpiry: 'fail' })
+        else self.reply(message)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { strict } })
+    const session = await troupe.create('strict')
+    await troupe.client.asks.answer((await openAsk(troupe)).id, 'yes')
+    expect(await session.result()).toMatchObject({ value: { status: 'answered', value: 'yes' } })
+  })
+
   test('is withdrawn with its run, by a reply as by a cancel', async () => {
     const hasty = defineWorker({
       receive(message, self) {

@@ -30,6 +30,7 @@ export const healthySystem: Health = {
   unhosted: [],
   aside: [],
   stranded: [],
+  wrongEntries: [],
   submitted: 0,
   submitIsPaused: false,
   submitPrefix: '{troupe.0}:q',

@@ -1,6 +1,7 @@
 /** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
 import type { Finding, FindingCode, FindingFacts } from '../../client/health/findings.ts'
 import type { StrandedReason } from '../../client/health/stranded.ts'
+import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
 import { formatDuration } from './duration.ts'
 
@@ -137,6 +138,15 @@ const workTexts = {
     return {
       what: `worker ${workerIds[0]} ${strandedTexts[reason]}, because another program removed the entry that would wake it${others}`,
       todo: `run ${command} to list all of them; restore the removed entries, or cancel their sessions: they wait for ever`,
+    }
+  },
+  wrong_entries: ({ entries, sessionId, entry }, { command }) => {
+    const others = entries === 1 ? '' : `; ${entries} such entries were found`
+    const [list, what] =
+      sessionId === null ? ['the index of sessions', 'session'] : [`the list of session ${sessionId}`, 'worker']
+    return {
+      what: `${list} holds ${preview(entry)}, which is no ${what} of it: another program wrote it${others}`,
+      todo: `run ${command} to see what else was overwritten, and remove the entry`,
     }
   },
   run_queue: ({ workers, oldestMs, isLong }) => {

@@ -42,6 +42,8 @@ export interface FindingFacts {
   }
   workers_unreadable: { readonly workers: number }
   workers_stranded: { readonly workers: number; readonly reason: StrandedReason }
+  /** The first is quoted: it stands in the list of workers of this session; in the index of sessions if that is null. */
+  wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
   /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
   submissions_paused: { readonly jobs: number }
@@ -87,6 +89,7 @@ export function judge(health: Health): Finding[] {
     ...judgeUnhosted(health),
     ...judgeAside(health),
     ...judgeStranded(health),
+    ...judgeWrongEntries(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
@@ -226,6 +229,13 @@ function judgeStranded({ stranded }: Health): Finding[] {
   const facts = { workers: stranded.length, reason: first.reason }
   const workerIds = stranded.map(({ id }) => id)
   return [finding('workers_stranded', 'problem', facts, { workerIds, command: 'troupe audit' })]
+}
+
+/** They harm no worker. But whoever wrote them may have written over more. */
+function judgeWrongEntries({ wrongEntries }: Health): Finding[] {
+  const [first] = wrongEntries
+  if (first === undefined) return []
+  return [finding('wrong_entries', 'problem', { entries: wrongEntries.length, ...first }, { command: 'troupe audit' })]
 }
 
 function judgeQueue({ pools, nodes }: Health): Finding[] {

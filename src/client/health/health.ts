@@ -6,7 +6,7 @@ import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
-import type { Stranded } from './stranded.ts'
+import type { NewestWorkers, Stranded } from './stranded.ts'
 
 export type { WakeupQueue }
 
@@ -39,6 +39,8 @@ export interface Health {
   readonly aside: readonly { readonly id: string; readonly kind: string; readonly waitingMs: number }[]
   /** Workers that nothing wakes any more, among the newest ones. The audit finds all of them. */
   readonly stranded: readonly Stranded[]
+  /** What another program wrote into the index of sessions, or into the lists of workers of the newest ones. */
+  readonly wrongEntries: NewestWorkers['wrongEntries']
   /** Jobs that other programs added to the queue `submit` and no node has taken yet. */
   readonly submitted: number
   /** Somebody paused that queue with a tool of BullMQ: nodes take nothing from it. */
@@ -71,7 +73,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, 'stranded'>> {
+): Promise<Omit<Health, keyof NewestWorkers>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()

@@ -88,6 +88,8 @@ const userMessageSchema = z.looseObject({
   ...head,
   /** The worker that sent it, set by the runtime. Absent if it came from outside the session. */
   from: z.string().optional(),
+  /** The name of the person who wrote it, where a conversation from elsewhere says so. No model reads it. */
+  name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
   content: z.array(userBlockSchema),
@@ -214,6 +216,7 @@ export interface SystemMessage extends MessageHead {
 export interface UserMessage extends MessageHead {
   readonly type: 'user'
   readonly from?: string | undefined
+  readonly name?: string | undefined
   readonly nudge?: boolean | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
@@ -255,6 +258,18 @@ export type ChatMessage =
   | ToolResultMessage
   | ErrorMessage
   | SummaryMessage
+
+/** True for an instruction to the model. */
+export const isSystem = (message: ChatMessage): message is SystemMessage => message.type === 'system'
+/** True for what a call came to. */
+export const isToolResult = (message: ChatMessage): message is ToolResultMessage => message.type === 'toolResult'
+/** True for a summary that stands for earlier messages. */
+export const isSummary = (message: ChatMessage): message is SummaryMessage => message.type === 'summary'
+
+/** When it was said, as ISO 8601. Null if nobody knows, as of a message that was made without a time. */
+export function timestampOf({ at }: Pick<MessageHead, 'at'>): string | null {
+  return at > 0 && at <= 8.64e15 ? new Date(at).toISOString() : null
+}
 
 /** The model that was asked for this reply. What the model signed goes back to this one only. */
 export function askedModel({ model, asked = model }: Pick<AssistantMessage, 'model' | 'asked'>): string {

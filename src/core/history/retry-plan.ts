@@ -66,6 +66,8 @@ function planHandler(facts: FailedRunFacts): RetryVerdict {
   const lost = lostBy(received)
   if (lost !== null) return { kind: 'impossible', why: lost }
   const { message } = last
+  if (message.kind === 'answer' && message.fails !== undefined)
+    return { kind: 'impossible', why: `ask ${message.id} has expired, and nobody can answer it any more` }
   return planOf(facts, {
     entry: { messageId: message.id },
     mail: encodeRepeated(message),

@@ -178,6 +178,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly asks: readonly AskOrder[]
+  /** Open asks that nobody need answer any more. One that has ended refuses the commit. */
+  readonly withdraws: readonly string[]
   readonly event: string
   /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
   readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined

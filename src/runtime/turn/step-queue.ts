@@ -119,7 +119,7 @@ export function batchLength(steps: readonly Step[]): number {
   let parts = 0
   for (const [index, step] of steps.entries()) {
     bytes += stepBytes(step)
-    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length
+    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length + step.withdraws.length
     if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
@@ -150,6 +150,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
     sends: joined(before.sends, step.sends),
     timers: joined(before.timers, step.timers),
     asks: joined(before.asks, step.asks),
+    withdraws: joined(before.withdraws, step.withdraws),
     notes: joined(before.notes, step.notes),
   }))
 }
@@ -208,6 +209,7 @@ export function requestOf(
     sends: step.sends,
     timers: step.timers,
     asks: step.asks,
+    withdraws: step.withdraws,
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,

@@ -58,6 +58,8 @@ ARGV[1] header    json:
       body         text, json: what is asked
       ms           from now on until it expires; absent: never
       onExpiry     with ms: text, json: the answer that the worker receives then
+    withdraws      open asks that nobody need answer any more, each:
+      id           of the ask
     wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
     leave          wake-up of a slot that claims nothing; empty: of none

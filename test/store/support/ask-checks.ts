@@ -18,14 +18,15 @@ export interface Asked {
 
 const expired = encodeAnswer('"nobody"', { status: 'expired', by: null, reason: null })
 
-/** A conversation whose run has asked once and is parked. `ms`: until the ask expires. */
-export async function ask(place: Place, ms?: number): Promise<Asked> {
+/** A conversation whose run has asked once, and is parked unless its turn goes on. `ms`: until the ask expires. */
+export async function ask(place: Place, ms?: number, parks = true): Promise<Asked> {
   const session = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()
   const id = place.label(askId(turn.worker, 1, 'inbox-0', 1), 'ask')
   const order: AskOrder = { id, sort: 'question', body: encodeAskBody({ question: 'May I?' }) }
   const asks = [ms === undefined ? order : { ...order, expiry: { ms, answer: expired } }]
-  await turn.park('signals', { inputsConsumed: 1, asks, signalsOpen: 1 })
+  if (parks) await turn.park('signals', { inputsConsumed: 1, asks, signalsOpen: 1 })
+  else await turn.record({ inputsConsumed: 1, asks, signalsOpen: 1 })
   return {
     session,
     turn,
@@ -128,4 +129,27 @@ export async function asksThatCannotBeReadKeepTheirSession(place: Place): Promis
   const pruned: unknown = await place.sessions.prune(0).catch((error: unknown) => String(error))
   expect(pruned).toBe(0)
   expect(await place.redis.exists(workerKeys(place.keys.tag, turn.worker).record)).toBe(1)
+}
+
+export async function aStepWithdrawsAnAsk(place: Place): Promise<void> {
+  const { turn, id, answer } = await ask(place, 600_000, false)
+  expect(await turn.commit({ withdraws: [id] })).toMatchObject({ kind: 'ok' })
+  expect({
+    inbox: await place.redis.zrange(place.keys.asks, 0, '-1'),
+    timers: await place.redis.zrange(place.keys.timers, 0, '-1'),
+    open: await place.redis.smembers(workerKeys(place.keys.tag, turn.worker).asks),
+  }).toEqual({ inbox: [], timers: [], open: [] })
+  expect(await place.redis.hget(askKey(place.keys.tag, id), 'state')).toBe('withdrawn')
+  expect(await answer('yes')).toMatchObject({ kind: 'withdrawn' })
+}
+
+export async function anAnsweredAskIsNotWithdrawn(place: Place): Promise<void> {
+  const { turn, id, answer, mails } = await ask(place, undefined, false)
+  await answer('yes')
+  const refusals = [{ reason: 'ask_ended', id }]
+  const changed = await place.changed(async () =>
+    expect(await turn.commit({ withdraws: [id] })).toEqual({ kind: 'refused', refusals }),
+  )
+  expect(changed).toEqual({})
+  expect(await mails()).toHaveLength(1)
 }

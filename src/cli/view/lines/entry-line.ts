@@ -10,7 +10,16 @@ export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
   // An entry that another program overwrote has no time.
   const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
-  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(entryText(entry))}`
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(readableText(entry))}`
+}
+
+/** Another program may have written over any part of an entry. Then the entry is shown as it is stored, and the others after it too. */
+function readableText(entry: Entry): string {
+  try {
+    return entryText(entry)
+  } catch {
+    return `cannot be read: ${valueLine(entry)}`
+  }
 }
 
 function entryText(entry: Entry): string {

@@ -109,6 +109,7 @@ local function writeConcerned(tag, turn, batch)
       redis.call('ZADD', tag .. ':timers', timeOf(batch) + timers[index].ms, worker .. ':' .. timers[index].id)
     end
     if #commit.asks > 0 then writeAsks(tag, turn, timeOf(batch)) end
+    for index = 1, #commit.withdraws do writeAskEnd(tag, worker, commit.withdraws[index].id, 'withdrawn', timeOf(batch)) end -- guard: a step withdraws the asks that it names
   end
 end
 

@@ -14,7 +14,7 @@ end
 -- Children, mail, timers and asks of a commit.
 local function readLists(commit, texts)
   commit.spawns, commit.sends, commit.timers = listOf(commit, 'spawns'), listOf(commit, 'sends'), listOf(commit, 'timers')
-  commit.asks = listOf(commit, 'asks')
+  commit.asks, commit.withdraws = listOf(commit, 'asks'), listOf(commit, 'withdraws')
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
     checkTexts(spawn, 'id', 'kind', 'pool')
@@ -41,6 +41,7 @@ local function readLists(commit, texts)
     ask.body = textAt(commit, ask, 'body', texts)
     if ask.ms then ask.onExpiry = textAt(commit, ask, 'onExpiry', texts) end
   end
+  for index = 1, #commit.withdraws do checkTexts(commit.withdraws[index], 'id') end
 end
 
 local function readResultsConsumed(commit)
@@ -136,7 +137,11 @@ local function planTurn(tag, turn)
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end
-  if #commit.asks > 0 or (outcome and hadSignals) then checkAskKeys(tag, recordKey, turn.session) end
+  if #commit.asks > 0 or #commit.withdraws > 0 or (outcome and hadSignals) then checkAskKeys(tag, recordKey, turn.session) end
+  for index = 1, #commit.withdraws do
+    local ask = commit.withdraws[index].id
+    if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
+  end
   turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
