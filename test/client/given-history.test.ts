@@ -13,11 +13,11 @@ import { waitUntil } from '../support/wait-until.ts'
 const head = (id: string) => ({ id, at: 1_700_000_000_000 })
 const lookUp = { type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: { word: 'ox' } } as const
 const history: readonly ChatMessage[] = [
-  chat.system(head('s'), 'Answer in one word.'),
-  chat.user(head('m0'), 'What is an ox?'),
-  chat.assistant(head('a'), 'other/model', [lookUp]),
-  chat.tool(head('t'), lookUp, 'an animal'),
-  chat.assistant(head('b'), 'other/model', 'An animal.'),
+  chat.system('Answer in one word.', head('s')),
+  chat.user('What is an ox?', head('m0')),
+  chat.assistant([lookUp], { ...head('a'), model: 'other/model' }),
+  chat.tool('c1', 'an animal', { ...head('t'), toolName: 'look_up' }),
+  chat.assistant('An animal.', { ...head('b'), model: 'other/model' }),
 ]
 
 function talker() {
@@ -90,8 +90,8 @@ describe('a session that begins with a history', () => {
     const { model, workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const long = Array.from({ length: 5_000 }, (_, n) => [
-      chat.user(head(''), `question ${n}`),
-      chat.assistant(head(''), 'other/model', `answer ${n}`),
+      chat.user(`question ${n}`),
+      chat.assistant(`answer ${n}`),
     ]).flat()
     const session = await troupe.create('talker', 'the last', { history: long })
     expect(await session.result()).toMatchObject({ value: { text: 'was sent 10001' } })
@@ -115,7 +115,7 @@ describe('a session that begins with a history', () => {
     ],
     [
       'a message that is too large',
-      { history: [chat.user(head('a'), 'x'.repeat(2 ** 20))], input: 1 },
+      { history: [chat.user('x'.repeat(2 ** 20))], input: 1 },
       LimitError,
       /message 0 of the history has/,
     ],

@@ -10,11 +10,10 @@ import { happenings } from '../support/any-conversation.ts'
 const head = (id: string) => ({ id, at: 5 })
 const calls = (id: string, ...ids: string[]) =>
   chat.assistant(
-    head(id),
-    'a/one',
     ids.map((toolCallId) => ({ type: 'tool-call' as const, toolCallId, toolName: 'look', input: {} })),
+    head(id),
   )
-const result = (toolCallId: string, text: string) => chat.tool(head(''), { toolCallId, toolName: 'look' }, text)
+const result = (toolCallId: string, text: string) => chat.tool(toolCallId, text, { toolName: 'look' })
 
 /** In short: the type, the call, and what a result says. */
 const shape = (messages: readonly ChatMessage[]) =>
@@ -32,12 +31,12 @@ const shape = (messages: readonly ChatMessage[]) =>
 const cases: readonly [claim: string, messages: readonly ChatMessage[], shape: readonly string[]][] = [
   [
     'a call that nobody answered has a result that says so',
-    [calls('a', '1', '2'), result('2', 'two'), chat.user(head('u'), 'hi')],
+    [calls('a', '1', '2'), result('2', 'two'), chat.user('hi', head('u'))],
     ['calls 1,2', '1 cancelled: This call was cancelled: it did not finish.', '2 ok: two', 'user: hi'],
   ],
   [
     'results stand behind their reply, in the order of its calls',
-    [calls('a', '1', '2'), result('2', 'two'), chat.user(head('u'), 'hi'), result('1', 'one')],
+    [calls('a', '1', '2'), result('2', 'two'), chat.user('hi', head('u')), result('1', 'one')],
     ['calls 1,2', '1 ok: one', '2 ok: two', 'user: hi'],
   ],
   [
@@ -64,7 +63,7 @@ describe('a conversation in order', () => {
   })
 
   test('ids that look like positions are positions, and others stay unless they come twice', () => {
-    const messages = [head('m7'), head('msg_1'), head(''), head('msg_1')].map((one) => chat.user(one, 'hi'))
+    const messages = [head('m7'), head('msg_1'), head(''), head('msg_1')].map((one) => chat.user('hi', one))
     expect(pairedMessages(messages).messages.map(({ id }) => id)).toEqual(['m0', 'msg_1', 'm2', 'msg_1-2'])
   })
 
