@@ -121,7 +121,7 @@ describe('a session that begins with a history', () => {
     ],
     [
       'too many messages',
-      { history: new Array(50_001).fill(history[0]) as never, input: 1 },
+      { history: Array.from({ length: 50_001 }, () => history[0]) as never, input: 1 },
       LimitError,
       /50001 messages; the limit is 50000/,
     ],

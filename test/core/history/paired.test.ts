@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readChatMessage } from '../../../src/core/history/chat-codec.ts'
 import { type ChatMessage, toolCallsOf } from '../../../src/core/history/chat-message.ts'
+import { contentOf } from '../../../src/core/history/conversation-entry.ts'
 import { chat } from '../../../src/core/history/message-factories.ts'
 import { pairedMessages } from '../../../src/core/history/paired.ts'
 import { happenings } from '../support/any-conversation.ts'
@@ -22,7 +23,7 @@ const shape = (messages: readonly ChatMessage[]) =>
       return `calls ${toolCallsOf(message)
         .map(({ toolCallId }) => toolCallId)
         .join()}`
-    if (message.type === 'toolResult') return `${message.toolCallId} ${message.status}: ${String(message.output.value)}`
+    if (message.type === 'toolResult') return `${message.toolCallId} ${message.status}: ${contentOf(message)}`
     return message.type === 'user'
       ? `user: ${message.content.map((block) => 'text' in block && block.text).join()}`
       : ''
