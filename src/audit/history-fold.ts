@@ -12,7 +12,7 @@ import {
   type RetriedEntry,
   type SpawnNote,
 } from '../core/history/entry.ts'
-import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
+import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
 /** Every sort of signal counts as one. */
@@ -129,8 +129,8 @@ export class HistoryFold {
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
-      this.#end(entry, position)
+    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
 
@@ -185,6 +185,13 @@ export class HistoryFold {
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
+  }
+
+  // A cancelled run takes the message along that it was to begin with.
+  #dropped({ id, mail }: { readonly id: string; readonly mail: string }): void {
+    const head = decodeHead(mail)
+    if (!this.#isAgent) this.#checkPlace(id)
+    this.#input(head?.kind === 'input' ? head.from : null)
   }
 
   #result(message: ResultMessage): void {

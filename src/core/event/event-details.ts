@@ -63,6 +63,11 @@ export interface EventDetails {
     readonly detached?: boolean
   }
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
+  readonly 'worker.cancelRequested': {
+    readonly what: 'worker' | 'run'
+    readonly reason: string
+    readonly by?: string
+  }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'ask.opened': AskNote
   readonly 'ask.answered': { readonly id: string; readonly by?: string }

@@ -84,6 +84,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly type: 'cancelled'
   readonly v: number
   readonly at: number
+  /** The message that the run was to begin with, if it had not received it: its id and, as it stood in the mailbox, its text. */
+  readonly dropped?: { readonly id: string; readonly mail: string }
 }
 
 /** A message of an agent's conversation. */
@@ -283,6 +285,13 @@ function hasItsParts(entry: Fields): boolean {
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
       return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
+    case 'cancelled': {
+      const { dropped } = entry
+      return (
+        dropped === undefined ||
+        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
+      )
+    }
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'
     case 'delegated':
