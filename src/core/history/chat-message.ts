@@ -287,3 +287,14 @@ export function textOf(content: readonly (UserBlock | AssistantBlock)[]): string
     .map((block) => block.text)
     .join('\n')
 }
+
+/** The first text that is not blank, without the blanks around it. Undefined if there is none. */
+export function firstTextOf(content: readonly (UserBlock | AssistantBlock)[]): string | undefined {
+  for (const block of content) if (block.type === 'text' && block.text.trim() !== '') return block.text.trim()
+  return undefined
+}
+
+/** The address under which a page shows a medium: its own, or its bytes as `data:`. Undefined if it has neither. */
+export function dataUriOf({ mediaType, data, url }: MediaBlock): string | undefined {
+  return data === undefined ? url : `data:${mediaType};base64,${data}`
+}
