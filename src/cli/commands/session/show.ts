@@ -54,7 +54,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],
       ['failure', failure && escapeLine(failureSentence(failure))],
       ['to go on', session.state === 'failed' ? `troupe session retry ${session.id}` : null],
-      ['to answer', answerHint(session.id, workers)],
+      ['to answer', answerCommand(session.id, workers)],
     ],
     page,
   )
@@ -66,7 +66,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
 }
 
 /** The command that answers, if there is one open ask; else the one that lists them. */
-function answerHint(sessionId: string, workers: readonly WorkerReport[]): string | null {
+function answerCommand(sessionId: string, workers: readonly WorkerReport[]): string | null {
   const [ask, ...more] = workers.flatMap(({ openAsks }) => openAsks)
   if (ask === undefined) return null
   return more.length > 0 ? `troupe ask list --session ${sessionId}` : `troupe ask answer ${ask.id} <answer>`
