@@ -10,6 +10,10 @@ export type ListedSession = Pick<
 > & {
   readonly state: ListedState
   readonly workers: number
+  /** How many asks of its workers nobody has answered, among its fifty newest ones. */
+  readonly openAsks: number
+  /** When the oldest of them was asked; null without any. */
+  readonly askedAt: number | null
 }
 
 export interface KindSummary {

@@ -10,9 +10,11 @@ import { rootIdOf } from '../core/ids.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
+import { type AskCount, noSignals, type OpenSignals, openAsksOf, openSignalsOf } from './open-asks.ts'
+import { type Pause, pauseOfAll, pausesOf } from './pauses.ts'
 import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
-import { decodePauseNote, type PauseNote } from './record/pause-note.ts'
+import type { PauseNote } from './record/pause-note.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
 import {
   isOfSession,
@@ -35,14 +37,16 @@ export interface WorkerRow {
   readonly node: string | null
   /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
-  /** What keeps a queued worker from being claimed: the pause of its session, or of all sessions. */
-  readonly pausedWith: 'session' | 'all' | null
+  /** What keeps a queued worker from being claimed; null: no pause does. */
+  readonly pause: Pause | null
   readonly historyLength: number
   /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
   /** True if its newest history entry says that its run was cancelled. */
   readonly wasCancelled: boolean
   readonly pending: Readonly<Record<Lane, number>>
+  /** Of a parked worker: its timers, and what it has asked. */
+  readonly open: OpenSignals
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
   /** An error that names a key that another program wrote over. What the key held is shown as empty. */
@@ -135,6 +139,11 @@ export class InspectStore {
     return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
+  /** How many of the newest asks of each session are open. */
+  openAsks(sessionIds: readonly string[]): Promise<AskCount[]> {
+    return openAsksOf(this.#redis, this.#keys, sessionIds)
+  }
+
   /** The workers of a session, the root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const most = limit === undefined ? undefined : limit - 1
@@ -160,40 +169,30 @@ export class InspectStore {
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
-    const pauseOf = await this.#pauses(rows)
+    const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = await this.#newestEntries(rows)
+    const open = await this.#openSignals(rows)
     return rows.map((row, index) => ({
       ...row,
+      open: open.get(row.id) ?? noSignals,
       updatedAt: writtenAt(newest[index] ?? null),
       wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
-      pausedWith: pauseOf(row.record),
+      pause: pauses[index] ?? null,
     }))
   }
 
-  /** Only queued workers wait for a pause to end. */
-  async #pauses(
-    rows: readonly { readonly record: WorkerRecord }[],
-  ): Promise<(record: WorkerRecord) => WorkerRow['pausedWith']> {
-    const ids = [...new Set(rows.flatMap(({ record }) => (record.status === 'queued' ? [record.sessionId] : [])))]
-    if (ids.length === 0) return () => null
-    const marks = await Promise.all(
-      ids.map((id) => orElse(this.#redis.hget(rootKey(this.#keys.tag, id ?? ''), 'paused'), null)),
-    )
-    const areAllPaused = (await this.pauseNote()) !== null
-    const paused = new Set(ids.filter((_, index) => marks[index] !== null))
-    return ({ status, sessionId }) => {
-      if (status !== 'queued') return null
-      if (paused.has(sessionId)) return 'session'
-      return areAllPaused ? 'all' : null
-    }
+  /** Of all sessions; null if they are not paused. */
+  pauseNote(): Promise<PauseNote | null> {
+    return pauseOfAll(this.#redis, this.#keys)
   }
 
-  /** Of all sessions; null if they are not paused. */
-  async pauseNote(): Promise<PauseNote | null> {
-    const json = await this.#redis.hget(this.#keys.meta, 'paused')
-    return json === null ? null : decodePauseNote(json)
+  async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {
+    const waiting = rows.filter(({ record }) => record.status === 'parked' && record.signalsOpen > 0)
+    const ids = waiting.map(({ id }) => id)
+    const found = ids.length === 0 ? [] : await openSignalsOf(this.#redis, this.#keys.tag, ids)
+    return new Map(ids.map((id, index) => [id, found[index] as OpenSignals]))
   }
 
   async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
@@ -367,7 +366,7 @@ export class InspectStore {
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'pausedWith' | 'updatedAt' | 'wasCancelled'> | null {
+): Omit<WorkerRow, 'node' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

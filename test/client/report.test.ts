@@ -7,6 +7,7 @@ import { encodeTally } from '../../src/core/history/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import type { UsageReport } from '../../src/core/worker/usage.ts'
+import { noSignals } from '../../src/store/open-asks.ts'
 import { readSession } from '../../src/store/record/session-record.ts'
 import { readRecord } from '../../src/store/record/worker-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
@@ -23,10 +24,10 @@ function row(fields: RecordFields, id = root): ReadableRow {
     keyDamage: null,
     node: null,
     isHosted: true,
-    pausedWith: null,
+    pause: null,
     historyLength: 0,
   } as const
-  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending }
+  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending, open: noSignals }
 }
 
 /** What the report of the session says, by fields of its root. */

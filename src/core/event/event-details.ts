@@ -46,6 +46,10 @@ export interface EventDetails {
     readonly name?: string
     readonly mode?: 'conversation'
     readonly by?: string
+    /** How many messages its history began with. */
+    readonly messages?: number
+    /** It has no first message yet, and waits for one. */
+    readonly rests?: true
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing

@@ -21,7 +21,14 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import {
+  type AskedEntry,
+  type DelegatedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type RetriedEntry,
+} from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
@@ -237,7 +244,7 @@ export class ContextContainer {
     else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
-      if (this.#firstText === undefined) {
+      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }

@@ -8,7 +8,7 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs') },
+  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
   args: words('texts'),
 })
 
