@@ -98,6 +98,7 @@ export class Roster {
       case 'message.deadLettered':
       case 'message.redriven':
       case 'session.cancelRequested':
+      case 'worker.cancelRequested':
       case 'session.limited':
       case 'session.cancelled':
       case 'session.completed':

@@ -4,18 +4,18 @@
  *           session was retried.
  */
 import { checkOptions } from '../core/check/check-options.ts'
-import { preview } from '../core/check/preview.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event/event.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { decodeEntry, type Entry, type RunResult } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { policy, type Spending } from '../core/policy.ts'
+import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import type { Ask, Asks } from './asks.ts'
+import { checkReason, defaultReason } from './cancel-reason.ts'
 import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
@@ -216,11 +216,8 @@ export class Session {
    * Cancels the session. From now on none of its workers can start, spawn or commit, and neither can its detached workers. Returns false if the
    * session had ended before: then it keeps its state.
    */
-  async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
-    if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
-      throw new InputError(
-        `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(reason)}.`,
-      )
+  async cancel(reason = defaultReason): Promise<boolean> {
+    checkReason(reason)
     const answer = await this.#context.submission
       .store(this.id, 'session')
       .cancel(this.id, reason, this.#context.submission.by)

@@ -16,6 +16,7 @@ import {
 import * as agentChecks from './support/agent-checks.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
@@ -339,6 +340,7 @@ const all = [
   ...wakeupMutants,
   ...retryMutants,
   ...sendMutants,
+  ...cancelMutants,
   ...spendingMutants,
   ...askMutants,
   ...batchMutants,

@@ -74,6 +74,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'tool.failed',
   'tool.unknown',
   'turn.retried',
+  'worker.cancelRequested',
   'worker.failed',
 ])
 

@@ -44,6 +44,10 @@ export interface EventDetails {
     readonly name?: string
     readonly mode?: 'conversation'
     readonly by?: string
+    /** How many messages its history began with. */
+    readonly messages?: number
+    /** It has no first message yet, and waits for one. */
+    readonly rests?: true
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
@@ -59,6 +63,11 @@ export interface EventDetails {
     readonly detached?: boolean
   }
   readonly 'worker.failed': { readonly run: number; readonly failure: Failure }
+  readonly 'worker.cancelRequested': {
+    readonly what: 'worker' | 'run'
+    readonly reason: string
+    readonly by?: string
+  }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'ask.opened': AskNote
   readonly 'ask.answered': { readonly id: string; readonly by?: string }

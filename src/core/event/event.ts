@@ -16,6 +16,7 @@ export const eventTypes = [
   'session.cancelled',
   'worker.spawned',
   'worker.failed',
+  'worker.cancelRequested',
   'worker.cancelled',
   'ask.opened',
   'ask.answered',

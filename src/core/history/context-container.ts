@@ -22,7 +22,14 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import {
+  type AskedEntry,
+  type DelegatedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type RetriedEntry,
+} from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
@@ -239,7 +246,7 @@ export class ContextContainer {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
-      if (this.#firstText === undefined) {
+      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }

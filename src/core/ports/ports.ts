@@ -269,9 +269,13 @@ export interface UpkeepStore {
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
-   * stored of them is not as it should be.
+   * stored of them is not as it should be. `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
    */
-  finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
+  finishCancelled(): Promise<{
+    finished: number
+    damaged: readonly DamagedSession[]
+    wakeups: readonly Wakeup[]
+  }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
   /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */

@@ -107,7 +107,8 @@ export class Sweeper {
   }
 
   async #finish(damaged: Set<string>): Promise<void> {
-    const { finished, damaged: sessions } = await this.#store.finishCancelled()
+    const { finished, damaged: sessions, wakeups } = await this.#store.finishCancelled()
+    this.#host.wake(wakeups)
     const what = 'a cancel cannot be finished; it waits until the session is mended'
     for (const { sessionId: session, error } of sessions)
       this.#tellOf(damaged, session, what, { session, error: error.message })

@@ -8,7 +8,7 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs') },
+  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
   args: words('texts'),
 })
 
@@ -99,10 +99,16 @@ export const cancelScript = defineScript({
   args: words('sessionId reason channel event'),
 })
 
+export const cancelWorkerScript = defineScript({
+  file: 'cancel-worker.lua',
+  keys: words('record cancelling events'),
+  args: words('worker what channel event'),
+})
+
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  header: words('sessionId from batch running cancelCount agents'),
+  header: words('sessionId from batch running cancelCount agents seed wakeupMs'),
   fields: { agents: words('id version entries') },
   args: words('entry texts'),
 })

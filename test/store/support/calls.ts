@@ -144,6 +144,13 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'cancel of a worker',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.cancelWorker(session.root, 'run', 'enough')
+    },
+  },
+  {
     name: 'cancel',
     prepare: async (place) => {
       const { session } = await running(place)

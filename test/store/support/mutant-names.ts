@@ -2,6 +2,7 @@
 import * as agentChecks from './agent-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
+import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
@@ -18,6 +19,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     checks,
     agentChecks,
     askChecks,
+    cancelChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,

@@ -104,6 +104,15 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+function cancellingPart(what: 'session' | 'worker' | 'run', { reason }: RawEvent['details']): string {
+  return reason ? `cancelling the ${what}: ${stringOr(reason)}` : `cancelling the ${what}`
+}
+
+function limitedPart(details: RawEvent['details']): string {
+  const limits = Object.entries(details).map(([name, most]) => `${name} ${String(most)}`)
+  return `limits set: ${limits.join(', ')}`
+}
+
 /** What became of the node of a worker. By then the worker is queued again. */
 function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | undefined {
   if (type === 'worker.blocked') return stringOr(lastWords, 'blocks the event loop of its node')
@@ -147,14 +156,14 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return 'a message was put aside as a dead letter'
     case 'message.redriven':
       return 'a dead letter was put back into the mailbox'
+    case 'worker.cancelRequested':
+      return cancellingPart(details.what === 'run' ? 'run' : 'worker', details)
     case 'session.cancelRequested':
-      return details.reason ? `cancelling the session: ${stringOr(details.reason)}` : 'cancelling the session'
+      return cancellingPart('session', details)
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':
-      return `limits set: ${Object.entries(details)
-        .map(([name, most]) => `${name} ${String(most)}`)
-        .join(', ')}`
+      return limitedPart(details)
     case 'model.replied':
       return repliedPart(details)
     case 'model.blanked':

@@ -153,8 +153,8 @@ local function readShared(tag, id, record)
   return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps'))
 end
 
--- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only; reserved, since only runs
--- that have ended are cancelled by themselves) or 'whole' (for good); and what the root's record says of the session.
+-- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only: the worker goes
+-- on with its mail) or 'whole' (for good); and what the root's record says of the session.
 -- Its ancestors stand in path1 (the root), path2, ... as "<worker>:<run>", or "<worker>:-" where it was spawned as detached: one
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.

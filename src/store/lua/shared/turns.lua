@@ -104,6 +104,11 @@ local function guardTurn(tag, turn, batch)
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
   turn.hit = hit
+  local dropped = hit and readDropped(recordKey, record, hit)
+  if dropped then
+    local last = commit.texts + commit.entries - 1
+    commit.inputsConsumed, turn.texts[last] = 1, entryWith(turn.texts[last], dropped) -- guard: a cancelled run takes the message that it was to begin with
+  end
 end
 
 -- What concerns other workers, or all of the session. Most steps of a worker that is alone have nothing of it. Returns what is refused, or nil.
@@ -142,7 +147,7 @@ local function planTurn(tag, turn)
     local ask = commit.withdraws[index].id
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
   end
-  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
+  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
   end
