@@ -7,6 +7,10 @@ import type { ListedState } from './session-summary.ts'
 export type ListedSession = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
   readonly state: ListedState
   readonly workers: number
+  /** How many asks of its workers nobody has answered, among its fifty newest ones. */
+  readonly openAsks: number
+  /** When the oldest of them was asked; null without any. */
+  readonly askedAt: number | null
 }
 
 export interface KindSummary {

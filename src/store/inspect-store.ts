@@ -10,6 +10,7 @@ import { rootIdOf } from '../core/ids.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
+import { type AskCount, noSignals, type OpenSignals, openAsksOf, openSignalsOf } from './open-asks.ts'
 import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
@@ -40,6 +41,8 @@ export interface WorkerRow {
   /** True if its newest history entry says that its run was cancelled. */
   readonly wasCancelled: boolean
   readonly pending: Readonly<Record<Lane, number>>
+  /** Of a parked worker: its timers, and what it has asked. */
+  readonly open: OpenSignals
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
   /** An error that names a key that another program wrote over. What the key held is shown as empty. */
@@ -132,6 +135,11 @@ export class InspectStore {
     return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
+  /** How many of the newest asks of each session are open. */
+  openAsks(sessionIds: readonly string[]): Promise<AskCount[]> {
+    return openAsksOf(this.#redis, this.#keys, sessionIds)
+  }
+
   /** The workers of a session, the root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const most = limit === undefined ? undefined : limit - 1
@@ -158,13 +166,22 @@ export class InspectStore {
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
     const newest = await this.#newestEntries(rows)
+    const open = await this.#openSignals(rows)
     return rows.map((row, index) => ({
       ...row,
+      open: open.get(row.id) ?? noSignals,
       updatedAt: writtenAt(newest[index] ?? null),
       wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
     }))
+  }
+
+  async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {
+    const waiting = rows.filter(({ record }) => record.status === 'parked' && record.signalsOpen > 0)
+    const ids = waiting.map(({ id }) => id)
+    const found = ids.length === 0 ? [] : await openSignalsOf(this.#redis, this.#keys.tag, ids)
+    return new Map(ids.map((id, index) => [id, found[index] as OpenSignals]))
   }
 
   async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
@@ -338,7 +355,7 @@ export class InspectStore {
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled'> | null {
+): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

@@ -1,6 +1,6 @@
 /** `troupe session show <session>`: a session and all its workers, as the supervisor reports them. */
 import type { Command } from 'commander'
-import type { Report } from '../../../client/report.ts'
+import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
@@ -54,14 +54,22 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],
       ['failure', failure && escapeLine(failureSentence(failure))],
       ['to go on', session.state === 'failed' ? `troupe session retry ${session.id}` : null],
+      ['to answer', answerCommand(session.id, workers)],
     ],
     page,
   )
   const columns = [
     ...workerColumns(workers, { alreadyShown: failure, verbose }),
-    ...waitsColumn(workers, now, session.rootId),
+    ...waitsColumn<WorkerReport>(workers, (worker) => worker, now, session.rootId),
   ]
   return [...facts, '', ...tableLines(workers, columns, page)]
+}
+
+/** The command that answers, if there is one open ask; else the one that lists them. */
+function answerCommand(sessionId: string, workers: readonly WorkerReport[]): string | null {
+  const [ask, ...more] = workers.flatMap(({ openAsks }) => openAsks)
+  if (ask === undefined) return null
+  return more.length > 0 ? `troupe ask list --session ${sessionId}` : `troupe ask answer ${ask.id} <answer>`
 }
 
 function lasted(createdAt: number | null, finishedAt: number): string {
