@@ -69,8 +69,9 @@ describe('every combination of policy, effect, tool, danger, trust and rules', (
           expect(`${where}: ${verdict.do}`).toBe(
             `${where}: ${expected(policy, effect, says, danger, trusts, applying)}`,
           )
-          if (verdict.do !== 'run') expect(verdict.why).not.toBe('')
-          if (verdict.do === 'ask') expect(verdict.eachTime).toBe(danger)
+          const eachTime = verdict.do === 'ask' && verdict.eachTime
+          expect(eachTime).toBe(verdict.do === 'ask' && danger)
+          expect(verdict.do === 'run' || verdict.why !== '').toBe(true)
         }
       }
     }
@@ -168,7 +169,7 @@ describe('the approval function of a tool', () => {
     const approval = () => {
       throw new TypeError('undefined is odd')
     }
-    expect(decide({ tool: { approval } as unknown as JudgedTool }, lines)).toMatchObject({
+    expect(decide({ tool: { approval } }, lines)).toMatchObject({
       do: 'ask',
       why: 'approval of tool "act" could not decide',
     })
@@ -190,7 +191,7 @@ describe('a tool is dangerous', () => {
     [{ name: 'send_mail', dangerous: true }, true],
     [{ name: 'read_file', effect: 'pure', dangerous: true }, true],
   ])('%o: %s', (tool, dangerous) => {
-    expect(isDangerous({ name: 'act', effect: 'once', ...tool } as JudgedTool)).toBe(dangerous)
+    expect(isDangerous({ name: 'act', effect: 'once', ...tool })).toBe(dangerous)
   })
 })
 

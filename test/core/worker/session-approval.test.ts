@@ -21,7 +21,11 @@ test('what was written is read back', () => {
     approvalMs: fc.option(fc.integer({ min: 1, max: 2 ** 31 - 1 })),
     trusted: fc.array(fc.stringMatching(/^[A-Za-z0-9_-]{1,64}$/)),
   })
-  fc.assert(fc.property(approval, (one) => void expect(decodeApproval(encodeApproval(one))).toEqual(one)))
+  fc.assert(
+    fc.property(approval, (one) => {
+      expect(decodeApproval(encodeApproval(one))).toEqual(one)
+    }),
+  )
 })
 
 test.each([
