@@ -20,6 +20,7 @@ import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
+import { type PauseOptions, pauseSession, resumeSession } from './pause.ts'
 import { type AsksQuery, type ResultQuery, resultRules } from './queries.ts'
 import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
 import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
@@ -223,6 +224,20 @@ export class Session {
       .cancel(this.id, reason, this.#context.submission.by)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
+  }
+
+  /**
+   * Pauses the session. Resolves once no node begins anything more in it: no `receive`, no model call and no tool. What runs goes on to its end, and
+   * is recorded. Messages, timers and results wait in their order. A pause lasts until `resume`, whatever restarts in between. Throws
+   * `session_finished` if the session has ended or is being cancelled.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseSession(this.#context.submission, this.id, why, options)
+  }
+
+  /** Ends a pause: everything that waits goes on. Does nothing if the session is not paused. */
+  async resume(why?: string, options: PauseOptions = {}): Promise<void> {
+    await resumeSession(this.#context.submission, this.id, why, options)
   }
 
   /**
