@@ -260,9 +260,14 @@ export class Troupe implements AsyncDisposable {
   }
 
   async nodes(): Promise<NodeSummary[]> {
+    return (await this.#allNodes()).live
+  }
+
+  async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
-    return (await store.liveNodes()).map((row) => nodeSummary(row, now))
+    const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
+    return { live: summaries(await store.liveNodes()), stalled: summaries(await store.stalledNodes()) }
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -332,8 +337,9 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
-    return { ...health, stranded: await strandedAmong(this.#index, this.#audits) }
+    const { live, stalled: stalledNodes } = await this.#allNodes()
+    const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
+    return { ...health, stalledNodes, stranded: await strandedAmong(this.#index, this.#audits) }
   }
 
   /**

@@ -60,6 +60,12 @@ export interface SessionRow extends ReadSession {
 /** A node that was not seen for this long does not count as live. */
 const liveMs = 15_000
 
+export interface ExpiredWorker {
+  readonly id: string
+  readonly kind: string
+  readonly lastWords: string | null
+}
+
 /** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
 const lettersAtOnce = 50
@@ -233,6 +239,31 @@ export class InspectStore {
   async liveNodes(): Promise<NodeRow[]> {
     const [now, nodes] = await Promise.all([this.now(), this.nodes()])
     return nodes.filter(({ lastSeen }) => now - lastSeen < liveMs)
+  }
+
+  /** Nodes that have not been seen for the time of a lease: their processes stand still, or died without a word. */
+  async stalledNodes(): Promise<NodeRow[]> {
+    const [now, nodes] = await Promise.all([this.now(), this.nodes()])
+    return nodes.filter(({ lastSeen }) => now - lastSeen >= liveMs)
+  }
+
+  /** Workers whose leases have ended during a turn, with what is known of the cause. */
+  async expiredWorkers(limit: number): Promise<ExpiredWorker[]> {
+    const ids = await this.#redis.zrange(
+      this.#keys.leases,
+      '-inf',
+      String(await this.now()),
+      'BYSCORE',
+      'LIMIT',
+      0,
+      limit,
+    )
+    const read = ids.map(async (id) => {
+      const fields = this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'lastWords')
+      const [kind = null, lastWords = null] = await orElse(fields, [])
+      return { id, kind: kind ?? 'unknown', lastWords }
+    })
+    return Promise.all(read)
   }
 
   nodes(): Promise<NodeRow[]> {

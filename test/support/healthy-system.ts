@@ -37,6 +37,8 @@ export const healthySystem: Health = {
   pausedWakeups: [],
   running: 0,
   expiredLeases: 0,
+  expiredWorkers: [],
+  stalledNodes: [],
   timers: 0,
   cancelling: 0,
   deadLetters: 0,

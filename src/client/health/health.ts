@@ -1,6 +1,6 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
-import type { InspectStore } from '../../store/inspect-store.ts'
+import type { ExpiredWorker, InspectStore } from '../../store/inspect-store.ts'
 import type { RedisAccess } from '../../store/redis/access.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
@@ -28,6 +28,8 @@ export interface Health {
     readonly info: RecordFields
   }
   readonly nodes: readonly NodeSummary[]
+  /** Nodes that were not seen for the time of a lease, until they are forgotten. */
+  readonly stalledNodes: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
   /** Queued workers whose kind no live node hosts. */
@@ -51,6 +53,8 @@ export interface Health {
   readonly pausedWakeups: readonly WakeupQueue[]
   readonly running: number
   readonly expiredLeases: number
+  /** Some of the workers of these leases. */
+  readonly expiredWorkers: readonly ExpiredWorker[]
   readonly timers: number
   readonly cancelling: number
   /** Dead letters that are kept. */
@@ -71,7 +75,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, 'stranded'>> {
+): Promise<Omit<Health, 'stranded' | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()
@@ -128,6 +132,7 @@ export async function readHealth(
     pausedWakeups,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
+    expiredWorkers: (await Promise.all(stores.map((store) => store.expiredWorkers(20)))).flat(),
     timers: sum((fact) => fact.timers),
     cancelling: sum((fact) => fact.cancelling),
     deadLetters: sum((fact) => fact.dead),
