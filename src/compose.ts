@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
-import { openSubmission } from './client/submission.ts'
+import { openSubmission } from './client/submitted-job.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -116,7 +116,7 @@ const nodeRules: Rules<StartNodeOptions> = {
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
   },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
-  endIfBlocked: { expects: 'true or false', fits: (value) => typeof value === 'boolean' },
+  endIfBlocked: yesOrNo,
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
 }
 
@@ -278,7 +278,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   let watchdog: Watchdog | undefined
   const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
-    watchdog?.stop()
+    await watchdog?.stop()
     connections.close()
     await options.onStopped?.()
   })

@@ -2,16 +2,19 @@
 import type { Troupe } from './client/client.ts'
 import type { ConnectOptions } from './client/connect-options.ts'
 import type { StartNodeOptions, TroupeNode } from './compose.ts'
+import { checkNode } from './node-version.ts'
 
 // Running and using. Loaded when they are first called: a module that only defines workers and tools, as the threads of tools load
 // it, needs neither Redis nor BullMQ.
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
 export async function startNode(options: StartNodeOptions): Promise<TroupeNode> {
+  checkNode()
   return (await import('./compose.ts')).startNode(options)
 }
 
 /** Opens a client. Throws a ConfigError, or a TransientError (`store_unavailable`) when Redis cannot be reached. */
 export async function connect(options?: ConnectOptions): Promise<Troupe> {
+  checkNode()
   return (await import('./client/client.ts')).connect(options)
 }
 
@@ -19,12 +22,13 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
-export type { Answered, AnswerOptions, Ask, AsksQuery } from './client/asks.ts'
+export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
+  AsksQuery,
   AuditQuery,
   DeadLettersQuery,
   DismissQuery,
@@ -106,6 +110,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -131,11 +136,20 @@ export type {
   UserMessage,
 } from './core/history/chat-message.ts'
 export {
+  dataUriOf,
+  firstTextOf,
+  isSummary,
+  isSystem,
+  isToolResult,
+  textOf,
+  timestampOf,
+} from './core/history/chat-message.ts'
+export {
   ContextContainer,
-  type FlowAction,
   type PendingTurn,
   type SessionMetadata,
 } from './core/history/context-container.ts'
+export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
   AgentResult,
   AskedEntry,
@@ -154,6 +168,7 @@ export type {
   StepEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
+export { estimatedBytes } from './core/history/estimate.ts'
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
@@ -161,6 +176,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
+  AnswerMessage,
   InputMessage,
   Lane,
   Mail,

@@ -9,7 +9,7 @@ import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import { type AuditStore, itemsOf } from '../store/audit-store.ts'
 import { type Counts, Tally } from './counts.ts'
-import { type AuditFinding, damaged, nameOf, type Suspicion, toFinding } from './finding.ts'
+import { type AuditFinding, damaged, idText, nameOf, type Suspicion, toFinding } from './finding.ts'
 import { lostEndedSessions, lostSessions } from './lost-sessions.ts'
 import { RecordWalk } from './record-walk.ts'
 import { type Ahead, auditSession } from './session-audit.ts'
@@ -206,7 +206,7 @@ class PartitionAudit {
         if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [])
         if (missing.length > 0 && (await this.#stands(place, member)))
-          say('I7', `orphan-${name}`, id, `${name} names worker ${id}, which has no record`)
+          say('I7', `orphan-${name}`, id, `${name} names worker ${idText(id)}, which has no record`)
       }
     }
     this.#orphans ??= this.#walk.unknown(this.#store, this.#known)

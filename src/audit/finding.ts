@@ -1,5 +1,8 @@
 /** Duty: the form of a finding of the audit: the invariant of docs/protocol.md that is broken, the worker or session, and a sentence. */
 
+import { preview } from '../core/check/preview.ts'
+import { isId } from '../core/ids.ts'
+
 export interface AuditFinding {
   /** `I1` to `I17`; or `key`, if another program wrote over a key or a field. */
   readonly invariant: string
@@ -39,4 +42,9 @@ export function sayOf(found: Suspicion[], sessionId: string, workerId: string | 
   return (invariant, rule, what, involved = workerId === null ? [] : [workerId]) => {
     found.push({ invariant, rule, sessionId, workerId, what, involved })
   }
+}
+
+/** An id in a sentence. Another program may have written anything in its place: that is quoted. */
+export function idText(id: string): string {
+  return isId(id) ? id : preview(id)
 }

@@ -3,8 +3,16 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
-import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
+import {
+  type AskedEntry,
+  type Entry,
+  isGiven,
+  type ReceivedEntry,
+  type ResultStatus,
+  type RetriedEntry,
+  type SpawnNote,
+} from '../core/history/entry.ts'
+import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
 /** Every sort of signal counts as one. */
@@ -31,8 +39,10 @@ class RunFold {
   readonly results = new Set<string>()
   /** Timers and answers that were received. */
   readonly signals = new Set<string>()
-  /** Timers and asks. */
+  /** Timers and asks, without those that were withdrawn. */
   signalsAsked = 0
+  /** Asks that nobody has answered, by the call of a model that opened them. The result of the call withdraws them. */
+  readonly openAsks = new Map<string, Set<string>>()
   calls = 0
   steps = 0
   readonly started = new Set<string>()
@@ -67,6 +77,8 @@ export class HistoryFold {
   readonly holes = new Set<number>()
   last: Entry | null = null
   lastEpoch = 0
+  /** With how many messages the history began. They came from elsewhere: nobody sent or received them. */
+  given = 0
   #place = -1
   readonly #say: Say
   readonly #isAgent: boolean
@@ -103,16 +115,22 @@ export class HistoryFold {
   }
 
   #add(position: number, entry: Entry): void {
+    if (isGiven(entry)) {
+      if (position !== this.given)
+        this.#say('I4', 'given', `an entry of run 0 stands at position ${position}, behind entries of the worker`)
+      this.given++
+      return
+    }
     if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
     else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
-    else if (entry.type === 'asked') this.open.signalsAsked += entry.asks.length
+    else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
-      this.#end(entry, position)
+    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
 
@@ -161,11 +179,19 @@ export class HistoryFold {
       const { kind, id } = message
       if (this.open.signals.has(id)) this.#say('I2', kind, `${kind} ${id} was received twice`)
       this.open.signals.add(id)
+      for (const asks of this.open.openAsks.values()) asks.delete(id)
       this.open.received.signal++
     }
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
+  }
+
+  // A cancelled run takes the message along that it was to begin with.
+  #dropped({ id, mail }: { readonly id: string; readonly mail: string }): void {
+    const head = decodeHead(mail)
+    if (!this.#isAgent) this.#checkPlace(id)
+    this.#input(head?.kind === 'input' ? head.from : null)
   }
 
   #result(message: ResultMessage): void {
@@ -201,10 +227,19 @@ export class HistoryFold {
     }
   }
 
+  #asked({ toolCallId, asks }: AskedEntry): void {
+    this.open.signalsAsked += asks.length
+    const open = this.open.openAsks.get(toolCallId) ?? new Set()
+    for (const { id } of asks) open.add(id)
+    this.open.openAsks.set(toolCallId, open)
+  }
+
   #answered(entry: Entry & { type: 'toolResult' }): void {
     const { toolCallId, sent = [] } = entry
     if (this.open.answered.has(toolCallId)) this.#say('I10', 'answer', `call ${toolCallId} has two results`)
     this.open.answered.add(toolCallId)
+    this.open.signalsAsked -= this.open.openAsks.get(toolCallId)?.size ?? 0
+    this.open.openAsks.delete(toolCallId)
     for (const to of sent) add(this.sent, to)
   }
 

@@ -8,7 +8,7 @@ import { decodeHead, resultChildOf } from '../core/worker/message.ts'
 import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
 import type { Picture, SessionPicture } from '../store/audit-store.ts'
-import { type Say, type Suspicion, sayOf } from './finding.ts'
+import { idText, type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
 import { isCancelling, isOpen, type Seen } from './worker-rules.ts'
 
@@ -42,7 +42,7 @@ function missingRules({ session, missing, seen }: Group, say: Say): void {
     if (!isListed) continue
     const parent = [...seen.values()].find(({ fold }) => fold.children.some((child) => child.id === id))
     const of = parent ? `, a child of ${parent.picture.id},` : ''
-    say('I8', 'record', `worker ${id}${of} is listed in its session and has no record`, [id])
+    say('I8', 'record', `worker ${idText(id)}${of} is listed in its session and has no record`, [id])
   }
 }
 
@@ -131,7 +131,7 @@ function stateRules({ session, seen }: Group, say: Say): void {
   const root = rootIdOf(id)
   if (session.damage.length > 0) return
   if (record === null) {
-    if (session.isIndexed) say('I16', 'session', `session ${id} is in the index and has no record`)
+    if (session.isIndexed) say('I16', 'session', `session ${idText(id)} is in the index and has no record`)
     return
   }
   if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
@@ -140,7 +140,8 @@ function stateRules({ session, seen }: Group, say: Say): void {
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
-  if (record.end?.status === 'cancelled') {
+  // A job that ended because its run was cancelled is like any that ended.
+  if (record.end?.status === 'cancelled' && record.cancelReasonJson !== null) {
     for (const { picture } of seen.values())
       if (picture.record.status !== 'terminal')
         say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.record.status}`, [

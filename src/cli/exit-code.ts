@@ -16,6 +16,23 @@ export const exitCodes = {
   interrupted: 130,
 } as const
 
+let ofCommand: number = exitCodes.ok
+
+/**
+ * Sets the exit code of the command that runs, if it ends without an error. Not `process.exitCode`: code of a worker file may set that, and it
+ * says nothing of the command.
+ */
+export function endWith(exitCode: number | undefined): void {
+  ofCommand = exitCode ?? exitCodes.ok
+}
+
+/** The exit code that the command has set; the next command of this process begins with 0. */
+export function takeExitCode(): number {
+  const exitCode = ofCommand
+  ofCommand = exitCodes.ok
+  return exitCode
+}
+
 export interface Complaint {
   readonly code: ErrorCode
   readonly message: string

@@ -29,20 +29,21 @@ export function addInputOptions(command: Command): Command {
     )
 }
 
-/** The input of a command: its argument, a file, or stdin (`-`). Without any input it is null. */
+/** The input of a command: its argument, a file, or stdin (`-`). Without any input it is null. `what`: its name in errors. */
 export async function readInput(
   argument: string | undefined,
   flags: InputFlags,
   stdin: AsyncIterable<Buffer | string>,
+  what = 'the input',
 ): Promise<unknown> {
   if (flags.file !== undefined) {
-    if (argument !== undefined) throw new InputError('give the input as an argument or with --file, not both.')
+    if (argument !== undefined) throw new InputError(`give ${what} as an argument or with --file, not both.`)
     return parseInput(withoutLastBreak(await readText(flags.file)), flags.as, `the file ${flags.file}`)
   }
   if (argument === '-')
-    return parseInput(withoutLastBreak(await collect(stdin, 'the input from stdin')), flags.as, 'the input from stdin')
+    return parseInput(withoutLastBreak(await collect(stdin, `${what} from stdin`)), flags.as, `${what} from stdin`)
   if (argument === undefined) return null
-  return parseInput(argument, flags.as, 'the input')
+  return parseInput(argument, flags.as, what)
 }
 
 export function parseInput(text: string, as: 'json' | 'text' | undefined, where: string): unknown {

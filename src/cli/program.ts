@@ -6,7 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { ConfigError } from '../core/errors.ts'
+import { checkNode } from '../node-version.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
@@ -15,13 +15,14 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
 import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNodeCommand } from './commands/node.ts'
+import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
 import { addToolsCommand } from './commands/tools.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
-import { type Complaint, exitCodes, toComplaint } from './exit-code.ts'
+import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './group.ts'
 import { escapeText } from './terminal/escape.ts'
 import { Interrupted } from './terminal/interrupt.ts'
@@ -45,7 +46,7 @@ Start with: troupe demo`
 export async function runCommandLine(args: readonly string[]): Promise<number> {
   try {
     await buildProgram().parseAsync(args, { from: 'user' })
-    return Number(process.exitCode ?? exitCodes.ok)
+    return takeExitCode()
   } catch (thrown) {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return exitCodes.ok
     if (thrown instanceof Interrupted) return thrown.exitCode
@@ -80,6 +81,8 @@ function buildProgram(): Command {
   addSessionCommands(program)
   addWorkerCommands(program)
   addMailboxCommands(program)
+  addPauseAllCommand(program)
+  addResumeAllCommand(program)
   addAskCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
@@ -130,18 +133,7 @@ export function asksForJson(args: readonly string[]): boolean {
   return (end < 0 ? args : args.slice(0, end)).includes('--json')
 }
 
-/**
- * npm only warns of a Node that is too old, where a missing function would look like a fault of troupe. Only the major version is
- * checked, because an early minor version works with a warning of its own.
- */
-function checkNode(): void {
-  const { node } = process.versions
-  const needed = packageFacts().engines.node.replace('>=', '')
-  if (Number.parseInt(node, 10) >= Number.parseInt(needed, 10)) return
-  throw new ConfigError(`this is Node ${node}, and troupe needs ${needed} or later: put that one first on the PATH.`)
-}
-
 /** package.json is two folders above this file, in src and in dist. */
-function packageFacts(): { readonly version: string; readonly engines: { readonly node: string } } {
+function packageFacts(): { readonly version: string } {
   return JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
 }

@@ -73,9 +73,7 @@ export class Roster {
         this.#goOn(workerId, 'waiting')
         return
       case 'worker.stateChanged':
-        // The stored events tell how a run ends, and in which order the next one begins.
-        if (isFineState(details.state) && !isOver(activityOfState(details.state)))
-          this.#goOn(workerId, activityOfState(details.state))
+        this.#changed(workerId, details.state)
         return
       case 'run.completed':
         this.#change(workerId, 'done')
@@ -86,18 +84,21 @@ export class Roster {
       case 'worker.cancelled':
         this.#change(workerId, 'cancelled')
         return
+      case 'message.accepted':
       case 'session.retried':
-        this.#change(workerId, 'queued')
+        if (details.kind !== 'timer') this.#runAgain(workerId)
         return
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':
       case 'events.trimmed':
       case 'run.warned':
-      case 'message.accepted':
       case 'message.deadLettered':
       case 'message.redriven':
+      case 'session.paused':
+      case 'session.resumed':
       case 'session.cancelRequested':
+      case 'worker.cancelRequested':
       case 'session.limited':
       case 'session.cancelled':
       case 'session.completed':
@@ -164,8 +165,18 @@ export class Roster {
     if (isActive(parent.activity)) parent.activity = 'waiting'
   }
 
+  /** The stored events tell how a run ends, and in which order the next one begins. */
+  #changed(id: string, state: unknown): void {
+    if (isFineState(state) && !isOver(activityOfState(state))) this.#goOn(id, activityOfState(state))
+  }
+
   #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
     this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
+  }
+
+  /** The next run begins, or the last one goes on. Until its first commit only transient events tell what the worker does. */
+  #runAgain(id: string): void {
+    if (isOver(this.#seats.get(id)?.activity)) this.#change(id, 'queued')
   }
 
   /** A late event of a run that has ended changes nothing. */

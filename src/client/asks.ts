@@ -4,12 +4,11 @@
  * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
  *        how the ask ended.
  */
-import { z } from 'zod'
-import { checkOptions, keyRule, type Rules, wholeNumberRule } from '../core/check/check-options.ts'
-import { fitTo } from '../core/check/schema-problems.ts'
+import { answerProblem } from '../core/check/answer-problem.ts'
+import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { digestKey, newId, parseId, partitionOf } from '../core/ids.ts'
+import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
@@ -17,13 +16,13 @@ import {
   type AskBody,
   type AskSort,
   type AskState,
-  askSorts,
-  askStates,
   decodeAnswer,
   decodeAskBody,
   encodeAnswer,
 } from '../core/worker/ask.ts'
-import type { AnswerAnswer, AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
+import type { AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
+import type { AnswerAnswer, SessionStore } from '../store/session-store.ts'
+import { type AsksQuery, asksRules } from './queries.ts'
 
 /** An ask, with how it ended. */
 export interface Ask {
@@ -52,26 +51,12 @@ export interface Ask {
   readonly answer: { readonly value: unknown; readonly by: string | null; readonly reason: string | null } | null
 }
 
-export interface AsksQuery {
-  /** Only those of this session. */
-  readonly sessionId?: string | undefined
-  readonly kind?: AskSort | undefined
-  /** Only those of workers of this kind. */
-  readonly workerKind?: string | undefined
-  /** Default: open. Others only with `sessionId`. */
-  readonly state?: AskState | 'any' | undefined
-  /** Only those that are older than this, in ms. */
-  readonly olderThanMs?: number | undefined
-  /** The id of the last ask of the page before. */
-  readonly after?: string | undefined
-  /** Default 50. */
-  readonly limit?: number | undefined
-}
-
 export interface AnswerOptions {
-  /** Who answers, in words for people. */
+  /** Who answers, in words for people. Default: the actor of the client. */
   readonly by?: string | undefined
+  /** Why, for the worker and for people. */
   readonly reason?: string | undefined
+  /** The same answer under the same key is one answer. */
   readonly idempotencyKey?: string | undefined
 }
 
@@ -92,46 +77,47 @@ const answerRules: Rules<AnswerOptions> = {
   reason: text(policy.reasonBytesMax),
   idempotencyKey: keyRule,
 }
-const oneOf = (words: readonly string[]) => ({
-  expects: `one of ${words.join(', ')}`,
-  fits: (value: unknown) => words.includes(value as string),
-})
-const anyText = { expects: 'an id', fits: (value: unknown) => typeof value === 'string' }
-const asksRules: Rules<AsksQuery> = {
-  sessionId: anyText,
-  kind: oneOf(askSorts),
-  workerKind: keyRule,
-  state: oneOf([...askStates, 'any']),
-  olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
-  after: anyText,
-  limit: wholeNumberRule(1, 10_000),
-}
 
 /** How many asks one read takes. */
 const pageSize = 200
 
-export class Asks {
-  readonly #stores: readonly AskStore[]
-  readonly #waker: Waker
-  readonly #namespace: string
+export interface AsksSettings {
+  readonly waker: Waker
+  readonly namespace: string
+  /** Who answers, if an answer does not say it. */
+  readonly actor?: string | undefined
+  /** Default: caller. */
+  readonly keyOwner?: KeyOwner
+}
 
-  constructor(stores: readonly AskStore[], waker: Waker, namespace: string) {
-    this.#stores = stores
-    this.#waker = waker
-    this.#namespace = namespace
+/** One partition. */
+export interface AsksPlace {
+  readonly asks: AskStore
+  readonly store: SessionStore
+}
+
+export class Asks {
+  readonly #places: readonly AsksPlace[]
+  readonly #settings: AsksSettings
+
+  constructor(places: readonly AsksPlace[], settings: AsksSettings) {
+    this.#places = places
+    this.#settings = settings
   }
 
-  /** The oldest first: they have waited longest. */
-  readonly list = async (query: AsksQuery = {}): Promise<Ask[]> => {
+  /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
+  async list(query: AsksQuery = {}): Promise<Ask[]> {
     checkOptions('asks.list', query, asksRules, InputError)
     const { limit = 50, state = 'open', sessionId, after } = query
     if (sessionId === undefined && state !== 'open')
-      throw new InputError(`asks.list shows asks that are ${state} only of one session: name it with sessionId.`)
+      throw new InputError(
+        `asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`,
+      )
     const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
-    const from = after === undefined ? undefined : await this.#placeOf(after)
-    const stores = session === undefined ? this.#stores : [this.#storeOf(session)]
+    const from = after === undefined ? undefined : await this.#positionOf(after)
+    const places = session === undefined ? this.#places : [this.#placeOf(session)]
     const found = await Promise.all(
-      stores.map((store) => Array.fromAsync(matching(store, { ...query, sessionId: session, state, limit }, from))),
+      places.map(({ asks }) => Array.fromAsync(matching(asks, { ...query, sessionId: session, state, limit }, from))),
     )
     return found
       .flat()
@@ -139,10 +125,10 @@ export class Asks {
       .slice(0, limit)
   }
 
-  /** Throws `ask_not_found`. */
-  readonly get = async (id: string): Promise<Ask> => {
+  /** One ask, in any state. Throws `ask_not_found`. */
+  async get(id: string): Promise<Ask> {
     const askId = parseId(id, 'ask')
-    const [row] = await this.#storeOf(askId).rows([askId])
+    const [row] = await this.#placeOf(askId).asks.rows([askId])
     if (row === undefined) throw askNotFound(askId)
     return toAsk(row)
   }
@@ -151,31 +137,32 @@ export class Asks {
    * Answers an ask. Its worker receives the answer and goes on. Throws `ask_not_found`, `ask_answered`, `ask_expired` or `ask_withdrawn` if it
    * cannot be answered, and `input_invalid` if the answer does not fit the question.
    */
-  readonly answer = async (id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> => {
+  async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
     checkOptions('asks.answer', options, answerRules, InputError)
-    const { by = null, reason = null, idempotencyKey } = options
+    const { waker, actor = null, keyOwner } = this.#settings
+    const { by = actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)
     checkAnswer(ask, value)
-    const store = this.#storeOf(ask.id)
+    const { store } = this.#placeOf(ask.id)
     const answerJson = encodeAnswer(toJson(value, 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
     const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }) }]])
-    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message'), event })
+    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message', keyOwner), event })
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
-    this.#waker.wake(partitionOf(ask.id), answer.wakeups)
+    waker.wake(partitionOf(ask.id), answer.wakeups)
     const { sessionId, workerId } = ask
     return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
   }
 
-  async #placeOf(id: string): Promise<AskPlace> {
+  async #positionOf(id: string): Promise<AskPlace> {
     const { askedAt, id: askId } = await this.get(id)
     return { askedAt, id: askId }
   }
 
-  #storeOf(id: string): AskStore {
-    const store = this.#stores[partitionOf(id)]
-    if (store === undefined) throw askNotFound(id, ` in namespace "${this.#namespace}"`)
-    return store
+  #placeOf(id: string): AsksPlace {
+    const place = this.#places[partitionOf(id)]
+    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#settings.namespace}"`)
+    return place
   }
 }
 
@@ -230,11 +217,8 @@ function answerOf(json: string | null): Ask['answer'] {
 }
 
 function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
-  if (options !== null && !options.includes(value as string))
-    throw new InputError(`the answer to ask ${id} must be one of: ${options.join(', ')}.`)
-  if (schema === null) return
-  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
-  if (!fit.ok) throw new InputError(`the answer to ask ${id} does not fit its schema: ${fit.reasons.join('; ')}.`)
+  const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
+  if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {
@@ -267,7 +251,7 @@ function refusalOf(
     case 'expired':
       return new ConflictError(
         'ask_expired',
-        `ask ${id} expired at ${at(answer.at)}: its worker went on without an answer.`,
+        `ask ${id} expired at ${at(answer.at)}: its worker takes no answer any more.`,
       )
     case 'withdrawn':
       return new ConflictError(

@@ -31,7 +31,8 @@ import { DeadLetters } from './dead-letters.ts'
 import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
-import { strandedAmong } from './health/stranded.ts'
+import { lookAtNewest } from './health/stranded.ts'
+import { type PauseOptions, pauseAll, resumeAll } from './pause.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -70,6 +71,8 @@ export type Purpose = 'create' | 'change' | 'look'
 /** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
+/** How many sessions `health` looks at to find those that are paused. */
+const newestMost = 200
 
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -149,17 +152,14 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       actor: options.actor,
     })
-    this.asks = new Asks(
-      this.#places.map(({ keys }) =>
-        guardedReads(
-          new AskStore(redis, caller, keys, { ...defaultPolicy, ...options.policy }, deadlineMs),
-          deadlineMs,
-        ),
-      ),
-      waker,
-      this.#namespace,
-    )
     const stores = this.#submission.stores
+    this.asks = new Asks(
+      this.#places.map(({ keys, partition }) => ({
+        asks: guardedReads(new AskStore(redis, keys), deadlineMs),
+        store: stores[partition] as SessionStore,
+      })),
+      { waker, namespace: this.#namespace, actor: options.actor },
+    )
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
@@ -266,8 +266,9 @@ export class Troupe implements AsyncDisposable {
   async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
+    const { live, stalled } = await store.nodesBySight()
     const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
-    return { live: summaries(await store.liveNodes()), stalled: summaries(await store.stalledNodes()) }
+    return { live: summaries(live), stalled: summaries(stalled) }
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -324,6 +325,20 @@ export class Troupe implements AsyncDisposable {
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
   }
 
+  /**
+   * Pauses all sessions of the namespace, also those that are created later. Every node learns it within about a second: it takes up no work then,
+   * and its turns end at their next step. What is sent waits in its order. The pause lasts until `resume`. If all sessions are paused, the first
+   * pause stands.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseAll(this.#submission, why, options)
+  }
+
+  /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
+  async resume(): Promise<void> {
+    await resumeAll(this.#submission)
+  }
+
   async #retentionMs(): Promise<number> {
     const read = () => retentionOf(this.#redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
@@ -339,7 +354,9 @@ export class Troupe implements AsyncDisposable {
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
     const { live, stalled: stalledNodes } = await this.#allNodes()
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
-    return { ...health, stalledNodes, stranded: await strandedAmong(this.#index, this.#audits) }
+    const newest = await this.#index.list({ limit: newestMost })
+    const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
+    return { ...health, stalledNodes, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**
@@ -372,4 +389,9 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
   }
+}
+
+/** A session that ended during its pause holds nothing any more, but for detached workers. */
+function isHeld({ paused, finishedAt, workers }: ListedSession): boolean {
+  return paused !== null && (finishedAt === null || workers > 1)
 }

@@ -1,7 +1,16 @@
 /** Duty: the options of lists, histories and the like, with a check for each: a misspelt option would ask for something else. */
 
 import type { AuditProgress } from '../audit/audit.ts'
-import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
+import {
+  keyRule,
+  oneOfRule,
+  type Rule,
+  type Rules,
+  signalRule,
+  wholeNumberRule,
+  yesOrNo,
+} from '../core/check/check-options.ts'
+import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask.ts'
 import { type ListedState, listedStates } from './session-summary.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
@@ -17,6 +26,23 @@ export interface SessionsQuery {
 export interface WorkersQuery {
   readonly sessionId?: string | undefined
   /** Default 200. */
+  readonly limit?: number | undefined
+}
+
+export interface AsksQuery {
+  /** Only those of this session. */
+  readonly sessionId?: string | undefined
+  /** Only questions to persons, or only signals of other systems. */
+  readonly kind?: AskSort | undefined
+  /** Only those of workers of this kind. */
+  readonly workerKind?: string | undefined
+  /** Default: open. Others only with `sessionId`. */
+  readonly state?: AskState | 'any' | undefined
+  /** Only those that are older than this, in ms. */
+  readonly olderThanMs?: number | undefined
+  /** The id of the last ask of the page before. */
+  readonly after?: string | undefined
+  /** Default 50. */
   readonly limit?: number | undefined
 }
 
@@ -74,15 +100,21 @@ const callback: Rule = { expects: 'a function', fits: (value) => typeof value ==
 const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' }
 
 export const sessionsRules: Rules<SessionsQuery> = {
-  state: {
-    expects: `one of ${listedStates.join(', ')}`,
-    fits: (value) => listedStates.includes(value as ListedState),
-  },
+  state: oneOfRule(listedStates),
   kind: keyRule,
   limit: count,
   before: id,
 }
 export const workersRules: Rules<WorkersQuery> = { sessionId: id, limit: count }
+export const asksRules: Rules<AsksQuery> = {
+  sessionId: id,
+  kind: oneOfRule(askSorts),
+  workerKind: keyRule,
+  state: oneOfRule([...askStates, 'any']),
+  olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER),
+  after: id,
+  limit: wholeNumberRule(1, 10_000),
+}
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
 export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
 export const lettersRules: Rules<LettersQuery<never>> = {

@@ -3,7 +3,7 @@
  * RETRY-SESSION-1 What was decided holds for the record that was read. If the record has moved on, it is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Rules } from '../core/check/check-options.ts'
+import { oneOfRule, type Rules } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
 import { ConflictError, InputError, TransientError } from '../core/errors.ts'
 import type { EventNote } from '../core/event/event.ts'
@@ -13,8 +13,9 @@ import { planRetry, type RetryVerdict, type UnknownDecision, unknownDecisions } 
 import { rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
-import type { InspectStore, SessionRow, WorkerRow } from '../store/inspect-store.ts'
+import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import type { RetryOrder } from '../store/session-store.ts'
+import type { WorkerRow } from '../store/worker-rows.ts'
 import { checkSpending } from './limits.ts'
 import { stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -31,10 +32,7 @@ export interface RetryQuery {
 }
 
 export const retryRules: Rules<RetryQuery> = {
-  unknown: {
-    expects: `one of ${unknownDecisions.join(', ')}`,
-    fits: (value) => unknownDecisions.includes(value as UnknownDecision),
-  },
+  unknown: oneOfRule(unknownDecisions),
   limits: { expects: 'an object like { tokens: 100000 }', fits: isObject },
 }
 
@@ -133,7 +131,7 @@ async function letterOrder(sessionId: string, store: InspectStore, version: numb
     ['message.redriven', { letter }],
     ['session.retried', retried],
   ]
-  const nothing = { runState: 'Failed', calls: 0, entries: [], mail: '' }
+  const nothing = { runState: 'Failed', calls: 0, steps: 0, entries: [], mail: '' }
   return { retried, order: { ...nothing, version, run, letter, event: encodeEvents(notes) } }
 }
 

@@ -6,7 +6,7 @@
  */
 
 import { damageOf } from '../core/errors.ts'
-import { isWorkerId, parseId, parseKind, rootIdOf, timeOf } from '../core/ids.ts'
+import { isId, isWorkerId, parseId, parseKind, partitionOf, rootIdOf, timeOf } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionPlace } from '../store/inspect-store.ts'
 import type { ReadSession } from '../store/record/session-record.ts'
@@ -18,6 +18,18 @@ import { readRows } from './worker-rows.ts'
 
 /** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
 const pageMost = 500
+
+/** An entry in the list of a session that cannot be one of its workers; or, without a session, one in the index that cannot be a session. */
+export interface WrongEntry {
+  readonly sessionId: string | null
+  readonly entry: string
+}
+
+export interface NewestMembers {
+  /** Ids of the workers of the newest sessions, with the root of each first. */
+  readonly workers: readonly string[]
+  readonly wrong: readonly WrongEntry[]
+}
 
 export class SessionIndex {
   readonly #stores: readonly InspectStore[]
@@ -52,18 +64,31 @@ export class SessionIndex {
     return found
   }
 
-  /** Ids of the workers of the newest sessions, with the root of each first. All are asked for at once, because each answer of a distant Redis takes long. */
-  async newestIds(limit: number): Promise<string[]> {
-    const sessions = await this.list({ limit })
-    const reading = sessions.map(({ id }) =>
-      this.#storeOf(id)
-        .workerIds(id, limit)
+  /** All lists are asked for at once, because each answer of a distant Redis takes long. */
+  async newestMembers(limit: number): Promise<NewestMembers> {
+    const [sessions, wrongInIndex] = await Promise.all([this.list({ limit }), this.#wrongInIndex(limit)])
+    const reading = sessions.map(async ({ id: sessionId }) => {
+      const ids = await this.#storeOf(sessionId)
+        .workerIds(sessionId, limit)
         .catch((thrown: unknown) => {
           if (damageOf(thrown) === undefined) throw thrown
-          return [rootIdOf(id)]
-        }),
+          return [rootIdOf(sessionId)]
+        })
+      return ids.map((entry) => ({ sessionId, entry }))
+    })
+    const members = (await Promise.all(reading)).flat().slice(0, limit)
+    const isWorker = ({ sessionId, entry }: (typeof members)[number]) => isWorkerIn(partitionOf(sessionId), entry)
+    return {
+      workers: members.filter(isWorker).map(({ entry }) => entry),
+      wrong: [...wrongInIndex, ...members.filter((member) => !isWorker(member))],
+    }
+  }
+
+  async #wrongInIndex(limit: number): Promise<WrongEntry[]> {
+    const reading = this.#stores.map(async (store) =>
+      (await store.sessionIds(limit)).filter(({ id }) => !isSessionIn(store.partition, id)),
     )
-    return (await Promise.all(reading)).flat().slice(0, limit)
+    return (await Promise.all(reading)).flat().map(({ id }) => ({ sessionId: null, entry: id }))
   }
 
   /** Empty if the session was pruned since it was listed, or if its id is that of a child, written as the id of a session. */
@@ -81,6 +106,14 @@ export class SessionIndex {
   }
 }
 
+function isSessionIn(partition: number, id: string): boolean {
+  return isId(id) && !isWorkerId(id) && partitionOf(id) === partition
+}
+
+function isWorkerIn(partition: number, id: string): boolean {
+  return isId(id) && isWorkerId(id) && partitionOf(id) === partition
+}
+
 /** Refuses the id of a worker: it would be taken for the id of another session. */
 function sessionIdOf(text: string): string {
   const id = parseId(text, 'session')
@@ -95,33 +128,52 @@ async function listOf(
   { state, kind }: SessionsQuery,
   start: SessionPlace | undefined,
 ): Promise<ListedSession[]> {
-  const found: ListedSession[] = []
+  const found: Listed[] = []
   const isPicky = state !== undefined || kind !== undefined
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
     const page = await store.sessionIds(most, from)
     const rows = page.length === 0 ? [] : await store.sessions(page.map(({ id }) => id))
     for (const [index, place] of page.entries()) {
-      const one = summaryOf(place, rows[index] ?? null)
+      // An entry that is no session of this partition was written by another program. The audit names it.
+      const one = isSessionIn(store.partition, place.id) ? summaryOf(place, rows[index] ?? null) : null
       if (one !== null && (!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
     }
     if (page.length < most) break
     from = page.at(-1)
   }
-  return found
+  return withAsks(store, found)
 }
 
-function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): ListedSession | null {
+async function withAsks(store: InspectStore, sessions: readonly Listed[]): Promise<ListedSession[]> {
+  const counts = sessions.length === 0 ? [] : await store.openAsks(sessions.map(({ id }) => id))
+  return sessions.map((session, index) => {
+    const { asks = 0, since = null } = counts[index] ?? {}
+    return { ...session, openAsks: asks, askedAt: since }
+  })
+}
+
+type Listed = Omit<ListedSession, 'openAsks' | 'askedAt'>
+
+function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): Listed | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
-  const { name, kind, mode, state, finishedAt } = factsOf(id, row.session, createdAt)
+  const { name, kind, mode, state, finishedAt, paused } = factsOf(id, row.session, createdAt)
   const { workers } = row.session
   if (row.damage.length > 0) return { ...unreadable, id, name, kind, mode, createdAt }
-  return { id, name, kind, state, mode, createdAt, finishedAt, workers }
+  return { id, name, kind, state, mode, createdAt, finishedAt, paused, workers }
 }
 
 /** What a list shows of a session whose root cannot be read. */
-const unreadable = { name: '', kind: '', state: 'damaged', mode: 'job', finishedAt: null, workers: 1 } as const
+const unreadable = {
+  name: '',
+  kind: '',
+  state: 'damaged',
+  mode: 'job',
+  finishedAt: null,
+  paused: null,
+  workers: 1,
+} as const
 
 function byAge(a: ListedSession, b: ListedSession): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)

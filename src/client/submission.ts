@@ -1,15 +1,15 @@
 /**
  * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
- * Used by the client and by the listener of the submission queue alike, so that both refuse the same things in the same words.
+ * Used by the client and for submitted jobs (submitted-job.ts) alike, so that both refuse the same things in the same words.
  */
 import { performance } from 'node:perf_hooks'
-import { z } from 'zod'
 import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
-import { fitTo } from '../core/check/schema-problems.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
+import type { ChatMessage } from '../core/history/chat-message.ts'
+import { encodeGivenHistory } from '../core/history/given-history.ts'
 import {
   digestKey,
   type KeyOwner,
@@ -21,7 +21,7 @@ import {
   unhostedPool,
 } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
-import { defaultSessionLimits, limitNames, type Policy, type SessionLimits } from '../core/policy.ts'
+import { defaultSessionLimits, type Policy, type SessionLimits } from '../core/policy.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { encodeInput } from '../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../core/worker/permissions.ts'
@@ -37,11 +37,17 @@ import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
   readonly kind: string
-  readonly input: unknown
+  /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
+  readonly input?: unknown
   /** Shown to people; default: the kind. At most 64 bytes. */
   readonly name?: string | undefined
   /** A conversation stays open for further input after each run. Default: a job, which completes. */
   readonly keepOpen?: boolean | undefined
+  /**
+   * What its first worker, an agent, knows from the beginning: a conversation that began elsewhere. A call without a result gets one that says
+   * so, a result without a call becomes text, and ids that come twice are replaced. At most 50 000 messages and 32 MiB.
+   */
+  readonly history?: readonly ChatMessage[] | undefined
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly permissions?: Permissions | undefined
@@ -54,6 +60,7 @@ const createRules: Rules<CreateSession> = {
   input: anything,
   name: nameRule,
   keepOpen: yesOrNo,
+  history: { expects: 'a list of messages', fits: Array.isArray },
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   idempotencyKey: keyRule,
@@ -185,7 +192,8 @@ export class Submission {
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
-    const mail = encodeInput(null, toJson(request.input, 'the input'))
+    const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
+    const mail = firstMail(request)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
@@ -194,10 +202,17 @@ export class Submission {
     const event = encodeEvents([
       [
         'session.created',
-        { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }), ...this.by },
+        {
+          kind,
+          ...(name === kind ? {} : { name }),
+          ...(mode === 'job' ? {} : { mode }),
+          ...this.by,
+          ...(history && { messages: history.length }),
+          ...(mail === null && { rests: true as const }),
+        },
       ],
     ])
-    const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
+    const order = { sessionId, kind, name, pool, mode, mail, history, keyDigest, limits, permissions, event } as const
     return { request, store, order }
   }
 
@@ -218,6 +233,11 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
   }
 
   /** Lets the failed run of a session go on, and wakes a slot for it. */
@@ -253,60 +273,17 @@ async function created({ store, order }: Prepared, made: CreateAnswer): Promise<
   return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
 }
 
+/** Null for a conversation that waits for its first message. */
+function firstMail({ input, history, keepOpen }: CreateSession): string | null {
+  if (input !== undefined || history === undefined) return encodeInput(null, toJson(input, 'the input'))
+  if (keepOpen) return null
+  throw new InputError(
+    'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
+  )
+}
+
 function randomPartition(partitions: number): number {
   return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
-}
-
-const permissionsOfJob = z.strictObject({
-  tools: z.array(z.string()).optional(),
-  kinds: z.array(z.string()).optional(),
-  folder: z.string().optional(),
-  send: z.union([z.enum(['none', 'family', 'session']), z.array(z.string())]).optional(),
-})
-const limitsOfJob = Object.fromEntries(limitNames.map((name) => [name, z.number().optional()]))
-const sessionJob = z.strictObject({
-  kind: z.string(),
-  input: z.unknown(),
-  name: z.string().optional(),
-  limits: z.strictObject(limitsOfJob).optional(),
-  keepOpen: z.boolean().optional(),
-  permissions: permissionsOfJob.optional(),
-})
-const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
-
-/** What the listener of the submission queue calls for each job: `{kind, input, name?, limits?, keepOpen?, permissions?}` or `{worker, input}`. */
-export function openSubmission(
-  context: SubmissionContext,
-): (data: unknown, key: string) => Promise<{ sessionId: string; workerId: string; warning?: string }> {
-  // A caller could choose a key like that of a job, and get its session.
-  const submission = new Submission({ actor: 'a submitted job', ...context, keyOwner: 'job' })
-  return async (data, key) => {
-    if (!isObject(data) || Object.keys(data).length === 0) {
-      throw new InputError('a submitted job needs data {"kind", "input"} or {"worker", "input"}.')
-    }
-    if ('worker' in data) {
-      const job = parseJob(messageJob, data)
-      const workerId = parseId(job.worker, 'worker')
-      const { sent, isOther } = await submission.send(workerId, job.input, key)
-      const sessionId = await submission.store(workerId, 'worker').sessionOf(workerId)
-      return {
-        sessionId: sessionId ?? '',
-        workerId,
-        ...(isOther && sent.warning !== null && { warning: sent.warning }),
-      }
-    }
-    const job = parseJob(sessionJob, data)
-    const { sessionId, workerId, warning, isAgain } = await submission.create({ ...job, idempotencyKey: key })
-    return { sessionId, workerId, ...(!isAgain && warning !== null && { warning }) }
-  }
-}
-
-function parseJob<Data>(schema: z.ZodType<Data>, data: unknown): Data {
-  const fit = fitTo(schema, data)
-  if (fit.ok) return fit.value
-  throw new InputError(
-    `a submitted job is not valid: ${fit.reasons.join('; ')}. It takes {"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?} or {"worker", "input"}.`,
-  )
 }
 
 /** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */

@@ -3,6 +3,8 @@
  * The class says who must act, and whether another attempt can help. Expected outcomes are values and not errors.
  */
 
+import { isError } from './check/is-error.ts'
+
 export type ErrorCode =
   | 'config_invalid'
   | 'worker_not_found'
@@ -48,6 +50,35 @@ export type ErrorCode =
   | 'input_invalid'
   | 'bug'
 
+/**
+ * The name of a class of this file, on the class itself. Two copies of the package in one process (a monorepo, a global command line) have
+ * different classes; `instanceof` compares these names, so that an error of the other copy is what it says.
+ */
+const brand = Symbol.for('troupe.error')
+
+interface Branded {
+  readonly [brand]?: unknown
+}
+
+/** The branded names of the class of this value and of its bases. Does not throw, even if the value is a revoked proxy. */
+function brandsOf(value: unknown): ReadonlySet<unknown> {
+  const found = new Set<unknown>()
+  try {
+    if (!isError(value)) return found
+    for (let next: unknown = Object.getPrototypeOf(value); next !== null; next = Object.getPrototypeOf(next)) {
+      const type = (next as { readonly constructor?: Branded }).constructor
+      if (type !== undefined && Object.hasOwn(type, brand)) found.add(type[brand])
+    }
+  } catch {}
+  return found
+}
+
+/** What `instanceof` answers. A class that a user derived has no brand, and is compared as usual. */
+function isInstance(type: abstract new (...args: never[]) => unknown, value: unknown): boolean {
+  const isOurs = Object.hasOwn(type, brand) && brandsOf(value).has((type as Branded)[brand])
+  return isOurs || Function.prototype[Symbol.hasInstance].call(type, value)
+}
+
 export type ErrorDetails = Readonly<Record<string, unknown>>
 
 export interface RuntimeErrorOptions {
@@ -57,6 +88,13 @@ export interface RuntimeErrorOptions {
 
 /** Base of all errors of troupe. `retryable`: the same call may succeed later without any change. */
 export abstract class RuntimeError extends Error {
+  static readonly [brand]: string = 'RuntimeError'
+
+  static override [Symbol.hasInstance](value: unknown): boolean {
+    // biome-ignore lint/complexity/noThisInStatic: it is the class on the right of instanceof, which may be a derived one
+    return isInstance(this, value)
+  }
+
   abstract readonly retryable: boolean
   readonly code: ErrorCode
   readonly details: ErrorDetails
@@ -90,12 +128,14 @@ abstract class CodedError<Code extends ErrorCode> extends RuntimeError {
 
 /** The set-up is wrong: the process does not start. The message is one sentence that says what to do. */
 export class ConfigError extends SingleCodeError {
+  static override readonly [brand]: string = 'ConfigError'
   static override readonly code = 'config_invalid'
   readonly retryable = false
 }
 
 /** A value from the caller that can never be right: bad JSON, a malformed id, a value that does not fit its schema. */
 export class InputError extends SingleCodeError {
+  static override readonly [brand]: string = 'InputError'
   static override readonly code = 'input_invalid'
   readonly retryable = false
 }
@@ -108,7 +148,9 @@ type NotFoundCode =
   | 'kind_unknown'
   | 'tool_unknown'
 
-export class NotFoundError extends CodedError<NotFoundCode> {}
+export class NotFoundError extends CodedError<NotFoundCode> {
+  static override readonly [brand]: string = 'NotFoundError'
+}
 
 type ConflictCode =
   | 'transition_illegal'
@@ -121,7 +163,9 @@ type ConflictCode =
   | 'client_closed'
 
 /** The thing exists, but its state does not allow the call. */
-export class ConflictError extends CodedError<ConflictCode> {}
+export class ConflictError extends CodedError<ConflictCode> {
+  static override readonly [brand]: string = 'ConflictError'
+}
 
 export type LimitCode =
   | 'mailbox_full'
@@ -135,10 +179,13 @@ export type LimitCode =
   | 'permission_exceeded'
 
 /** A limit of core/policy.ts was reached. The message names the limit and the value. */
-export class LimitError extends CodedError<LimitCode> {}
+export class LimitError extends CodedError<LimitCode> {
+  static override readonly [brand]: string = 'LimitError'
+}
 
 /** The same call may succeed later. A handler throws it to ask for a retry after `retryAfterMs`. */
 export class TransientError extends RuntimeError {
+  static override readonly [brand]: string = 'TransientError'
   readonly retryable = true
   readonly retryAfterMs: number | undefined
   constructor(
@@ -155,22 +202,28 @@ export class TransientError extends RuntimeError {
     } = {},
   ) {
     super(options.code ?? 'handler_failed', message, options)
-    this.retryAfterMs = options.retryAfterMs
+    const { retryAfterMs } = options as { readonly retryAfterMs?: unknown }
+    if (retryAfterMs !== undefined && (typeof retryAfterMs !== 'number' || Number.isNaN(retryAfterMs)))
+      throw new InputError(`retryAfterMs takes a number of milliseconds, not ${describe(retryAfterMs)}.`)
+    this.retryAfterMs = retryAfterMs
   }
 }
 
 /** This node has lost the right to run the worker. It aborts the turn, writes nothing and does not retry. */
 export class LeaseLostError extends SingleCodeError {
+  static override readonly [brand]: string = 'LeaseLostError'
   static override readonly code = 'lease_lost'
   readonly retryable = false
 }
 
 export class CancelledError extends SingleCodeError {
+  static override readonly [brand]: string = 'CancelledError'
   static override readonly code = 'cancelled'
   readonly retryable = false
 }
 
 export class TimeoutError extends SingleCodeError {
+  static override readonly [brand]: string = 'TimeoutError'
   static override readonly code = 'deadline_exceeded'
   readonly retryable = true
 }
@@ -187,6 +240,7 @@ type TerminalCode =
 
 /** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {
+  static override readonly [brand]: string = 'TerminalError'
   readonly retryable = false
   constructor(message: string, options: RuntimeErrorOptions & { code?: TerminalCode } = {}) {
     super(options.code ?? 'run_failed', message, options)
@@ -195,6 +249,7 @@ export class TerminalError extends RuntimeError {
 
 /** A fault of troupe itself; or, with `damaged` in its details, of a program that wrote over stored data. */
 export class InvariantError extends SingleCodeError {
+  static override readonly [brand]: string = 'InvariantError'
   static override readonly code = 'bug'
   readonly retryable = false
 }
@@ -211,7 +266,7 @@ export function damageOf(thrown: unknown): string | undefined {
 export function toRuntimeError(thrown: unknown): RuntimeError {
   try {
     if (thrown instanceof RuntimeError) return thrown
-    if (thrown instanceof Error) return new TransientError(messageOf(thrown), { cause: thrown })
+    if (isError(thrown)) return new TransientError(messageOf(thrown), { cause: thrown })
   } catch {
     return new TransientError(unreadableText)
   }
@@ -231,9 +286,10 @@ const causesMax = 3
 function messageOf(error: Error, depth = 0): string {
   const { message, name } = error as { message: unknown; name: unknown }
   const own = typeof message === 'string' ? message : message == null ? '' : describe(message)
-  const inner: unknown = error instanceof AggregateError ? error.errors : [error.cause]
+  const isAggregate = error instanceof AggregateError || name === 'AggregateError'
+  const inner: unknown = isAggregate ? (error as AggregateError).errors : [error.cause]
   if (depth === causesMax || !Array.isArray(inner)) return own || (typeof name === 'string' ? name : 'Error')
-  const whys = inner.slice(0, causesMax).map((why) => (why instanceof Error ? messageOf(why, depth + 1) : why))
+  const whys = inner.slice(0, causesMax).map((why) => (isError(why) ? messageOf(why, depth + 1) : why))
   const reasons = [...new Set(whys)].filter((why) => typeof why === 'string' && why !== '' && !own.includes(why))
   if (reasons.length === 0) return own || (typeof name === 'string' ? name : 'Error')
   const more = inner.length > causesMax ? [`and ${inner.length - causesMax} more`] : []

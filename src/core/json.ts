@@ -1,19 +1,29 @@
 /** Duty: write values of authors and callers as JSON text, or refuse them with an error that says why they cannot be written. */
+import { types } from 'node:util'
+import { isError } from './check/is-error.ts'
 import { jsonTextProblem } from './check/json-text.ts'
 import { InputError, LimitError } from './errors.ts'
 import { policy } from './policy.ts'
 
 /**
- * Built-in objects that JSON would write as `{}`: type, name, and what to pass instead. A Promise is usually a forgotten await. A Response is
- * recognised by its name, because mentioning the class makes Node load its whole fetch code in each process.
+ * What to pass instead of a built-in object that JSON would write as `{}`, by its name. A Promise is usually a forgotten await. Objects are
+ * recognised by their names, so that those of another realm are too, and Node need not load its whole fetch code in each process.
  */
-const emptied: readonly (readonly [(new (...args: never[]) => object) | string, string, string])[] = [
-  [Promise, 'a Promise', 'await it first'],
-  [Map, 'a Map', 'pass an object, like Object.fromEntries(map)'],
-  [Set, 'a Set', 'pass a list, like [...set]'],
-  [Error, 'an Error', 'pass its message'],
-  ['Response', 'a Response', 'await its text() or json()'],
-]
+const instead: Readonly<Record<string, string>> = {
+  Promise: 'await it first',
+  Map: 'pass an object, like Object.fromEntries(map)',
+  Set: 'pass a list, like [...set]',
+  Error: 'pass its message',
+  Request: 'await its text() or json()',
+  Response: 'await its text() or json()',
+  Blob: 'await its text()',
+  File: 'await its text()',
+  RegExp: 'pass its source',
+  Headers: 'pass an object, like Object.fromEntries(headers)',
+  FormData: 'pass an object, like Object.fromEntries(data)',
+  URLSearchParams: 'pass its text, like params.toString()',
+}
+const insteadOfBytes = "pass a text, like Buffer.from(bytes).toString('base64')"
 
 /** A shorter text cannot be nested too deeply: each level has two brackets. */
 const shortestDeep = 2 * policy.jsonDepthMax
@@ -44,17 +54,20 @@ export function toJson(value: unknown, what: string, bytesMax: number = policy.m
     text.length < shortestDeep ? null : jsonTextProblem(text, { depthMax: policy.jsonDepthMax, partsMax: text.length })
   if (nested !== null) throw new InputError(`${what} ${nested}: pass a flatter value.`)
   // After the size: the walk through a value of many MB would block the process.
-  if (text.includes('{}')) checkWithin(value, what)
+  if (mayHaveLost.test(text)) checkWithin(value, what)
   return text
 }
 
+const insteadOfBigint = 'pass a number, or its digits as a text.'
+export const noBigint = `a bigint has no JSON form: ${insteadOfBigint}`
+export const bigintWithin = `a bigint, which has no JSON form: ${insteadOfBigint}`
+
 /** Why `JSON.stringify` threw. V8's message about a circular value has several lines; the last one names where the circle closes. */
 export function whyNoJson(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return String(thrown)
+  if (!isError(thrown)) return String(thrown)
   const { message } = thrown
   if (!(thrown instanceof TypeError)) return message
-  if (message.startsWith('Do not know how to serialize a BigInt'))
-    return 'a bigint has no JSON form: pass a number, or its digits as a text.'
+  if (message.startsWith('Do not know how to serialize a BigInt')) return noBigint
   const [, place] = /^Converting circular structure to JSON.*--- (.*) closes the circle/s.exec(message) ?? []
   return place === undefined ? message : `it contains itself, by ${place}: pass a value without circles.`
 }
@@ -65,22 +78,37 @@ export function withoutJson(value: unknown): string {
 }
 
 /**
- * If JSON would write this value as an empty object, says what it is and what to pass instead; otherwise null. Values within it are not
- * checked. A value with a `toJSON` decides for itself.
+ * If JSON would lose this value, says what it is and what to pass instead; otherwise null. Values within it are not checked. A value with a
+ * `toJSON` decides for itself.
  */
 export function emptiedBy(value: unknown, json: string): string | null {
-  if (json !== '{}' && !(value instanceof Error)) return null
-  const found = builtIn(value as object)
-  if (found !== null || hasOwnForm(value as object)) return found
+  const lost = lossOf(value)
+  if (lost !== null || json !== '{}' || hasOwnForm(value as object)) return lost
   const isIterable = Symbol.iterator in (value as object) || Symbol.asyncIterator in (value as object)
   return isIterable ? 'a stream or another iterable, which has no JSON form: pass a list of what it yields.' : null
 }
 
-function builtIn(value: object): string | null {
-  if (hasOwnForm(value)) return null
+function lossOf(value: unknown): string | null {
+  if (typeof value === 'number')
+    return Number.isFinite(value) ? null : `${value}, which JSON would write as null: pass a finite number, or null.`
+  if (typeof value !== 'object' || value === null) return null
+  if (types.isDate(value))
+    return Number.isNaN(value.getTime())
+      ? 'an invalid Date, which JSON would write as null: pass a valid one, or null.'
+      : null
+  if (hasOwnForm(value) || types.isBoxedPrimitive(value)) return null
+  if (isError(value)) return withoutForm('Error', instead.Error)
+  const isBytes = ArrayBuffer.isView(value) || types.isAnyArrayBuffer(value)
+  if (!isBytes && (Array.isArray(value) || Object.keys(value).length > 0)) return null
   const name = Object.prototype.toString.call(value).slice('[object '.length, -1)
-  const found = emptied.find(([type]) => (typeof type === 'string' ? name === type : value instanceof type))
-  return found === undefined ? null : `${found[1]}, which has no JSON form: ${found[2]}.`
+  if (name === 'Object') return null
+  if (isBytes) return withoutForm(name, insteadOfBytes)
+  const isIterable = Symbol.iterator in value || Symbol.asyncIterator in value
+  return withoutForm(name, instead[name] ?? (isIterable ? 'pass a list of what it yields' : undefined))
+}
+
+function withoutForm(name: string, advice = 'pass plain data'): string {
+  return `${/^[AEIO]/.test(name) ? 'an' : 'a'} ${name}, which has no JSON form: ${advice}.`
 }
 
 function hasOwnForm(value: object): boolean {
@@ -94,30 +122,32 @@ interface Part {
   readonly name: string | number
 }
 
+/** JSON writes so what it loses: objects without fields, numbers that are not finite, bytes. Most texts hold none of these. */
+const mayHaveLost = /\{\}|null|"0":/
+
 /**
  * Refuses a value that holds, for example, a Map: it would come back without its content and break a later turn. The walk does not recurse,
  * because a value may be nested deeper than the stack allows. The value has no circles; otherwise JSON.stringify would have thrown. The walk
- * skips everything that is no object, because a large state is checked each time it is set.
+ * skips everything that cannot be lost, because a large state is checked each time it is set.
  */
 function checkWithin(value: unknown, what: string): void {
   const open: Part[] = []
   const note = (member: unknown, holder: Part | null, name: string | number) => {
-    if (typeof member === 'object' && member !== null && !hasOwnForm(member)) open.push({ value: member, holder, name })
+    if (typeof member === 'string' || member == null) return
+    const isInList = typeof name === 'number'
+    const isNoValue = typeof member === 'function' || typeof member === 'symbol'
+    const lost = isInList && isNoValue ? withoutJson(member) : holder && lossOf(member)
+    if (lost !== null) throw new InputError(`${what} holds, at ${pathOf({ name, holder })}, ${lost}`)
+    if (typeof member === 'object' && !hasOwnForm(member)) open.push({ value: member, holder, name })
   }
   note(value, null, '')
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
-    if (Array.isArray(part.value)) {
-      for (const [index, member] of part.value.entries()) note(member, part, index)
-      continue
-    }
-    const names = Object.keys(part.value)
-    for (const name of names) note((part.value as Record<string, unknown>)[name], part, name)
-    const emptied = names.length === 0 ? builtIn(part.value) : null
-    if (emptied !== null) throw new InputError(`${what} holds, at ${pathOf(part)}, ${emptied}`)
+    if (Array.isArray(part.value)) for (const [index, member] of part.value.entries()) note(member, part, index)
+    else for (const name of Object.keys(part.value)) note((part.value as Record<string, unknown>)[name], part, name)
   }
 }
 
-function pathOf(part: Part): string {
+function pathOf(part: Pick<Part, 'name' | 'holder'>): string {
   let path = ''
   for (let { name, holder } = part; holder !== null; { name, holder } = holder)
     path = (typeof name === 'number' ? `[${name}]` : `.${name}`) + path

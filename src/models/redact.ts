@@ -3,15 +3,16 @@
  * Providers quote what they were sent. A key that this node knows is removed wherever a piece of it appears. Texts that look like keys are
  * removed too, because a proxy at the address may have its own keys.
  */
+import { formsOf, redacted } from '../core/secret/known-secrets.ts'
+import { keyPrefixes } from '../core/secret/redact.ts'
 
-const blot = '[redacted]'
 /** A piece of a key of this length is removed. A key that is not longer is removed as a whole. */
 const pieceChars = 8
 const shortestSecret = 4
 
 const keyShapes: readonly RegExp[] = [
   /\b(?:Bearer|Basic)\s+[^\s"',;]{4,}/gi,
-  /\b(?:sk|pk|rk|xai|gsk|hf|pplx|ghp|gho|glpat|github_pat|xox[abps])[-_][\w*.…-]{4,}/g,
+  new RegExp(String.raw`\b(?:pk|${keyPrefixes})[-_][\w*.…-]{4,}`, 'g'),
   /\bAIza[\w-]{8,}/g,
   /\beyJ[\w-]{8,}(?:\.[\w-]+)*/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g,
@@ -22,13 +23,13 @@ const keyShapes: readonly RegExp[] = [
 
 /** A text that is part of `known`, the name of a model, is kept, even if it looks like a key. */
 export function redact(text: string, secrets: readonly string[], known = ''): string {
-  const forms = secrets.flatMap(formsOf)
+  const forms = [...new Set(secrets.filter(({ length }) => length >= shortestSecret).flatMap(formsOf))]
   let clean = blotPieces(text, forms)
-  for (const form of forms) if (form.length <= pieceChars) clean = clean.replaceAll(form, blot)
+  for (const form of forms) if (form.length <= pieceChars) clean = clean.replaceAll(form, redacted)
   for (const shape of keyShapes) {
     clean = clean.replace(shape, (match: string, name?: unknown, sign?: unknown) => {
       if (known.includes(match)) return match
-      return typeof name === 'string' && typeof sign === 'string' ? `${name}${sign}${blot}` : blot
+      return typeof name === 'string' && typeof sign === 'string' ? `${name}${sign}${redacted}` : redacted
     })
   }
   return clean
@@ -41,14 +42,6 @@ export function shortened(text: string, secrets: readonly string[], charsMax: nu
     .replace(/[\s\x00-\x1f\x7f]+/g, ' ')
     .trim()
   return line.length > charsMax ? `${line.slice(0, charsMax).toWellFormed()} …` : line
-}
-
-/** The secret as it is, and in the forms in which a proxy may quote it: in an address, in JSON, in base64. */
-function formsOf(secret: string): string[] {
-  if (secret.length < shortestSecret) return []
-  const coded = (form: 'base64' | 'base64url') => Buffer.from(secret).toString(form)
-  const escaped = [encodeURIComponent(secret.toWellFormed()), JSON.stringify(secret).slice(1, -1)]
-  return [...new Set([secret, ...escaped, coded('base64'), coded('base64url')])]
 }
 
 /** Removes all forms in one pass. One form after another could leave rests of a similar form that are too short to be recognised. */
@@ -65,7 +58,7 @@ function blotPieces(text: string, forms: readonly string[]): string {
     }
     let end = at + pieceChars
     while (end < text.length && pieces.has(text.slice(end + 1 - pieceChars, end + 1))) end++
-    clean += text.slice(kept, at) + blot
+    clean += text.slice(kept, at) + redacted
     kept = end
     at = end
   }

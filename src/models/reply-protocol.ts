@@ -3,6 +3,7 @@
  * PROTOCOL-1 The packages of the AI SDK call a whole reply unreadable for one event that they do not know. Such events stop here.
  * PROTOCOL-2 Counts of tokens become whole numbers from 0, whatever a server writes for them.
  */
+import { isObject } from '../core/check/is-object.ts'
 import { countOf } from '../core/worker/usage.ts'
 
 /** What becomes of one event. */
@@ -20,7 +21,7 @@ export interface ReplyReader {
 
 export type ReplyProtocol = () => ReplyReader
 
-type Fields = Record<string, unknown>
+type Fields = Readonly<Record<string, unknown>>
 
 const ignored: EventVerdict = { kind: 'ignored' }
 
@@ -42,7 +43,7 @@ abstract class JsonReader implements ReplyReader {
     } catch {
       return skipped('an event that is no JSON', this.isWritingCall && /^\s*[{[]/.test(text))
     }
-    if (!isFields(event)) return skipped('an event that is no object')
+    if (!isObject(event)) return skipped('an event that is no object')
     return isPing(event) ? ignored : this.takeObject(event, text)
   }
 }
@@ -60,9 +61,9 @@ class ChatReader extends JsonReader {
     // Some servers send `error: null` with each event; the packages take the name alone for an error.
     if (event.error !== undefined && event.error !== null) return { kind: 'passed', text }
     const { error: _none, ...plain } = event
-    const usage = isFields(event.usage) ? withCounts(event.usage) : undefined
+    const usage = isObject(event.usage) ? withCounts(event.usage) : undefined
     if (!Array.isArray(event.choices) && usage === undefined) return skipped('an event without choices')
-    const choices = (Array.isArray(event.choices) ? event.choices : []).filter(isFields)
+    const choices = (Array.isArray(event.choices) ? event.choices : []).filter(isObject)
     const cleaned = choices.map((choice, index) => this.#choice(choice, index))
     const isLast = this.#hasFinished && choices.length === 0 && usage !== undefined
     return {
@@ -79,7 +80,7 @@ class ChatReader extends JsonReader {
     if (typeof reason === 'string' && reason !== '') this.#hasFinished = true
     const finish = typeof reason === 'string' && reason !== '' ? { finish_reason: reason } : {}
     const plain = { index: typeof index === 'number' ? index : place, ...finish }
-    if (!isFields(delta)) return plain
+    if (!isObject(delta)) return plain
     if (Array.isArray(delta.tool_calls) && delta.tool_calls.length > 0) this.isWritingCall = true
     const { annotations: _annotations, role: _role, ...said } = delta
     return { ...plain, delta: said }
@@ -103,7 +104,7 @@ class ResponsesReader extends JsonReader {
   protected override takeObject(event: Fields, text: string): EventVerdict {
     const { type, item, output_index: index, response } = event
     if (typeof type !== 'string') return event.error === undefined ? skipped('an event without a type') : passed(text)
-    if (isFields(item) && item.type === 'function_call') {
+    if (isObject(item) && item.type === 'function_call') {
       if (type === 'response.output_item.added') this.#openCalls.add(index)
       if (type === 'response.output_item.done') this.#openCalls.delete(index)
     }
@@ -111,7 +112,7 @@ class ResponsesReader extends JsonReader {
     if (!isEnd) return passed(text)
     const { sequence_number: number } = event
     const numbered = { ...event, sequence_number: typeof number === 'number' ? number : 0 }
-    if (!isFields(response)) return { kind: 'passed', text: JSON.stringify(numbered), isEnd }
+    if (!isObject(response)) return { kind: 'passed', text: JSON.stringify(numbered), isEnd }
     const usage = countsOf(response.usage, ['input_tokens', 'output_tokens'])
     return { kind: 'passed', text: JSON.stringify({ ...numbered, response: { ...response, usage } }), isEnd }
   }
@@ -139,7 +140,7 @@ class AnthropicReader extends JsonReader {
       case 'message_start':
         return this.#messageStart(event)
       case 'message_delta':
-        return isFields(event.delta)
+        return isObject(event.delta)
           ? passed(JSON.stringify({ ...event, usage: countsOf(event.usage, ['output_tokens']) }))
           : skipped('an event without a delta')
       case 'message_stop':
@@ -159,13 +160,13 @@ class AnthropicReader extends JsonReader {
 
   #messageStart(event: Fields): EventVerdict {
     const { message } = event
-    if (!isFields(message)) return skipped('an event without a message')
+    if (!isObject(message)) return skipped('an event without a message')
     const usage = countsOf(message.usage, ['input_tokens'])
     return passed(JSON.stringify({ ...event, message: { ...message, usage } }))
   }
 
   #blockStart({ index, content_block: block }: Fields, text: string): EventVerdict {
-    if (!isFields(block)) return skipped('an event without a block')
+    if (!isObject(block)) return skipped('an event without a block')
     if (!anthropicBlocks.has(String(block.type))) {
       this.#unread.add(index)
       return skipped('a block of an unknown type')
@@ -176,7 +177,7 @@ class AnthropicReader extends JsonReader {
 
   #blockDelta({ index, delta }: Fields, text: string): EventVerdict {
     if (this.#unread.has(index)) return ignored
-    if (!isFields(delta)) return skipped('an event without a delta', this.#calls.has(index))
+    if (!isObject(delta)) return skipped('an event without a delta', this.#calls.has(index))
     const field = anthropicDeltas[String(delta.type)]
     // A citation belongs to a text that the next events repeat in no other way; nobody reads it.
     if (delta.type === 'citations_delta') return ignored
@@ -194,22 +195,18 @@ function passed(text: string): EventVerdict {
   return { kind: 'passed', text }
 }
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function countsOf(usage: unknown, needed: readonly string[]): Fields {
-  return withCounts(isFields(usage) ? usage : {}, needed)
+  return withCounts(isObject(usage) ? usage : {}, needed)
 }
 
 /** The usage with counts that can be added up. `needed`: counts without which the packages refuse the event. */
 function withCounts(usage: Fields, needed: readonly string[] = []): Fields {
-  const counted: Fields = {}
+  const counted: Record<string, unknown> = {}
   for (const name of needed) counted[name] = 0
   for (const [name, value] of Object.entries(usage)) {
     if (name === 'iterations' || value === null || value === undefined) continue
     if (name.endsWith('tokens')) counted[name] = countOf(value)
-    else if (isFields(value)) counted[name] = withCounts(value)
+    else if (isObject(value)) counted[name] = withCounts(value)
     else if (!name.endsWith('_details')) counted[name] = value
   }
   return counted

@@ -1,17 +1,10 @@
-/** Duty: read the asks of one partition, and answer one. */
+/** Duty: read the asks of one partition. It never writes. */
 
-import { InvariantError } from '../core/errors.ts'
-import { digestAsked } from '../core/ids.ts'
-import type { Policy } from '../core/policy.ts'
-import type { Wakeup } from '../core/ports/wake.ts'
 import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask.ts'
 import type { PartitionKeys } from './keys.ts'
 import { askKey, sessionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis/redis.ts'
 import { repliesOf } from './script/replies.ts'
-import type { ScriptCaller } from './script/script.ts'
-import { answerScript } from './script/scripts.ts'
-import { newSeed, parseWakeups } from './wakeups.ts'
 
 /** The record of an ask, with what is stored of its worker. */
 export interface AskRow {
@@ -37,34 +30,15 @@ export interface AskPlace {
   readonly id: string
 }
 
-export interface AnswerOrder {
-  readonly answerJson: string
-  readonly by: string | null
-  readonly keyDigest: string
-  readonly event: string
-}
-
-export type AnswerAnswer =
-  | { readonly kind: 'ok' | 'again'; readonly wakeups: readonly Wakeup[] }
-  | { readonly kind: 'answered'; readonly at: number; readonly by: string }
-  | { readonly kind: 'expired' | 'withdrawn'; readonly at: number }
-  | { readonly kind: 'other' | 'not_found' }
-
 const fields = ['session', 'worker', 'run', 'sort', 'body', 'state', 'at', 'expires', 'endedAt', 'answer'] as const
 
 export class AskStore {
   readonly #redis: Redis
-  readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
-  readonly #policy: Policy
-  readonly #deadlineMs: number
 
-  constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+  constructor(redis: Redis, keys: PartitionKeys) {
     this.#redis = redis
-    this.#caller = caller
     this.#keys = keys
-    this.#policy = policy
-    this.#deadlineMs = deadlineMs
   }
 
   /** Open asks of the partition, the oldest first: at most `limit`, behind this place. */
@@ -101,40 +75,6 @@ export class AskStore {
       const [kind = null, name = null] = reply instanceof Error ? [] : (reply ?? [])
       return { ...row, workerKind: kind, workerName: name ?? kind }
     })
-  }
-
-  async answer(id: string, { answerJson, by, keyDigest, event }: AnswerOrder): Promise<AnswerAnswer> {
-    const reply = await this.#caller.call(
-      answerScript,
-      { record: askKey(this.#keys.tag, id), events: this.#keys.events },
-      {
-        ask: id,
-        key: keyDigest,
-        asked: digestAsked(answerJson),
-        by: by ?? undefined,
-        seed: newSeed(),
-        wakeupMs: this.#policy.wakeupMs,
-        answer: answerJson,
-        event,
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    const [kind, first, second] = reply as [string, string | undefined, string | undefined]
-    switch (kind) {
-      case 'ok':
-      case 'again':
-        return { kind, wakeups: parseWakeups(first ?? '') }
-      case 'answered':
-        return { kind, at: Number(first), by: second ?? '' }
-      case 'expired':
-      case 'withdrawn':
-        return { kind, at: Number(first) }
-      case 'other':
-      case 'not_found':
-        return { kind }
-      default:
-        throw new InvariantError(`answer answered ${JSON.stringify(kind)}`)
-    }
   }
 }
 

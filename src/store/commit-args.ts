@@ -50,6 +50,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
   if (request.asks.length > 0) fields.asks = request.asks.map((ask) => askFields(ask, add))
+  if (request.withdraws.length > 0) fields.withdraws = request.withdraws.map((id) => ({ id }))
   if (end) {
     fields.wait = end.wait
     fields.retryMs = end.retryMs
@@ -138,13 +139,14 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, wakeups, claimed, spent, caps, assigned] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned, paused] = reply
       return {
         kind: 'ok',
         version: Number(version),
         wakeups: parseWakeups(wakeups),
         claimed: decodeClaim((claimed ?? null) as Reply | null, trustedUntil),
         ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
+        ...(paused == null ? {} : { isPaused: true }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
       }
     }

@@ -1,22 +1,23 @@
 /**
- * Duty: what programs ask of the store from outside a turn: create, send, cancel, close, prune. One instance per partition.
+ * Duty: what programs ask of the store from outside a turn: create, send, answer, cancel, close, prune. One instance per partition.
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event/event-notes.ts'
 import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
-import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { PauseStore } from './pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
-  cancelScript,
+  answerScript,
   closeScript,
   dismissScript,
   limitScript,
@@ -79,6 +80,7 @@ export interface RetryOrder {
   readonly run: number
   readonly runState: string
   readonly calls: number
+  readonly steps: number
   readonly entries: readonly string[]
   /** The message that is received again; empty: none. */
   readonly mail: string
@@ -92,14 +94,29 @@ export type RetryAnswer =
   | { readonly kind: 'not_found' | 'moved' | 'ending' | 'no_letter' }
   | { readonly kind: 'not_failed'; readonly state: string }
 
+export interface AnswerOrder {
+  readonly answerJson: string
+  readonly by: string | null
+  readonly keyDigest: string
+  readonly event: string
+}
+
+export type AnswerAnswer =
+  | { readonly kind: 'ok' | 'again'; readonly wakeups: readonly Wakeup[] }
+  | { readonly kind: 'answered'; readonly at: number; readonly by: string }
+  | { readonly kind: 'expired' | 'withdrawn'; readonly at: number }
+  | { readonly kind: 'other' | 'not_found' }
+
 export class SessionStore {
   readonly partition: number
+  readonly pauses: PauseStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
   readonly #creation: CreateSessions
+  readonly #cancels: Cancels
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -116,7 +133,9 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
+    this.#cancels = new Cancels(caller, keys, deadlineMs)
   }
 
   create(order: SessionOrder): Promise<CreateAnswer> {
@@ -180,30 +199,47 @@ export class SessionStore {
     return { kind: kind as 'ok' | 'again' | 'no_letter' }
   }
 
-  async cancel(
-    sessionId: string,
-    reason: string,
-    by: { readonly by?: string } = {},
-  ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
-    const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
+  async answer(id: string, { answerJson, by, keyDigest, event }: AnswerOrder): Promise<AnswerAnswer> {
     const reply = await this.#caller.call(
-      cancelScript,
+      answerScript,
+      { record: askKey(this.#keys.tag, id), events: this.#keys.events },
       {
-        root: rootKey(this.#keys.tag, sessionId),
-        cancelled,
-        cancelling: this.#keys.cancelling,
-        events: this.#keys.events,
-      },
-      {
-        sessionId,
-        reason: JSON.stringify(reason),
-        channel: this.#keys.cancelNotices,
-        event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
+        ask: id,
+        key: keyDigest,
+        asked: digestAsked(answerJson),
+        by: by ?? undefined,
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        answer: answerJson,
+        event,
       },
       { deadlineMs: this.#deadlineMs },
     )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    return { kind: reply[0] as 'ok' | 'not_found' }
+    const [kind, first, second] = reply as [string, string | undefined, string | undefined]
+    switch (kind) {
+      case 'ok':
+      case 'again':
+        return { kind, wakeups: parseWakeups(first ?? '') }
+      case 'answered':
+        return { kind, at: Number(first), by: second ?? '' }
+      case 'expired':
+      case 'withdrawn':
+        return { kind, at: Number(first) }
+      case 'other':
+      case 'not_found':
+        return { kind }
+      default:
+        throw new InvariantError(`answer answered ${JSON.stringify(kind)}`)
+    }
+  }
+
+  cancel(sessionId: string, reason: string, by?: Canceller): Promise<CancelAnswer> {
+    return this.#cancels.session(sessionId, reason, by)
+  }
+
+  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
+  cancelWorker(workerId: string, what: 'worker' | 'run', reason: string, by?: Canceller): Promise<CancelWorkerAnswer> {
+    return this.#cancels.worker(workerId, what, reason, by)
   }
 
   /** Sets what is given; answers what holds now. */
@@ -227,7 +263,7 @@ export class SessionStore {
     const { dead, redriven, events, tag } = this.#keys
     const { record: root, log, signals, inbox, failure } = workerKeys(tag, rootIdOf(sessionId))
     const { runResults: results } = sessionKeys(tag, sessionId)
-    const { version, run, runState, calls, entries, mail, caps, letter, event } = order
+    const { version, run, runState, calls, steps, entries, mail, caps, letter, event } = order
     const reply = await this.#caller.call(
       retryScript,
       { root, log, signals, inbox, failure, results, dead, redriven, run: this.#keys.run(defaultPool), events },
@@ -237,6 +273,7 @@ export class SessionStore {
         run,
         runState,
         calls,
+        steps: steps || undefined,
         entries: entries.length,
         caps: caps && encodeSpending(caps),
         letter,

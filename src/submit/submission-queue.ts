@@ -1,12 +1,12 @@
 /**
- * Duty: turns jobs of the BullMQ queue `submit`, which any program in any language may add, into sessions and messages.
+ * Duty: turns jobs of the BullMQ queue `submit`, which any program in any language may add, into sessions, messages and answers to asks.
  * Owns: the queue, when a job fails, and when it is tried again. Not: what a job's data means (the `submit` it is given decides that).
- * SUBMIT-1 A job becomes one session, however often BullMQ delivers it: the job's id is the idempotency key. BullMQ's own ids start again
+ * SUBMIT-1 A job has its effect once, however often BullMQ delivers it: the job's id is the idempotency key. BullMQ's own ids start again
  *     from 1 when somebody obliterates the queue; those are joined with the job's timestamp.
  * SUBMIT-2 A job that can never be accepted fails at once with a clear reason, and stays in BullMQ's failed set. If its producer asked BullMQ
  *     to remove failed jobs, only the log has the reason.
- * SUBMIT-3 A job that cannot be stored now is delayed and tried again. A job for a full mailbox is tried as often as its producer asked for, but
- *     not more often than once a second.
+ * SUBMIT-3 A job that cannot be stored now is delayed and tried again. A job for a full mailbox, or for an ask that is not known yet, is tried as
+ *     often as its producer asked for, but not more often than once a second.
  */
 import { type BackoffOptions, DelayedError, type Job, UnrecoverableError } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -21,11 +21,13 @@ const submissionQueue = 'submit'
 export interface Submitted {
   readonly sessionId: string
   readonly workerId: string
+  /** Of a job that answered an ask. */
+  readonly askId?: string
   /** Set when the job's id was used before for something else, or no node has ever hosted its kind. */
   readonly warning?: string
 }
 
-/** Turns the data of a job into a session or a message; throws a RuntimeError that says what is wrong with it. */
+/** Turns the data of a job into a session, a message or an answer; throws a RuntimeError that says what is wrong with it. */
 export type Submit = (data: unknown, idempotencyKey: string) => Promise<Submitted>
 
 /** A node that stops waits at most this long for jobs it works on. BullMQ gives the rest to another node. */
@@ -126,15 +128,18 @@ export async function readSubmissionQueue(
   return { prefix, jobs: counts.reduce((total, jobs) => total + jobs, 0), isPaused: paused === 1 }
 }
 
-/** The error that BullMQ records. For a full mailbox BullMQ applies the producer's attempts and back-off, since there may be room later. */
+/** Refusals that may end by themselves: there is room in the mailbox, or the step that opens the ask is recorded. */
+const mayPass = new Set<string>(['mailbox_full', 'ask_not_found'])
+
+/** The error that BullMQ records. It applies the producer's attempts and back-off where a later attempt may be accepted. */
 function refusal(error: unknown): Error {
   if (!(error instanceof RuntimeError)) return new UnrecoverableError(redactSentence(String(error)))
   const reason = redactSentence(`${error.code}: ${error.message}`)
-  return error.code === 'mailbox_full' ? new Error(reason) : new UnrecoverableError(reason)
+  return mayPass.has(error.code) ? new Error(reason) : new UnrecoverableError(reason)
 }
 
 /**
- * How long a job for a full mailbox waits, as its producer asked, but within bounds: without them, thousands of attempts a second would load
+ * How long such a job waits, as its producer asked, but within bounds: without them, thousands of attempts a second would load
  * the Redis, and a wait that BullMQ cannot store would bring the job to a node again and again. BullMQ throws for a back-off that it does
  * not know and records nothing, so it gets a plain number of ours.
  */

@@ -9,13 +9,12 @@ import { pathToFileURL } from 'node:url'
 import { loadWorkers, startInternalNode, type TroupeNode } from '../compose.ts'
 import { readModelSettings } from '../config.ts'
 import { isWorkerDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
-import type { ModelSource } from '../core/definition/model.ts'
-import { ConfigError, RuntimeError, TerminalError } from '../core/errors.ts'
+import { ConfigError, RuntimeError } from '../core/errors.ts'
 import { stderrLogger } from '../log.ts'
 import { openModels } from '../models/model-source.ts'
-import { scriptedModel } from '../models/scripted-model.ts'
 import { JournalWriter } from './journal.ts'
-import type { NodeNews, NodeOrder, NodeWord, Replies } from './node-order.ts'
+import type { NodeNews, NodeOrder, NodeWord } from './node-order.ts'
+import { scriptedReplies } from './scripted-replies.ts'
 import { Watch } from './watch.ts'
 import { WatchedKinds } from './watched-kinds.ts'
 import { WatchedTurns } from './watched-turns.ts'
@@ -54,7 +53,7 @@ async function load(order: NodeOrder): Promise<Begin> {
   const { redisUrl, namespace, concurrency, policy } = order
   const watch = new Watch(new JournalWriter(order.journal), order.crashAt)
   const models = openModels(order.models ?? readModelSettings())
-  const maker = new WatchedKinds(watch, (kind) => scripted(kind, order.replies) ?? models)
+  const maker = new WatchedKinds(watch, (kind) => scriptedReplies(kind, order.replies) ?? models)
   const kinds = [...(await definitionsAt(order.workers))].map(([name, definition]) => maker.make(name, definition))
   const known = new Set(kinds.map(({ name }) => name))
   if (!known.has(order.kind))
@@ -83,16 +82,4 @@ async function definitionsAt(path: string): Promise<ReadonlyMap<string, WorkerDe
     throw new ConfigError(`${path} must export its workers by kind: export const workers = { clerk: defineWorker(…) }.`)
   }
   return new Map(entries as [string, WorkerDefinition][])
-}
-
-/** A model that gives the replies of this kind in order, in any process. The request shows how many replies were given before. */
-function scripted(kind: string, replies: Replies): ModelSource | null {
-  const script = replies[kind]
-  if (script === undefined) return null
-  const model = scriptedModel(`scripted/${kind}`, ({ idempotencyKey }) => {
-    const number = Number.parseInt(idempotencyKey.split('/')[2] ?? '', 10)
-    const missing = `the replies of kind "${kind}" are ${script.length}, and number ${number} was asked for.`
-    return script[number - 1] ?? new TerminalError(missing)
-  })
-  return { open: () => model }
 }

@@ -11,11 +11,11 @@ import { isDeepStrictEqual } from 'node:util'
 import { readConfig } from '../config.ts'
 import { ConfigError } from '../core/errors.ts'
 import { findOrStartRedis } from '../dev/redis.ts'
-import { tagOf } from '../store/keys.ts'
-import { openRedis, type Redis, withDeadline } from '../store/redis/redis.ts'
+import { withDeadline } from '../store/redis/redis.ts'
 import { type CrashPoint, pointName, pointsPassed, spread } from './crash-point.ts'
 import { type RunEnd, runScenario } from './crash-run.ts'
 import type { NodeProcess } from './node-process.ts'
+import { removeKeys, removeMsMax } from './remove-keys.ts'
 import { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
 import { type Outcome, type Plan, planOf, type Scenario } from './scenario.ts'
 
@@ -63,8 +63,6 @@ export async function crashMatrix(scenario: Scenario): Promise<CrashReport> {
 }
 
 const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
-/** How long to try to remove the keys from a Redis that does not answer. */
-const removeMsMax = 5_000
 
 /** How often a point is tried that a run did not pass. Work that runs side by side has not always the same order. */
 const triesMax = 3
@@ -199,23 +197,4 @@ const briefChars = 500
 function brief(value: unknown): string {
   const text = JSON.stringify(value)
   return text.length > briefChars ? `${text.slice(0, briefChars)} …` : text
-}
-
-/** Removes the keys. A Redis that does not answer keeps them; the run has already reported that. */
-async function removeKeys(url: string, namespaces: readonly string[]): Promise<void> {
-  const redis = openRedis(url)
-  try {
-    await withDeadline(redis.ping(), removeMsMax)
-    for (const namespace of namespaces) await withDeadline(removeNamespace(redis, namespace), removeMsMax)
-  } catch {
-    // The run has reported it.
-  } finally {
-    redis.disconnect()
-  }
-}
-
-async function removeNamespace(redis: Redis, namespace: string): Promise<void> {
-  const match = `${tagOf(namespace, 0)}*`
-  for await (const keys of redis.scanStream({ match, count: 1_000 }))
-    if ((keys as string[]).length > 0) await redis.unlink(...(keys as string[]))
 }

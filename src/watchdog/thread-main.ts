@@ -32,6 +32,7 @@ parentPort?.on('message', (order: ReleaseOrder) => {
   void send(order).then(() => {
     Atomics.store(shared, 1, 1)
     Atomics.notify(shared, 1)
+    process.exit()
   })
 })
 setInterval(look, everyMs)

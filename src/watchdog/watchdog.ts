@@ -5,6 +5,7 @@
  * WATCHDOG-1 The process waits for its last order, but at most `orderMs`. Only an order that ends the process waits.
  * WATCHDOG-2 A node that stops in good order gives none: nothing of it outlives `stop`.
  * WATCHDOG-3 Nobody's decision is changed: an error that the owner of the process survives releases nothing.
+ * WATCHDOG-4 The thread ends before the process does: Node may wait for ever for a thread that computes while the process exits.
  */
 
 import { closeSync } from 'node:fs'
@@ -24,6 +25,7 @@ const program = new URL(import.meta.url.replace(/watchdog(\.\w+)$/, 'thread-main
 
 /** How long the end of a process waits for Redis. */
 const orderMs = 5_000
+const threadEndMs = 100
 /** An error that was survived for so long has not ended the process. */
 const survivedMs = 10_000
 const exitCode = 70
@@ -100,19 +102,19 @@ export class Watchdog {
     this.#thread = new Worker(program, { workerData, name: 'troupe watchdog' })
     this.#thread.unref()
     // Without its thread a node runs as well as with it.
-    this.#thread.on('error', () => this.stop())
+    this.#thread.on('error', () => void this.stop())
     this.#beat = setInterval(() => Atomics.add(this.#shared, 0, 1), everyMs).unref()
     if (watchdogs.size === 0) process.on('uncaughtExceptionMonitor', onUncaught).on('exit', onExit)
     watchdogs.add(this)
   }
 
-  /** WATCHDOG-2. */
-  stop(): void {
+  /** WATCHDOG-2, WATCHDOG-4. */
+  async stop(): Promise<void> {
     clearInterval(this.#beat)
     watchdogs.delete(this)
     if (watchdogs.size === 0) process.off('uncaughtExceptionMonitor', onUncaught).off('exit', onExit)
     hooksOf().delete(this.#node.nodeId)
-    void this.#thread.terminate()
+    await this.#thread.terminate()
   }
 
   noteUncaught(thrown: unknown): void {
@@ -141,6 +143,9 @@ export class Watchdog {
   #order(order: ReleaseOrder): void {
     this.#thread.postMessage(order satisfies ReleaseOrder, [])
     Atomics.wait(this.#shared, 1, 0, orderMs)
+    // WATCHDOG-4. Without an event loop nothing tells that the thread is gone: it gets a moment.
+    void this.#thread.terminate()
+    Atomics.wait(this.#shared, 1, Atomics.load(this.#shared, 1), threadEndMs)
   }
 
   #look(): Look {

@@ -13,6 +13,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: [],
   'config.ts': ['core'],
   'log.ts': ['core'],
+  'node-version.ts': ['core'],
   runtime: ['core'],
   store: ['core'],
   wake: ['core'],
@@ -36,8 +37,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'client',
     'watchdog',
   ],
-  'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts'],
-  cli: ['compose.ts', 'client', 'audit', 'dev', 'formats', 'core', 'config.ts', 'log.ts'],
+  'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
+  cli: ['compose.ts', 'client', 'audit', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
   // For tests of users; nothing imports it.
   testing: [
     'compose.ts',

@@ -1,5 +1,7 @@
 /** The command line on a Node that is too old, of which npm only warns at installation. */
+import { execFile } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
 import { Project } from './command-line.ts'
 
@@ -25,6 +27,34 @@ test.each(['24.0.0', '24.12.0', '100.1.0'])('on Node %s a command works', async 
   await project.write(
     'workers/echo.ts',
     `import { defineWorker } from 'troupe'\nexport default defineWorker({ receive() {} })`,
+  )
+  expect(await project.run(['tools'])).toMatchObject({ code: 0 })
+})
+
+test('a program on an old Node gets the same sentence from startNode and connect, where Node lacks functions', async () => {
+  await using project = await Project.create({}, {})
+  const source = new URL('../../src/index.ts', import.meta.url).href
+  await project.write(
+    'use.mjs',
+    `const { startNode, connect } = await import(${JSON.stringify(source)})
+     for (const call of [() => startNode({ workers: {} }), () => connect()]) await call().catch((error) => console.log(error.code, error.message))`,
+  )
+  const old = `delete Map.groupBy; delete Object.groupBy; delete Promise.withResolvers; Object.defineProperty(process.versions,'node',{value:'20.20.2'})`
+  const { stdout, stderr } = await promisify(execFile)(
+    process.execPath,
+    ['--conditions=troupe-source', `--import=data:text/javascript,${old}`, 'use.mjs'],
+    { cwd: project.folder },
+  )
+  const sentence =
+    'config_invalid this is Node 20.20.2, and troupe needs 24.12 or later: put that one first on the PATH.\n'
+  expect({ stdout, stderr }).toEqual({ stdout: sentence + sentence, stderr: '' })
+})
+
+test('an exit code that a worker file sets is not that of the command', async () => {
+  await using project = await Project.create({}, {})
+  await project.write(
+    'workers/sets.ts',
+    `import { defineWorker } from 'troupe'\nprocess.exitCode = 9\nexport default defineWorker({ receive() {} })`,
   )
   expect(await project.run(['tools'])).toMatchObject({ code: 0 })
 })

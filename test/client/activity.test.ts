@@ -48,6 +48,18 @@ describe('Roster', () => {
     expect(late.member('a')?.activity).toBe('done')
   })
 
+  it('says that the next run of a conversation is queued and works, before it commits anything', () => {
+    const roster = rosterAfter(created, commit('root', 'run.started', 'run.completed'))
+    const activityAfter = (type: EventType, details: Record<string, unknown>) => {
+      for (const event of commit('root', [type, details])) roster.note(event)
+      return roster.member('root')?.activity
+    }
+    expect(activityAfter('message.accepted', { kind: 'timer', id: 't' })).toBe('done')
+    expect(activityAfter('message.accepted', { kind: 'input' })).toBe('queued')
+    expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('working')
+    expect(activityAfter('message.accepted', { kind: 'input' })).toBe('working')
+  })
+
   it('says what an agent does between two commits, and nothing more once its run has ended', () => {
     const roster = rosterAfter(created, commit('root', 'run.started'))
     const activityAfter = (type: EventType, details: Record<string, unknown>) => {

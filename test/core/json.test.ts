@@ -1,4 +1,5 @@
 /** Values as JSON. A value that cannot be written is refused at once, with its name and what to do. */
+import { runInNewContext } from 'node:vm'
 import fc from 'fast-check'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
@@ -78,6 +79,60 @@ describe('toJson', () => {
   ])('%o, of which JSON would lose a part, is refused with the path of that part', (value, message) => {
     expect(() => toJson(value, 'the state')).toThrow(InputError)
     expect(() => toJson(value, 'the state')).toThrow(message)
+  })
+
+  class Tagged {
+    get [Symbol.toStringTag]() {
+      return 'Tagged'
+    }
+  }
+  const foreign = (code: string): unknown => runInNewContext(code)
+  const lost: readonly [string, unknown][] = [
+    ['an ArrayBuffer', new ArrayBuffer(2)],
+    ['a SharedArrayBuffer', new SharedArrayBuffer(2)],
+    ['a DataView', new DataView(new ArrayBuffer(2))],
+    ['a Uint8Array', new Uint8Array(2)],
+    ['a Uint8Array', new Uint8Array(0)],
+    ['a Float64Array', new Float64Array(1)],
+    ['a Blob', new Blob(['x'])],
+    ['a File', new File(['x'], 'a')],
+    ['a Request', new Request('http://127.0.0.1/')],
+    ['a Response', new Response('x')],
+    ['a Headers', new Headers()],
+    ['a FormData', new FormData()],
+    ['a URLSearchParams', new URLSearchParams('a=b')],
+    ['a RegExp', /x/],
+    ['a WeakMap', new WeakMap()],
+    ['a WeakSet', new WeakSet()],
+    ['a Promise', Promise.resolve()],
+    ['an AbortSignal', AbortSignal.abort()],
+    ['a Tagged', new Tagged()],
+    ['NaN', Number.NaN],
+    ['Infinity', Number.POSITIVE_INFINITY],
+    ['-Infinity', Number.NEGATIVE_INFINITY],
+    ['an invalid Date', new Date(Number.NaN)],
+    ['an Error', new RangeError('x')],
+    ['a Map', foreign('new Map([[1, 2]])')],
+    ['a Set', foreign('new Set([1])')],
+    ['an Error', foreign('new TypeError("x")')],
+    ['a Promise', foreign('Promise.resolve(1)')],
+    ['a RegExp', foreign('/x/')],
+  ]
+  test.each(lost)('%s is refused by its name, alone and within a value', (name, value) => {
+    expect(() => toJson(value, 'it')).toThrow(InputError)
+    expect(() => toJson(value, 'it')).toThrow(`it is ${name}, which`)
+    expect(() => toJson({ a: 1, list: [{ value }] }, 'it')).toThrow(`it holds, at .list[0].value, ${name}, which`)
+    expect(() => toJson([value], 'it')).toThrow(`it holds, at [0], ${name}, which`)
+  })
+
+  test('a function or a symbol in a list, of which JSON would make null, is refused', () => {
+    expect(() => toJson({ a: [() => 1] }, 'it')).toThrow('it holds, at .a[0], a function has no JSON form.')
+    expect(() => toJson([Symbol('x')], 'it')).toThrow('it holds, at [0], a symbol has no JSON form.')
+  })
+
+  test('a Buffer, a boxed value, and a list with undefined are written as JSON writes them', () => {
+    const value = { bytes: Buffer.from('a'), text: new String('b'), number: new Number(1), list: [undefined, null] }
+    expect(toJson(value, 'it')).toBe('{"bytes":{"type":"Buffer","data":[97]},"text":"b","number":1,"list":[null,null]}')
   })
 
   test('nested empty objects and nested objects with a toJSON are accepted', () => {

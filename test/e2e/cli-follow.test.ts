@@ -3,6 +3,12 @@ import { describe, expect, it } from 'vitest'
 import { CliProject, unknownId } from '../cli/cli-project.ts'
 
 const cli = new CliProject('follow', { withNode: true })
+const failsUntilMended = `import { existsSync } from 'node:fs'
+import { defineWorker } from 'troupe'
+export default defineWorker({ retries: 0, receive(message, self) {
+  if (!existsSync('is-mended')) throw new Error('not mended yet')
+  self.reply('mended')
+} })`
 
 describe.concurrent('troupe session follow', () => {
   it('shows a session from its beginning, as lines that name their worker, and prints its result', async () => {
@@ -21,6 +27,21 @@ describe.concurrent('troupe session follow', () => {
     expect(code).toBe(1)
     expect(objects[0]).toMatchObject({ type: 'session.created' })
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', sessionId })
+  })
+
+  it('shows a session that failed and was retried to its last end', async () => {
+    const { project } = cli
+    await project.write('workers/mended.ts', failsUntilMended)
+    await project.start(['node']).saw('is ready', 'stdout')
+    const { sessionId } = await cli.submit('mended')
+    await cli.waitForEnd(sessionId)
+    await project.write('is-mended', '')
+    const { stdout: retried } = await project.ask(['session', 'retry', sessionId])
+    expect(retried).toBe(`session ${sessionId} goes on in run 1 with message inbox-0 (input)\n`)
+    const { code, objects } = await project.run(['session', 'follow', sessionId, '--json'])
+    expect(code).toBe(0)
+    const types = objects.map(({ type }) => String(type)).filter((type) => /^(session|result)/.test(type))
+    expect(types).toEqual(['session.created', 'session.failed', 'session.retried', 'session.completed', 'result'])
   })
 
   it('leaves the session alone on Ctrl+C', async () => {
@@ -63,6 +84,14 @@ describe.concurrent('troupe run --keep-open', () => {
       { run: 1, value: { total: 3 } },
       { run: 2, value: { total: 5 } },
     ])
+  })
+
+  it('says that the session was not closed if an error ends it (TALK-2)', async () => {
+    const { code, stdout, stderr } = await cli.project.run(['run', 'tally', '--keep-open'], { stdin: 'abc\n{"a":\n' })
+    expect({ code, stdout: JSON.parse(stdout) }).toEqual({ code: 2, stdout: { total: 3 } })
+    const sessionId = /^troupe: session (\S+)$/m.exec(stderr)?.[1]
+    expect(stderr).toContain(`session ${sessionId} was not closed.`)
+    await cli.project.ask(['session', 'close', String(sessionId)])
   })
 
   it('goes on after a run that failed, and exits with 1 if the last one did', async () => {

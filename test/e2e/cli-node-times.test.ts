@@ -1,4 +1,4 @@
-/** The times of a node: how long a stop waits for turns, and how long its namespace keeps finished sessions. */
+/** The bounds of a node: how long a stop waits for turns, how long its namespace keeps finished sessions, and the folder of its workers. */
 import { Redis } from 'ioredis'
 import { expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
@@ -33,6 +33,9 @@ it('a node respects both times', async () => {
 
 it.each([
   [['--retention', '59s'], "option '--retention <duration>' argument '59s' is invalid. Expected at least a minute"],
+  [['--folder', ''], 'Expected a folder that exists'],
+  [['--folder', 'nowhere'], 'Expected a folder that exists'],
+  [['--folder', 'package.json'], 'Expected a folder that exists'],
   [['--drain', 'soon'], `"soon" is not a duration`],
 ])('%j is refused', async (flags, sentence) => {
   const { code, stderr } = await cli.project.run(['node', ...flags])

@@ -34,6 +34,16 @@ describe.concurrent('an uncaught error', () => {
     expect(last?.message).toContain(`troupe session result ${String(last?.sessionId)} --wait`)
   })
 
+  it.each([
+    ['stack', "Object.assign(new Error('odd'), { stack: 7 })", 'error: Error: odd'],
+    ['message', "Object.assign(new Error('odd'), { message: Symbol('odd') })", 'error: Error: Symbol(odd)'],
+    ['name', "Object.defineProperty(new Error('odd'), 'name', { get() { throw 1 } })", 'cannot be read'],
+  ])('is named in a sentence though its %s is odd', async (field, error, sentence) => {
+    const place = await placeOf(`odd-${field}`, `  setTimeout(() => { throw ${error} }, 1)\n  self.after(60_000, 1)`)
+    const { code, stderr } = await cli.project.run(['run', `odd-${field}`, ...place])
+    expect({ code, stderr }).toMatchObject({ code: 70, stderr: expect.stringContaining(sentence) as string })
+  })
+
   it('may be a rejection with any value, which is shown unchanged', async () => {
     const place = await placeOf('rejects', "  void Promise.reject('just so')\n  self.after(60_000, 1)")
     const { code, stderr } = await cli.project.run(['run', 'rejects', ...place])

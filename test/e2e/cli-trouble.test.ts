@@ -191,6 +191,23 @@ describe.concurrent('a Redis that goes away during a run', () => {
   })
 })
 
+describe.concurrent('a Redis that goes away while a session is followed', () => {
+  it('ends the command with 69, and the command says how to follow the session again', async () => {
+    await using redis = await RedisServer.start({ durability: 'none' })
+    const at = ['--redis-url', redis.url]
+    const { objects } = await cli.project.run(['submit', 'waits', ...at, '--json'])
+    const sessionId = String(objects[0]?.sessionId)
+    const following = cli.project.start(['session', 'follow', sessionId, ...at, '--json'])
+    await following.saw('session.created', 'stdout')
+    redis.freeze()
+    const { code, stderr } = await following.ended
+    expect(code).toBe(69)
+    expect(stderr).toContain(
+      `session ${sessionId} is not lost. Follow it again with: troupe session follow ${sessionId}`,
+    )
+  })
+})
+
 describe.concurrent('a second Ctrl+C', () => {
   it('ends the command at once, whatever it waits for', async () => {
     await using redis = await RedisServer.start({ durability: 'none' })

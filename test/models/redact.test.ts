@@ -4,6 +4,7 @@ import { redact, shortened } from '../../src/models/redact.ts'
 test.each([
   ['key sk-abc123def456 is wrong', 'key [redacted] is wrong'],
   ['sk-proj-****wxyz', '[redacted]'],
+  ['ghs_abcd', '[redacted]'],
   ['Authorization: Bearer abc.def-ghi', 'Authorization: [redacted]'],
   ['AIzaSyA1234567890abcdef', '[redacted]'],
   ['{"api_key": "short1", "model": "m"}', '{"api_key": "[redacted]", "model": "m"}'],

@@ -80,7 +80,8 @@ export const aModelCallFollowsWhatIsRecorded: AgentCheck = async (redisUrl) => {
   const tool = defineTool({
     name: 'hold',
     description: 'x',
-    effect: 'pure',
+    // The result of a pure tool may still be on its way (THINK-1).
+    effect: 'idempotent',
     run: async () => {
       await scene.holdWrites()
       return 'held'

@@ -36,7 +36,14 @@ test('the events of a handler name its children, its attempts, its messages and 
   await using troupe = await TestTroupe.start({ workers: { echo, parent } })
   const session = await troupe.create('parent')
   const { rootId } = session
-  const failure = { code: 'handler_failed', message: 'not yet', origin: 'handler', attempt: 1, retryable: true }
+  const failure = {
+    code: 'handler_failed',
+    message: 'not yet',
+    thrownAt: expect.stringContaining('events.test.ts'),
+    origin: 'handler',
+    attempt: 1,
+    retryable: true,
+  }
   expect(await toldOf(session)).toEqual([
     ['session.created', { kind: 'parent' }],
     ['run.started', {}],
@@ -95,7 +102,7 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     call('spawn_workers', { tasks }, 'c'),
     counted({ ...say('done'), finishReason: 'length' }),
   ])
-  const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['echo'], retries: 1 })
+  const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['echo'], retries: 1, continues: 0 })
   await using troupe = await TestTroupe.start({ workers: { echo, agent } })
   const session = await troupe.create('agent')
   const { rootId } = session
@@ -114,7 +121,10 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     ['tool.succeeded', { toolCallId: 'a', toolName: 'works', ms }],
     ['turn.retried', { run: 1, attempt: 1, retryMs, failure }],
     replied(2, 1),
-    ['tool.failed', { toolCallId: 'b', toolName: 'breaks', ms }],
+    [
+      'tool.failed',
+      { toolCallId: 'b', toolName: 'breaks', ms, error: 'no', thrownAt: expect.stringContaining('events.test.ts') },
+    ],
     replied(3, 1),
     ['worker.spawned', { id: childId(rootId, 1, 1), kind: 'echo', name: 'echo-1', parent: rootId }],
     ['worker.spawned', { id: childId(rootId, 1, 2), kind: 'echo', name: 'echo-2', parent: rootId, detached: true }],

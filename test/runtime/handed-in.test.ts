@@ -16,6 +16,8 @@ interface Order {
   order?: unknown
 }
 
+const readOnlyAdvice = expect.stringContaining('self.state and messages are read-only') as string
+
 const changes: [string, (order: Order) => void][] = [
   [
     'another value',
@@ -39,7 +41,7 @@ const changes: [string, (order: Order) => void][] = [
 
 describe('a handler', () => {
   test.each(changes)(
-    'that makes %s of its input is received once, and recorded with what it was sent (HANDLER-4)',
+    'that makes %s of its input fails at once with advice, and the input is recorded as it was sent (HANDLER-5)',
     async (_, to) => {
       let received = 0
       const careless = defineWorker({
@@ -51,7 +53,7 @@ describe('a handler', () => {
       })
       await using troupe = await TestTroupe.start({ workers: { careless } })
       const session = await troupe.create('careless', { n: 1 })
-      expect(await session.result()).toMatchObject({ status: 'completed', value: 'done' })
+      expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: readOnlyAdvice } })
       expect(received).toBe(1)
       const [entry] = await troupe.history(session.rootId)
       expect(entry).toMatchObject({ type: 'received', message: { kind: 'input', from: null, value: { n: 1 } } })
@@ -59,19 +61,18 @@ describe('a handler', () => {
     },
   )
 
-  test('that changes the result of a child goes on, and fails with its own words when it throws', async () => {
+  test('that changes the result of a child fails with advice, and the result is recorded as it came', async () => {
     const parent = defineWorker({
       retries: 0,
       receive(message, self) {
         if (message.kind === 'input') return void self.spawn('child', 1)
         Object.assign(message.value as Order, { order: 1n })
-        throw new Error('on purpose')
       },
     })
     const child = defineWorker({ receive: (_, self) => self.reply({ n: 1 }) })
     await using troupe = await TestTroupe.start({ workers: { parent, child } })
     const session = await troupe.create('parent')
-    expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: 'on purpose', attempt: 1 } })
+    expect(await session.result()).toMatchObject({ status: 'failed', failure: { message: readOnlyAdvice, attempt: 1 } })
     expect((await troupe.history(session.rootId))[1]).toMatchObject({ type: 'received', message: { value: { n: 1 } } })
     await expectInvariants(troupe.redis, troupe.namespace)
   })

@@ -1,6 +1,6 @@
 /** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
 import { describe, expect, test } from 'vitest'
-import { defineWorker, type HandlerDefinition } from '../../src/core/definition/define-worker.ts'
+import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { Assignment, CommitRequest } from '../../src/core/ports/ports.ts'
@@ -72,6 +72,23 @@ describe('a turn in which a run ends and the next begins', () => {
     const commits = await commitsOf(definition, { call: 1, parentId: newId(0), mail })
     expect(commits.flatMap(({ outcome, result }) => (outcome ? [typeof result] : []))).toEqual(['string', 'undefined'])
   })
+})
+
+test.each<[string, (self: Self) => unknown]>([
+  ['a child', (self) => self.spawn('a', null)],
+  ['a message', (self) => self.send(self.id, null)],
+  ['a timer', (self) => self.after(1_000, null)],
+  ['an ask', (self) => self.ask('may I?')],
+])('a step that gives others %s does not wait for the next message of its turn', async (_, ask) => {
+  const definition = defineWorker({
+    receive(message, self) {
+      if (message.value === 0) ask(self)
+      else self.reply(1)
+    },
+  })
+  const mail = { signals: [timer(0), timer(1)], results: [], inbox: [] }
+  const commits = await commitsOf(definition, { open: true, signalsOpen: 2, mail })
+  expect(commits.map(({ outcome }) => outcome)).toEqual([undefined, 'completed'])
 })
 
 test('a run that is quarantined says how often it was started, as does its dead letter, this claim not counted', async () => {

@@ -50,6 +50,6 @@ test('a node refuses a kind that cannot be used; with skipBroken it warns, and h
     { level: 'warn', message: expect.stringContaining('needs a key') as string, fields: { kind: 'thinker' } },
   ])
   await expect(logOf({ workers: { thinker }, models: { env: {} }, skipBroken: true })).rejects.toThrow(
-    'none of the 1 kinds can be used',
+    'no kind can be used: the warnings before this say why.',
   )
 })

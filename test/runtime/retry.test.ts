@@ -172,6 +172,30 @@ test('a job of a handler receives its message again, under the same key', async 
   await expectSound(troupe)
 })
 
+test('a handler that failed after its steps goes on without repeating them, however often it is retried', async () => {
+  const done: string[] = []
+  let isMended = false
+  const worker = defineWorker({
+    async receive(_, self) {
+      const ids = [await self.step('charge', () => done.push('charge'))]
+      if (done.length === 1) ids.push(await self.step('pack', () => done.push('pack')))
+      if (!isMended) throw new TerminalError('not today')
+      self.reply([...ids, await self.step('mail', () => done.push('mail'))])
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await troupe.create('worker')
+  for (const tries of [1, 2]) {
+    expect(await resultOf(session), `attempt ${tries}`).toMatchObject({ status: 'failed', run: 1 })
+    await expectSound(troupe)
+    isMended = tries === 2
+    expect(await session.retry()).toEqual({ run: 1, step: 'message inbox-0 (input)' })
+  }
+  expect(await resultOf(session)).toMatchObject({ status: 'completed', value: [1, 3] })
+  expect(done).toEqual(['charge', 'pack', 'mail'])
+  await expectSound(troupe)
+})
+
 test('a handler that failed at the last result of its children receives that result again', async () => {
   let failures = 1
   const child = defineWorker({ receive: (message, self) => self.reply(message.value) })

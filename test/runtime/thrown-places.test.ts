@@ -43,7 +43,7 @@ test.each<[string, () => WorkerDefinition]>([
   ['a TerminalError of receive', () => defineWorker({ receive: () => fail(new TerminalError('no')) })],
   [
     'a call of self that receive got wrong',
-    () => defineWorker({ retries: 0, receive: (_message, self) => self.after(-1, 1) }),
+    () => defineWorker({ retries: 0, receive: (_message, self) => self.after(Number.NaN, 1) }),
   ],
   ['the schema of an input', () => defineWorker({ input: z.any().refine(readMissing), receive() {} })],
   ['the instructions of an agent', () => defineWorker({ instructions: readMissing, model: model() })],

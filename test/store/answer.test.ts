@@ -12,7 +12,10 @@ test.each([
   ['an ask is answered once', checks.anAskIsAnsweredOnce],
   ['an ask that expired takes no answer', checks.anExpiredAskTakesNoAnswer],
   ['an ask that was answered does not expire', checks.anAnsweredAskDoesNotExpire],
+  ['a step withdraws an open ask', checks.aStepWithdrawsAnAsk],
+  ['a step that withdraws an ask which was answered meanwhile is refused', checks.anAnsweredAskIsNotWithdrawn],
   ['pruning takes the asks of a session with it', checks.asksGoWithTheirSession],
+  ['pruning keeps a session whose asks cannot be read', checks.asksThatCannotBeReadKeepTheirSession],
 ])('%s', async (_claim, check) => {
   await using place = await Place.open()
   await expect(check(place)).resolves.toBeUndefined()

@@ -26,6 +26,8 @@ test.each([
   ['a prototype', '{"kind":"echo","input":1,"__proto__":{"limits":{}}}', /__proto__/],
   ['a prototype of limits', session('"input":1,"limits":{"__proto__":5}'), /__proto__/],
   ['an unknown name', session('"input":1,"grant":{}'), /grant/],
+  ['a deep answer', `{"ask":"x","answer":${'['.repeat(100)}${']'.repeat(100)}}`, /nested more than 65 deep/],
+  ['a prototype of an answer', '{"ask":"0199a0c2-b7fe-7cc3-8a3c-6d1f4f6a1000","answer":1,"__proto__":{}}', /__proto__/],
   ['no object', '[1]', /needs data/],
   ['no JSON', '{"kind":', /is not JSON/],
 ])('a job with %s fails at once with its reason, and the next one runs', async (_, data, reason) => {

@@ -243,7 +243,11 @@ describe.concurrent('a scenario that cannot be run', () => {
     ['a field that is misspelt', { chek: () => {} } as never, /no field chek; a scenario has .*check/],
     ['a Redis that is none', { redisUrl: 'http://127.0.0.1' }, /must begin with redis:/],
     ['a number that is none', { pointsMax: 0 }, /pointsMax must be a whole number from 1, not 0/],
-    ['a point that is not passed', { only: ['after lunch'] }, /no point "after lunch".*before claim #1/],
+    [
+      'a point that is not passed',
+      { only: ['after lunch'], input: () => 250 },
+      /no point "after lunch".*before claim #1/,
+    ],
   ] as [string, Partial<Scenario>, RegExp][])('is refused: %s', async (_what, more, sentence) => {
     const error: unknown = await crashMatrix(scenario('stamp', more)).catch((thrown: unknown) => thrown)
     expect(error).toBeInstanceOf(ConfigError)

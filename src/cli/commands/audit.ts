@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import type { AuditProgress, AuditReport } from '../../audit/audit.ts'
 import type { MessageCounts } from '../../audit/counts.ts'
 import type { AuditFinding } from '../../audit/finding.ts'
-import { exitCodes, Unanswered } from '../exit-code.ts'
+import { endWith, exitCodes, Unanswered } from '../exit-code.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
 import { columnsOf, pageOf, paint, print, printJson, safe } from '../terminal/output.ts'
@@ -29,7 +29,7 @@ export function addAuditCommand(program: Command): void {
     const report = await reportOf(sessionId, flags)
     if (flags.json) printObjects(report)
     else show(report)
-    process.exitCode = report.findings.length > 0 ? exitCodes.failed : exitCodes.ok
+    endWith(report.findings.length > 0 ? exitCodes.failed : exitCodes.ok)
   })
 }
 

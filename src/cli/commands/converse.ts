@@ -2,7 +2,8 @@
  * Duty: a conversation at the terminal: a message, its answer, the next message.
  * TALK-1 Each message that was accepted gets its answer before the next one is read.
  * TALK-2 The person decides how it ends: the end of the input closes the conversation, an interrupt at the prompt leaves it open, and an
- *        interrupt during an answer cancels it. The command says which of the three happened.
+ *        interrupt during an answer cancels it. The command says which of the three happened. An error closes nothing, and
+ *        the command says that, too.
  */
 import type { Session } from '../../client/session.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
@@ -39,6 +40,24 @@ export async function converse({ begin, first, flags, interrupt, view }: Talk): 
   }
   const { session, follower } = await begin(message)
   await using _following = follower
+  try {
+    return await talk(session, follower, next, { flags, interrupt, view })
+  } catch (thrown) {
+    view.end()
+    const { id } = session
+    view.tell(
+      `troupe: an error ends this command, and session ${id} was not closed. Look at it with: troupe session show ${id}; close it with: troupe session close ${id}`,
+    )
+    throw thrown
+  }
+}
+
+async function talk(
+  session: Session,
+  follower: Follower,
+  next: () => Promise<Typed>,
+  { flags, interrupt, view }: Pick<Talk, 'flags' | 'interrupt' | 'view'>,
+): Promise<number> {
   for (let run: number | undefined; ; ) {
     const result = await resultOrCancel(session, interrupt, view, run)
     if (result) await follower.catchUpWithRuns(result.run)

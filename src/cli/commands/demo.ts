@@ -6,7 +6,7 @@ import { folderRedisUrl } from '../../config.ts'
 import { InputError, TerminalError } from '../../core/errors.ts'
 import type { AgentResult, RunResult } from '../../core/history/entry.ts'
 import type { SessionLimits } from '../../core/policy.ts'
-import { exitCodes } from '../exit-code.ts'
+import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { demoRedis } from '../host/demo-redis.ts'
 import { startLocalNode } from '../host/local-node.ts'
@@ -97,7 +97,7 @@ async function demo(argument: string, flags: DemoFlags): Promise<void> {
   tell(`Surveying ${safe(typeof folder === 'string' ? folder : argument)} in session ${session.id}.`)
   const result = await followToEnd(session, interrupt, view)
   view.end()
-  process.exitCode = interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed)
+  endWith(interrupt.exitCode ?? (result?.status === 'completed' ? exitCodes.ok : exitCodes.failed))
   const address = redis.fate === 'in the folder' ? ` --redis-url ${folderRedisUrl}` : ''
   const later = (words: string) => `${config.calledAs} ${words} ${session.id}${address}`
   const surveyed = { id: session.id, later: redis.fate === 'thrown away' ? undefined : later, tell }

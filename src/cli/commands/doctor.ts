@@ -4,7 +4,7 @@ import { type Finding, type FindingLevel, judge } from '../../client/health/find
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf } from '../../core/errors.ts'
 import { redisPlace } from '../../core/redis-url.ts'
-import { exitCodes } from '../exit-code.ts'
+import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
 import { columnsOf, paint, print, printJson, safe, tell } from '../terminal/output.ts'
@@ -34,7 +34,7 @@ export function addDoctorCommand(program: Command): void {
       if (findings.some(({ code }) => code !== undefined))
         tell('To check that no message was lost or doubled, run: troupe audit')
     }
-    process.exitCode = has('problem') > 0 ? exitCodes.failed : exitCodes.ok
+    endWith(has('problem') > 0 ? exitCodes.failed : exitCodes.ok)
   })
 }
 

@@ -100,7 +100,6 @@ export class Follower implements AsyncDisposable {
         if (commit.length === 0) setImmediate(flush)
         commit.push(event)
         roster.note(event)
-        if (event.ended) return
       }
     } finally {
       flush()

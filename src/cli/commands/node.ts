@@ -1,4 +1,5 @@
 /** `troupe node`: a node for production. It runs until a signal stops it, and then drains. */
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { type Command, InvalidArgumentError } from 'commander'
 import { policy, retentionMsMin } from '../../core/policy.ts'
@@ -36,7 +37,7 @@ export function addNodeCommand(program: Command): void {
       'how long finished sessions of the namespace stay; default: unchanged, at first 7d',
       retention,
     )
-    .option('--folder <path>', 'no worker uses files outside of this folder, whatever its session permits')
+    .option('--folder <path>', 'no worker uses files outside of this folder, whatever its session permits', folder)
     .option('--drain <duration>', 'how long a stop waits for running turns; default: 30s', duration)
   addConnectionOptions(addModelOption(addNodeOptions(command)))
   addExamples(command, [
@@ -59,6 +60,13 @@ function retention(text: string): number {
   return ms
 }
 
+/** A parser for commander. A mistyped bound would let the node start and each run that uses files fail; an empty one means another folder. */
+function folder(text: string): string {
+  if (text === '' || !statSync(text, { throwIfNoEntry: false })?.isDirectory())
+    throw new InvalidArgumentError('Expected a folder that exists.')
+  return resolve(text)
+}
+
 async function node(flags: NodeCommandFlags): Promise<void> {
   const config = await configOf(flags)
   const logger = await serviceLogger(config, process.stderr.isTTY, tell)
@@ -75,7 +83,7 @@ async function node(flags: NodeCommandFlags): Promise<void> {
     pools: flags.pool,
     skipBroken: flags.skipBroken,
     retentionMs: flags.retention,
-    permissions: flags.folder === undefined ? undefined : { folder: resolve(flags.folder) },
+    permissions: flags.folder === undefined ? undefined : { folder: flags.folder },
     drainMs: flags.drain,
   })
   const { id, kinds } = running

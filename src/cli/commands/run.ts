@@ -5,7 +5,7 @@ import type { Session } from '../../client/session.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { parseKind } from '../../core/ids.ts'
-import { exitCodes } from '../exit-code.ts'
+import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { KindHost } from '../host/kind-host.ts'
 import { isRemoteLog } from '../host/local-node.ts'
@@ -96,13 +96,15 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     return { session, follower }
   }
   if (isTalk) {
-    process.exitCode = await converse({
-      begin,
-      first: argument === undefined && flags.file === undefined ? undefined : input,
-      flags,
-      interrupt,
-      view,
-    })
+    endWith(
+      await converse({
+        begin,
+        first: argument === undefined && flags.file === undefined ? undefined : input,
+        flags,
+        interrupt,
+        view,
+      }),
+    )
     return
   }
   const { session, follower } = await begin(input)
@@ -113,7 +115,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   view.end()
   if (result) printResult(session.id, result, flags)
   else tell(unfinishedText(session, interrupt.isHangUp, isHere))
-  process.exitCode = exitCodeOf(interrupt, result)
+  endWith(exitCodeOf(interrupt, result))
 }
 
 /** A live node runs the kind with its own files and its own model. */

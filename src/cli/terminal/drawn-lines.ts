@@ -12,7 +12,8 @@ const frameBegin = '\u001b[?2026h'
 const frameEnd = '\u001b[?2026l'
 const toLineEnd = '\u001b[K'
 const toScreenEnd = '\u001b[J'
-const up = (rows: number) => (rows > 0 ? `\u001b[${rows}A` : '')
+/** To the first column, because what a person types stands where the cursor is. */
+const up = (rows: number) => (rows > 0 ? `\r\u001b[${rows}A` : '')
 const down = (rows: number) => (rows > 0 ? `\u001b[${rows}B` : '')
 
 export class DrawnLines {

@@ -63,15 +63,20 @@ class JsonView extends WrittenView implements SessionView {
 
 /** Events that a person may want to read again after the tree has gone on. The tree shows all others. */
 const lasting: ReadonlySet<EventType> = new Set<EventType>([
+  'ask.expired',
+  'ask.opened',
   'events.trimmed',
   'message.deadLettered',
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'session.retried',
   'tool.failed',
   'tool.unknown',
   'turn.retried',
+  'worker.cancelRequested',
   'worker.failed',
 ])
 

@@ -5,8 +5,11 @@
  * END-2 Only the command line does this. The owner of any other process decides for itself.
  */
 import { inspect } from 'node:util'
-import { codePlaceOf, namePlacesFrom } from '../../core/code-place.ts'
+import { isError } from '../../core/check/is-error.ts'
+import { codePlaceOf, namePlacesFrom, stackOf } from '../../core/code-place.ts'
+import { unreadableText } from '../../core/errors.ts'
 import { isProcessEndExpected } from '../../core/process-end.ts'
+import { cutMessage } from '../../core/worker/failure.ts'
 import type { Logger } from '../../log.ts'
 import { exitCodes } from '../exit-code.ts'
 import { paint, printJson, safe, tell } from './output.ts'
@@ -29,7 +32,11 @@ let isExpected = false
 /** Call it once, before any code of users is loaded. */
 export function watchForSuddenEnd(json: boolean): void {
   around = { ...around, json }
-  namePlacesFrom([process.cwd()])
+  try {
+    namePlacesFrom([process.cwd()])
+  } catch {
+    // The current folder was removed: places are named by their whole paths.
+  }
   process.on('uncaughtException', (thrown: unknown) => {
     sayUncaught(thrown)
     endProcess(exitCodes.fault)
@@ -58,7 +65,7 @@ export function endProcess(exitCode: number | undefined): never {
 }
 
 function sayUncaught(thrown: unknown): void {
-  const stack = thrown instanceof Error ? thrown.stack : undefined
+  const stack = isError(thrown) ? stackOf(thrown) : undefined
   const fate = 'This process ends at once, because its state is unknown; other nodes go on with its turns.'
   say(`no code caught this error: ${describe(thrown)}${at(codePlaceOf(thrown))}. ${fate}`, stack)
   if (stack !== undefined && codePlaceOf(thrown) === undefined && !around.logger) around.tell(safeLines(stack))
@@ -75,12 +82,18 @@ function say(what: string, stack?: string): void {
   if (json) printJson({ type: 'error', code: 'uncaught', message, ...(sessionId !== undefined && { sessionId }) })
 }
 
-/** `TypeError: no such thing`. Node wraps a rejection that is no error into an error of its own. */
+/** `TypeError: no such thing`. Does not throw, whatever was thrown. Node wraps a rejection that is no error into an error of its own. */
 function describe(thrown: unknown): string {
-  if (!(thrown instanceof Error)) return inspect(thrown, { depth: 2 })
-  const isWrapped = 'code' in thrown && thrown.code === 'ERR_UNHANDLED_REJECTION'
-  const reason = isWrapped ? /The promise rejected with the reason "([\s\S]*)"\.$/.exec(thrown.message)?.[1] : undefined
-  return (reason ?? `${thrown.name}: ${thrown.message}`).replace(/\.?\s*$/, '')
+  try {
+    if (!isError(thrown)) return inspect(thrown, { depth: 2 })
+    const { name, message: text } = thrown as { readonly name: unknown; readonly message: unknown }
+    const message = cutMessage(String(text))
+    const isWrapped = 'code' in thrown && thrown.code === 'ERR_UNHANDLED_REJECTION'
+    const reason = isWrapped ? /The promise rejected with the reason "([\s\S]*)"\.$/.exec(message)?.[1] : undefined
+    return (reason ?? `${String(name)}: ${message}`).replace(/\.?\s*$/, '')
+  } catch {
+    return unreadableText
+  }
 }
 
 function at(place: string | undefined): string {

@@ -1,8 +1,9 @@
 /** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
 import type { Finding, FindingCode, FindingFacts } from '../../client/health/findings.ts'
 import type { StrandedReason } from '../../client/health/stranded.ts'
+import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
-import { formatDuration } from './duration.ts'
+import { formatDuration, formatMoment } from './duration.ts'
 
 export interface FindingText {
   readonly what: string
@@ -152,6 +153,15 @@ const workTexts = {
       todo: `run ${command} to list all of them; restore the removed entries, or cancel their sessions: they wait for ever`,
     }
   },
+  wrong_entries: ({ entries, sessionId, entry }, { command }) => {
+    const others = entries === 1 ? '' : `; ${entries} such entries were found`
+    const [list, what] =
+      sessionId === null ? ['the index of sessions', 'session'] : [`the list of session ${sessionId}`, 'worker']
+    return {
+      what: `${list} holds ${preview(entry)}, which is no ${what} of it: another program wrote it${others}`,
+      todo: `run ${command} to see what else was overwritten, and remove the entry`,
+    }
+  },
   run_queue: ({ workers, oldestMs, isLong }) => {
     if (workers === 0) return { what: 'no worker waits for a slot' }
     const what = `${countWaiting(workers, 'worker')} for a slot, the oldest for ${formatDuration(oldestMs)}`
@@ -161,6 +171,14 @@ const workTexts = {
       todo: 'check whether turns hang (docs/operations.md, "When work stands still"); if not, start another node or raise --concurrency',
     }
   },
+  all_paused: ({ by, why, at }, { command }) => ({
+    what: `all sessions are paused${by === null ? '' : ` by ${by}`} since ${formatMoment(at)}${why === null ? '' : ` (${why})`}: no node takes up work`,
+    todo: `${command}`,
+  }),
+  sessions_paused: ({ sessions }, { command }) => ({
+    what: `${count(sessions.length, 'session')} of the newest ${sessions.length === 1 ? 'is' : 'are'} paused: ${sessions.slice(0, 3).join(', ')}${sessions.length > 3 ? ', …' : ''}`,
+    todo: `go on with \`${command}\``,
+  }),
   submissions_paused: ({ jobs }) => {
     const what = 'the queue submit is paused in BullMQ'
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }

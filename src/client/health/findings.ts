@@ -4,7 +4,7 @@
  * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
 import { unhostedPool } from '../../core/ids.ts'
-import type { ExpiredWorker } from '../../store/inspect-store.ts'
+import type { ExpiredWorker } from '../../store/leases.ts'
 import type { Health } from './health.ts'
 import type { StrandedReason } from './stranded.ts'
 
@@ -43,8 +43,12 @@ export interface FindingFacts {
   }
   workers_unreadable: { readonly workers: number }
   workers_stranded: { readonly workers: number; readonly reason: StrandedReason }
+  /** The first is quoted: it stands in the list of workers of this session; in the index of sessions if that is null. */
+  wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
   /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
+  all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
+  sessions_paused: { readonly sessions: readonly string[] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
@@ -100,6 +104,8 @@ export function judge(health: Health): Finding[] {
     ...judgeUnhosted(health),
     ...judgeAside(health),
     ...judgeStranded(health),
+    ...judgeWrongEntries(health),
+    ...judgePauses(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
@@ -226,6 +232,23 @@ function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
   })
 }
 
+function judgePauses({ paused, pausedSessions: sessions }: Health): Finding[] {
+  const ofAll =
+    paused === null
+      ? []
+      : [
+          finding(
+            'all_paused',
+            'problem',
+            { by: paused.by ?? null, why: paused.why ?? null, at: paused.at },
+            { command: 'troupe resume --all' },
+          ),
+        ]
+  if (sessions.length === 0) return ofAll
+  const command = `troupe session resume ${sessions[0]}`
+  return [...ofAll, finding('sessions_paused', 'warning', { sessions }, { command })]
+}
+
 function judgeAside({ aside, nodes }: Health): Finding[] {
   const stuck = aside.filter(({ waitingMs }) => waitingMs > asideMsMax).sort((a, b) => b.waitingMs - a.waitingMs)
   if (stuck.length === 0 || nodes.length === 0) return []
@@ -240,6 +263,13 @@ function judgeStranded({ stranded }: Health): Finding[] {
   const facts = { workers: stranded.length, reason: first.reason }
   const workerIds = stranded.map(({ id }) => id)
   return [finding('workers_stranded', 'problem', facts, { workerIds, command: 'troupe audit' })]
+}
+
+/** They harm no worker. But whoever wrote them may have written over more. */
+function judgeWrongEntries({ wrongEntries }: Health): Finding[] {
+  const [first] = wrongEntries
+  if (first === undefined) return []
+  return [finding('wrong_entries', 'problem', { entries: wrongEntries.length, ...first }, { command: 'troupe audit' })]
 }
 
 function judgeQueue({ pools, nodes }: Health): Finding[] {

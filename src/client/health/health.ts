@@ -1,12 +1,14 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
-import type { ExpiredWorker, InspectStore } from '../../store/inspect-store.ts'
+import type { InspectStore } from '../../store/inspect-store.ts'
+import type { ExpiredWorker } from '../../store/leases.ts'
+import type { PauseNote } from '../../store/record/pause-note.ts'
 import type { RedisAccess } from '../../store/redis/access.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
-import type { Stranded } from './stranded.ts'
+import type { NewestWorkers, Stranded } from './stranded.ts'
 
 export type { WakeupQueue }
 
@@ -41,6 +43,8 @@ export interface Health {
   readonly aside: readonly { readonly id: string; readonly kind: string; readonly waitingMs: number }[]
   /** Workers that nothing wakes any more, among the newest ones. The audit finds all of them. */
   readonly stranded: readonly Stranded[]
+  /** What another program wrote into the index of sessions, or into the lists of workers of the newest ones. */
+  readonly wrongEntries: NewestWorkers['wrongEntries']
   /** Jobs that other programs added to the queue `submit` and no node has taken yet. */
   readonly submitted: number
   /** Somebody paused that queue with a tool of BullMQ: nodes take nothing from it. */
@@ -51,6 +55,10 @@ export interface Health {
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues `wakeup-<pool>` that somebody paused, each with its prefix in BullMQ. Work of these pools may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
+  /** Who paused all sessions, why and when; null if they are not paused. */
+  readonly paused: PauseNote | null
+  /** Those among the newest sessions that are paused by themselves. */
+  readonly pausedSessions: readonly string[]
   readonly running: number
   readonly expiredLeases: number
   /** Some of the workers of these leases. */
@@ -75,7 +83,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, 'stranded' | 'stalledNodes'>> {
+): Promise<Omit<Health, keyof NewestWorkers | 'pausedSessions' | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()
@@ -130,9 +138,10 @@ export async function readHealth(
     submitPrefix: submission.prefix,
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedWakeups,
+    paused: (await Promise.all(stores.map((store) => store.pauseNote()))).find((note) => note !== null) ?? null,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
-    expiredWorkers: (await Promise.all(stores.map((store) => store.expiredWorkers(20)))).flat(),
+    expiredWorkers: (await Promise.all(stores.map((store) => store.expiredWorkers()))).flat(),
     timers: sum((fact) => fact.timers),
     cancelling: sum((fact) => fact.cancelling),
     deadLetters: sum((fact) => fact.dead),

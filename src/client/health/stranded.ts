@@ -1,12 +1,14 @@
 /**
- * Duty: find workers that nothing wakes any more, because another program removed their entry from a set, or the set itself.
+ * Duty: find workers that nothing wakes any more, because another program removed their entry from a set, or the set itself; and what another
+ * program wrote into the index of sessions and into the lists of their workers.
  * STRANDED-1 It looks at the newest workers alone, so that it stays short however many workers there are. The audit looks at all of them.
  * STRANDED-2 It looks twice before it reports a worker, because a running system changes between two reads.
+ * STRANDED-3 An id that cannot be a worker of its session is reported, and never looked up.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../core/ids.ts'
 import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
-import type { SessionIndex } from '../session-index.ts'
+import type { SessionIndex, WrongEntry } from '../session-index.ts'
 
 /** Which entry is missing. */
 export type StrandedReason = 'not_in_run_queue' | 'unknown_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'
@@ -16,15 +18,26 @@ export interface Stranded {
   readonly reason: StrandedReason
 }
 
+/** What the newest workers show. */
+export interface NewestWorkers {
+  readonly stranded: readonly Stranded[]
+  /** What another program wrote into the index of sessions, or into the lists of their workers. */
+  readonly wrongEntries: readonly WrongEntry[]
+}
+
 const workersMost = 200
 /** How many workers one script looks at. */
 const pieceSize = 50
 /** How long it waits before the second look. */
 const againMs = 250
 
-export async function strandedAmong(index: SessionIndex, stores: readonly AuditStore[]): Promise<Stranded[]> {
-  const first = await look(await index.newestIds(workersMost), stores)
-  if (first.length === 0) return []
+export async function lookAtNewest(index: SessionIndex, stores: readonly AuditStore[]): Promise<NewestWorkers> {
+  const { workers, wrong } = await index.newestMembers(workersMost)
+  return { stranded: await strandedAmong(workers, stores), wrongEntries: wrong }
+}
+
+async function strandedAmong(ids: readonly string[], stores: readonly AuditStore[]): Promise<Stranded[]> {
+  const first = await look(ids, stores)
   await pause(againMs)
   const again = await look(
     first.map(({ id }) => id),

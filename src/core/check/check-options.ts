@@ -69,6 +69,10 @@ export const signalRule: Rule = {
   fits: (value) => isObject(value) && typeof value.addEventListener === 'function',
 }
 
+export function oneOfRule(words: readonly string[]): Rule {
+  return { expects: `one of ${words.join(', ')}`, fits: (value) => words.includes(value as string) }
+}
+
 export function wholeNumberRule(least: number, most: number): Rule {
   return {
     expects: `a whole number from ${least} to ${most}`,

@@ -39,9 +39,12 @@ export interface AskOptions {
   readonly schema?: z.ZodType | undefined
   /** The answer must be one of these texts. */
   readonly options?: readonly string[] | undefined
-  /** After this long the ask expires, and the worker receives `onExpiry` with the status `expired`. Default: never. */
+  /** After this long the ask expires; `onExpiry` says what happens then. Default: never. */
   readonly expiresMs?: number | undefined
-  /** The value that the worker receives if nobody answers in time. Default null. */
+  /**
+   * If nobody answers in time: with `'fail'` the run fails with `ask_expired`, which names the ask. Any other value is what the worker receives, as
+   * the value of a message with the status `expired`. Default null.
+   */
   readonly onExpiry?: unknown
 }
 
@@ -85,7 +88,7 @@ export interface Self<State = unknown> extends WorkerIdentity {
   reply(this: void, value: unknown): void
   /** Ends the run as failed, without a retry. The code is `run_failed`, or that of the error if it is one of troupe's. */
   fail(this: void, error: Error | string): void
-  /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`. */
+  /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`; at once if `ms` is negative. */
   after(this: void, ms: number, value: unknown): void
   /**
    * Asks somebody outside: a person, or another system (`{ signal: 'paid' }`). The run stays open, and the worker holds no slot meanwhile. It

@@ -1,4 +1,5 @@
 /** Duty: the log for code of workers and tools, and the forms in which such code may call it. */
+import { isError } from '../check/is-error.ts'
 import { isObject } from '../check/is-object.ts'
 
 /** Logs with the ids of session, worker and run. Log lines are not part of a commit. */
@@ -19,12 +20,11 @@ type LogLine = readonly [message: string, fields: Readonly<Record<string, unknow
 export function readLogCall(message: unknown, fields: unknown): LogLine {
   if (typeof message === 'string') return [message, fieldsOf(fields)]
   if (typeof fields === 'string') return [fields, fieldsOf(message)]
-  const isError = message instanceof Error
-  return [isError ? message.message : '', { ...fieldsOf(message), ...fieldsOf(fields) }]
+  return [isError(message) ? message.message : '', { ...fieldsOf(message), ...fieldsOf(fields) }]
 }
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined) return {}
-  if (value instanceof Error) return { error: `${value.name}: ${value.message}`, stack: value.stack }
+  if (isError(value)) return { error: `${value.name}: ${value.message}`, stack: value.stack }
   return isObject(value) ? value : { value }
 }

@@ -49,6 +49,7 @@ function isOurs(message: Fields): boolean {
     case 'user':
       return (
         isOptionalText(message.from) &&
+        isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)

@@ -88,6 +88,8 @@ const userMessageSchema = z.looseObject({
   ...head,
   /** The worker that sent it, set by the runtime. Absent if it came from outside the session. */
   from: z.string().optional(),
+  /** The name of the person who wrote it, where a conversation from elsewhere says so. No model reads it. */
+  name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
   content: z.array(userBlockSchema),
@@ -214,6 +216,7 @@ export interface SystemMessage extends MessageHead {
 export interface UserMessage extends MessageHead {
   readonly type: 'user'
   readonly from?: string | undefined
+  readonly name?: string | undefined
   readonly nudge?: boolean | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
@@ -256,6 +259,18 @@ export type ChatMessage =
   | ErrorMessage
   | SummaryMessage
 
+/** True for an instruction to the model. */
+export const isSystem = (message: ChatMessage): message is SystemMessage => message.type === 'system'
+/** True for what a call came to. */
+export const isToolResult = (message: ChatMessage): message is ToolResultMessage => message.type === 'toolResult'
+/** True for a summary that stands for earlier messages. */
+export const isSummary = (message: ChatMessage): message is SummaryMessage => message.type === 'summary'
+
+/** When it was said, as ISO 8601. Null if nobody knows, as of a message that was made without a time. */
+export function timestampOf({ at }: Pick<MessageHead, 'at'>): string | null {
+  return at > 0 && at <= 8.64e15 ? new Date(at).toISOString() : null
+}
+
 /** The model that was asked for this reply. What the model signed goes back to this one only. */
 export function askedModel({ model, asked = model }: Pick<AssistantMessage, 'model' | 'asked'>): string {
   return asked
@@ -265,10 +280,27 @@ export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')
 }
 
+/** True for a text without calls that ended at its length limit: the model had more to say. */
+export function isCutText({ content, finishReason }: Pick<AssistantMessage, 'content' | 'finishReason'>): boolean {
+  const hasCalls = content.some(({ type }) => type === 'tool-call')
+  return finishReason === 'length' && !hasCalls && textOf(content).trim() !== ''
+}
+
 /** The text of a message as a person reads it: its text blocks, joined. */
 export function textOf(content: readonly (UserBlock | AssistantBlock)[]): string {
   return content
     .filter((block) => block.type === 'text')
     .map((block) => block.text)
     .join('\n')
+}
+
+/** The first text that is not blank, without the blanks around it. Undefined if there is none. */
+export function firstTextOf(content: readonly (UserBlock | AssistantBlock)[]): string | undefined {
+  for (const block of content) if (block.type === 'text' && block.text.trim() !== '') return block.text.trim()
+  return undefined
+}
+
+/** The address under which a page shows a medium: its own, or its bytes as `data:`. Undefined if it has neither. */
+export function dataUriOf({ mediaType, data, url }: MediaBlock): string | undefined {
+  return data === undefined ? url : `data:${mediaType};base64,${data}`
 }

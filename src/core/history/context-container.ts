@@ -8,20 +8,28 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import { type ErrorCode, InputError } from '../errors.ts'
+import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat-codec.ts'
+import type { Action } from './chat-context.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
+  isCutText,
   type Json,
   type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
-import { messageProblem } from './foreign-format.ts'
+import {
+  type AskedEntry,
+  type DelegatedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type RetriedEntry,
+} from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
@@ -49,9 +57,6 @@ export interface PendingTurn {
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
 
-/** Ask the model, stop, or call a tool. */
-export type FlowAction = 'continue' | 'stop' | { readonly callTool: string }
-
 /** What was known of a run when it failed, until the next run begins. */
 interface FailedRun {
   readonly run: MutableRun
@@ -68,10 +73,24 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
+class NotedHistory extends ConversationHistory {
+  readonly #note: (message: ChatMessage) => void
+
+  constructor(note: (message: ChatMessage) => void) {
+    super()
+    this.#note = note
+  }
+
+  protected override accept(message: ChatMessage): void {
+    this.#note(message)
+  }
+}
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
-  readonly history = new ConversationHistory()
+  /** What was said. What is pushed here counts for the container as what is pushed to the container. */
+  readonly history: ConversationHistory = new NotedHistory((message) => this.#say(message))
   readonly session: SessionMetadata
   #run = newRun(0)
   #lastReply: AssistantMessage | null = null
@@ -123,22 +142,20 @@ export class ContextContainer {
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
-  get action(): FlowAction {
+  get action(): Action {
     const [call] = this.history.openCalls()
     if (call !== undefined) return { callTool: call.toolName }
     return this.#isRunOpen ? 'continue' : 'stop'
   }
 
-  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. Throws an InputError if it is none. */
-  push(message: ChatMessage): void {
-    const problem = messageProblem(message, this.history.length)
-    if (problem !== null) throw new InputError(problem)
-    this.#say(message)
+  /** The same as `history`, by the name that the design has for it. */
+  get conversationHistory(): ConversationHistory {
+    return this.history
   }
 
-  /** Adds a user message. It is called an input, because another worker may have sent it. */
-  pushInput(text: string, stamp: { readonly id: string; readonly at: number }, from?: string): void {
-    this.push({ type: 'user', ...stamp, content: [{ type: 'text', text }], ...(from !== undefined && { from }) })
+  /** Adds a message that comes from no worker's history. For contexts made by hand, and for converters. Throws an InputError if it is none. */
+  push(message: ChatMessage): void {
+    this.history.push(message)
   }
 
   /** An estimate from the number of bytes, with the prompt. A provider will count differently. */
@@ -228,7 +245,8 @@ export class ContextContainer {
     else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
-      if (this.#firstText === undefined) {
+      this.#run.startedAt ??= message.at
+      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }
@@ -241,6 +259,8 @@ export class ContextContainer {
     const run = this.#run
     run.iterations++
     run.blanks = 0
+    if (isCutText(message)) run.cut.push(textOf(message.content))
+    else run.cut = []
     run.tokens += tokensOf(message.usage)
     this.#clearPending()
     this.#lastReply = message
@@ -273,7 +293,7 @@ export class ContextContainer {
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
-  #retried({ run: number, reopened = [] }: RetriedEntry): void {
+  #retried({ run: number, reopened = [], at }: RetriedEntry): void {
     const failed = this.#failedRun
     if (failed?.run.number !== number) {
       this.#passedOver++
@@ -288,6 +308,7 @@ export class ContextContainer {
       failure: null,
       sameErrors: 0,
       errors: '',
+      startedAt: at,
       retriedAfter: failed.code,
       retries: failed.run.retries + 1,
     }

@@ -11,17 +11,35 @@ import {
   type UserMessage,
 } from './chat-message.ts'
 
+/** Results of tools that follow each other, in their order. */
+export interface ToolResults {
+  readonly type: 'toolResults'
+  readonly results: readonly ToolResultMessage[]
+}
+
 /** Exactly one side is set. Everything that the model did not say itself is on the user's side: inputs, results of tools, summaries. */
 export type ConversationEntry =
-  | { readonly user: UserMessage | ToolResultMessage | SummaryMessage; readonly assistant: null }
+  | { readonly user: UserMessage | ToolResults | SummaryMessage; readonly assistant: null }
   | { readonly user: null; readonly assistant: AssistantMessage }
 
-/** System messages and errors have no side. */
+/** System messages and errors have no side. Results that follow each other are one entry, as the results of one reply are. */
 export function entriesOf(messages: readonly ChatMessage[]): ConversationEntry[] {
-  return messages.flatMap((message): ConversationEntry[] => {
-    if (message.type === 'system' || message.type === 'error') return []
-    return message.type === 'assistant' ? [{ user: null, assistant: message }] : [{ user: message, assistant: null }]
-  })
+  const entries: ConversationEntry[] = []
+  let results: ToolResultMessage[] | null = null
+  for (const message of messages) {
+    if (message.type === 'system' || message.type === 'error') continue
+    if (message.type === 'toolResult') {
+      if (results === null) {
+        results = []
+        entries.push({ user: { type: 'toolResults', results }, assistant: null })
+      }
+      results.push(message)
+      continue
+    }
+    results = null
+    entries.push(message.type === 'assistant' ? { user: null, assistant: message } : { user: message, assistant: null })
+  }
+  return entries
 }
 
 /** The text of a message. */

@@ -14,10 +14,12 @@ import {
   type ToolResultMessage,
   type ToolStatus,
   toolCallsOf,
+  type UserBlock,
 } from './chat-message.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
 import { estimatedTokens } from './estimate.ts'
 import { messageProblem } from './foreign-format.ts'
+import { chat } from './message-factories.ts'
 import { PromptFold } from './prompt-fold.ts'
 
 export class ConversationHistory {
@@ -45,11 +47,26 @@ export class ConversationHistory {
     return copy
   }
 
-  /** Throws an InputError, and adds nothing, if it is no message. */
+  /** Throws an InputError, and adds nothing, if it is no message. A message without an id gets its position as its id. */
   push(message: ChatMessage): void {
     const problem = messageProblem(message, this.length)
     if (problem !== null) throw new InputError(problem)
+    this.accept(message.id === '' ? { ...message, id: String(this.length) } : message)
+  }
+
+  /** A message that `push` has checked. A context container takes note of it too. */
+  protected accept(message: ChatMessage): void {
     this.add(message)
+  }
+
+  /** Adds a user message. It is called an input, because another worker may have said it. */
+  pushInputMessage(content: string | readonly UserBlock[], head?: Parameters<typeof chat.user>[1]): void {
+    this.push(chat.user(content, head))
+  }
+
+  /** Adds a reply: a whole message, or what it says. */
+  pushAssistantMessage(reply: string | AssistantMessage, head?: Parameters<typeof chat.assistant>[1]): void {
+    this.push(typeof reply === 'string' ? chat.assistant(reply, head) : reply)
   }
 
   /** Adds a message that was checked before. */
@@ -131,7 +148,7 @@ export class ConversationHistory {
   }
 
   /** The messages as entries with a user side and an assistant side. One of the two is set. */
-  entries(): ConversationEntry[] {
+  getEntries(): ConversationEntry[] {
     return entriesOf(this.#messages)
   }
 

@@ -10,7 +10,7 @@ import { encodeRepeated } from '../worker/message.ts'
 import type { RunState } from '../worker/run-state.ts'
 import { readChatMessage } from './chat-codec.ts'
 import { type ToolCallBlock, type ToolResultMessage, toolCallsOf } from './chat-message.ts'
-import { type Entry, entryJson, type ReceivedEntry, type SpawnNote } from './entry.ts'
+import { type Entry, entryJson, type ReceivedEntry, type SpawnNote, type StepEntry } from './entry.ts'
 
 /** What a person says of `once` calls of unknown outcome. again: run them again. failed: they took no effect. done: they took effect. */
 export const unknownDecisions = ['again', 'failed', 'done'] as const
@@ -33,6 +33,8 @@ export interface RetryPlan {
   readonly mail: string
   /** How many children the run has spawned. */
   readonly calls: number
+  /** How many steps of a handler it has recorded. */
+  readonly steps: number
   readonly runState: RunState
   /** The step at which the run goes on, in words. */
   readonly step: string
@@ -52,25 +54,38 @@ export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): Re
   const { entries } = facts
   const failed = entries.findLast((entry) => entry.type === 'failed')
   if (failed === undefined) return { kind: 'impossible', why: 'its history does not say how it failed' }
-  const isHandler = entries[0]?.type === 'received' || entries[0]?.type === 'attemptFailed'
-  if (!isHandler && entries.some(({ type }) => type === 'user')) return planAgent(facts, failed.failure, decision)
-  if (decision !== undefined) return { kind: 'nothing_to_decide' }
-  return isHandler ? planHandler(facts) : { kind: 'dead_letter' }
+  if (entries.some(({ type }) => type === 'user')) return planAgent(facts, failed.failure, decision)
+  return decision === undefined ? planHandler(facts) : { kind: 'nothing_to_decide' }
 }
 
+/** Also for an agent that received nothing. */
 function planHandler(facts: FailedRunFacts): RetryVerdict {
   const received = facts.entries.filter((entry) => entry.type === 'received')
   const last = facts.entries.findLast((entry) => entry.type !== 'failed')
-  if (last?.type !== 'received') return { kind: 'impossible', why: 'no message was being received when it failed' }
+  if (last?.type !== 'received') return planOfLetter(facts.entries)
   const lost = lostBy(received)
   if (lost !== null) return { kind: 'impossible', why: lost }
   const { message } = last
+  if (message.kind === 'answer' && message.fails !== undefined)
+    return { kind: 'impossible', why: `ask ${message.id} has expired, and nobody can answer it any more` }
   return planOf(facts, {
     entry: { messageId: message.id },
     mail: encodeRepeated(message),
     runState: 'ProcessingUserMessage',
     step: `message ${message.id} (${message.kind})`,
   })
+}
+
+/** The message was put aside. The next run receives it, and knows nothing of the steps of this one. */
+function planOfLetter(entries: readonly Entry[]): RetryVerdict {
+  const steps = stepsOf(entries).map(({ name }) => name)
+  if (steps.length === 0) return { kind: 'dead_letter' }
+  const why = `its message is a dead letter, and another run would do again what it has recorded: ${steps.join(', ')}`
+  return { kind: 'impossible', why }
+}
+
+function stepsOf(entries: readonly Entry[]): StepEntry[] {
+  return entries.filter((entry) => entry.type === 'step')
 }
 
 /** What the run still waited for when it failed. It was dropped or cancelled, and nothing brings it back. Null: nothing. */
@@ -168,7 +183,8 @@ function planOf({ run, epoch, at, entries }: FailedRunFacts, parts: Parts): Retr
     entryJson('retried', run, epoch, at, entry),
     ...results.map((result) => entryJson('toolResult', run, epoch, at, result)),
   ]
-  return { kind: 'plan', plan: { entries: made, mail, calls: callsIn(entries), runState, step } }
+  const counts = { calls: callsIn(entries), steps: stepsOf(entries).length }
+  return { kind: 'plan', plan: { entries: made, mail, ...counts, runState, step } }
 }
 
 /** The highest number of a spawn. Children of the run keep their ids, so numbers go on behind it. */

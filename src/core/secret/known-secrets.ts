@@ -61,7 +61,7 @@ function decoded(text: string | undefined): string | undefined {
 }
 
 /** The secret as it is, and in the forms in which others quote it: in an address, in JSON, in base64. */
-function formsOf(secret: string): string[] {
+export function formsOf(secret: string): string[] {
   const coded = (form: 'base64' | 'base64url') => Buffer.from(secret).toString(form).replace(/=+$/, '')
   return [
     secret,
@@ -84,10 +84,15 @@ export function jsonWithoutKnownSecrets(json: string): string {
   let clean = json
   for (const form of forms)
     if (clean.includes(form) && !/^[\d.eE+-]+$/.test(form)) clean = clean.replaceAll(form, redacted)
-  return clean === json || isJson(clean) ? clean : json
+  return clean === json || isJson(clean) ? clean : textsWithoutKnownSecrets(json)
 }
 
-/** A form may begin in the middle of an escape. */
+/** A form may begin in the middle of an escape. The texts in the JSON hold no escapes. */
+function textsWithoutKnownSecrets(json: string): string {
+  const clean = (_name: string, value: unknown) => (typeof value === 'string' ? withoutKnownSecrets(value) : value)
+  return JSON.stringify(JSON.parse(json, clean))
+}
+
 function isJson(text: string): boolean {
   try {
     JSON.parse(text)

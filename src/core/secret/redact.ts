@@ -4,7 +4,10 @@
  * REDACT-1 What stands nowhere in a secret is kept as it is. A value without a secret is returned itself, and not as a copy.
  * REDACT-2 Sentences (errors, logs) are cut generously. Data (results of tools) is what models and code work with, so only what is
  *          surely a secret is taken from it: an ordinary field `token` often names a page.
+ * REDACT-3 A text is read in linear time, whoever wrote it. A pattern therefore takes in the whole run of characters that it looks through,
+ *          also if the run is no secret: no later start looks through it again.
  */
+import { isError } from '../check/is-error.ts'
 import { redacted, withoutKnownSecrets } from './known-secrets.ts'
 
 /** As much of a text as patterns are run over. Known secrets are looked for in all of it. */
@@ -12,19 +15,28 @@ const patternCharsMax = 1_000_000
 
 type Replacement = string | ((match: string, ...groups: string[]) => string)
 
+/** How keys of providers begin, as alternatives of a pattern. */
+export const keyPrefixes = 'sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps]'
+
 const passwordInAddress: readonly [RegExp, Replacement] = [
   /(:\/\/[^\s/?#:@"'<>]{0,200}:)[^\s/?#"'<>]{1,500}@/g,
   `$1${redacted}@`,
 ]
 
+/** Ends also where the next key begins, so that a text of many beginnings is not read from each of them to its end. */
+const privateKey: readonly [RegExp, Replacement] = [
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|(?=-----BEGIN )|$)/g,
+  redacted,
+]
+
 const inSentences: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b(Bearer|Basic)(\s+)[^\s"',;]{4,}/gi, `$1$2${redacted}`],
-  [/\b(?:sk|pk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_][\w*.…-]{8,}/g, redacted],
+  [new RegExp(String.raw`\b(?:pk|${keyPrefixes})[-_][\w*.…-]{8,}`, 'g'), redacted],
   [/\bAIza[\w-]{8,}/g, redacted],
   [/\beyJ[\w-]{8,}(?:\.[\w-]+)*/g, redacted],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{8,}/g, redacted],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  privateKey,
   [
     /((?:(?:api|access|secret|auth|client|private|session|refresh)[-_ ]?(?:key|token|secret)|token|password|passwd|passphrase|pwd|secret|cookie|authorization)["']?)(\s*[=:]\s*)(?:(["'])[^"'\n]{4,500}|([^\s"',;&]{4,}))/gi,
     // "password: Invalid input" is what a schema says about a field.
@@ -38,11 +50,11 @@ const inSentences: readonly (readonly [RegExp, Replacement])[] = [
 const inData: readonly (readonly [RegExp, Replacement])[] = [
   passwordInAddress,
   [/\b([Bb]earer|[Bb]asic|BEARER)( +)(?=[\w.~+/-]*(?:\d|[a-z][A-Z]))[\w.~+/-]{8,}={0,2}/g, `$1$2${redacted}`],
-  [/\b(?:sk|rk|xai|gsk|hf|pplx|ghp|gho|ghs|glpat|github_pat|xox[abps])[-_](?=[\w-]*\d)[\w-]{16,}/g, redacted],
+  [new RegExp(String.raw`\b(?:${keyPrefixes})[-_][\w-]{16,}`, 'g'), (match) => (/\d/.test(match) ? redacted : match)],
   [/\bAIza[\w-]{30,}/g, redacted],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+/g, redacted],
+  [/\beyJ[\w-]{8,}(?:\.[\w-]{8,}\.[\w-]+)?/g, (match) => (match.includes('.') ? redacted : match)],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, redacted],
-  [/-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]{1,10000}?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g, redacted],
+  privateKey,
 ]
 
 /** A field name in any style of writing is compared without its separators. */
@@ -89,7 +101,7 @@ const depthMax = 70
 function redactValue(value: unknown, strength: Strength, depth: number): unknown {
   if (typeof value === 'string') return redactText(value, strength)
   if (typeof value !== 'object' || value === null || depth > depthMax) return value
-  if (value instanceof Error) return redactError(value, strength)
+  if (isError(value)) return redactError(value, strength)
   if (Array.isArray(value)) {
     const items = value.map((item) => redactValue(item, strength, depth + 1))
     return items.some((item, index) => item !== value[index]) ? items : value

@@ -27,7 +27,7 @@ export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: numbe
   const thrownAt = codePlaceOf(thrown)
   return {
     code: error.code,
-    message: cut(redactSentence(error.message)),
+    message: cutMessage(redactSentence(error.message)),
     origin,
     at,
     attempt,
@@ -36,7 +36,9 @@ export function toFailure(thrown: unknown, origin: FailureOrigin, attempt: numbe
   }
 }
 
-function cut(message: string): string {
+/** Cut at a whole character. */
+export function cutMessage(message: string): string {
   if (message.length <= failureMessageCharsMax) return message
-  return `${message.slice(0, failureMessageCharsMax)} … (${message.length - failureMessageCharsMax} more characters cut)`
+  const kept = message.slice(0, failureMessageCharsMax).replace(/[\ud800-\udbff]$/, '')
+  return `${kept} … (${message.length - kept.length} more characters cut)`
 }

@@ -43,6 +43,12 @@ const arrowList = [
     to: 'GeneratingResponse',
     why: 'a reply that says nothing and calls nothing is asked for again',
   },
+  {
+    event: 'replyCut',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a text that was cut off at its length is continued',
+  },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
   {
@@ -120,12 +126,9 @@ function fromBusyStates<const Event extends string>(event: Event, to: RunState, 
   return busyStates.map((from) => ({ event, from, to, why }))
 }
 
-const nextStates = new Map(
-  [...Map.groupBy(runArrows, ({ from }) => from)].map(([from, arrows]) => [
-    from,
-    new Map<RunEvent, RunState>(arrows.map(({ event, to }) => [event, to])),
-  ]),
-)
+// Without Map.groupBy: `import 'troupe'` runs this also on a Node that is too old, and startNode then says so.
+const nextStates = new Map<RunState, Map<RunEvent, RunState>>()
+for (const { from, event, to } of runArrows) nextStates.set(from, (nextStates.get(from) ?? new Map()).set(event, to))
 
 /** The next state; null if the event does not apply. */
 export function transition(state: RunState, event: RunEvent): RunState | null {

@@ -13,6 +13,8 @@ export type Refusal =
       readonly limit: number
     }
   | { readonly reason: 'permission_exceeded' | 'send_exceeded' | 'not_found' | 'terminal'; readonly id: string }
+  /** The id is that of an ask: it was answered, or it expired, before the step that withdraws it. */
+  | { readonly reason: 'ask_ended'; readonly id: string }
   | { readonly reason: 'session_finished'; readonly id: string; readonly state: string }
   /** Another program wrote over a part of the recipient. */
   | { readonly reason: 'damaged'; readonly id: string; readonly damage: string }
@@ -31,6 +33,7 @@ export function decodeRefusal(reason: string, detail: string, id: string): Refus
     case 'send_exceeded':
     case 'not_found':
     case 'terminal':
+    case 'ask_ended':
       return { reason, id } as Refusal
     case 'session_finished':
       return { reason: 'session_finished', id, state: detail }
@@ -86,6 +89,11 @@ export function refusalError(refusal: Refusal, who: string): RuntimeError {
       return new InvariantError(
         `worker ${id} cannot be sent to: what is stored of it is not as it should be (${refusal.damage}). Another program wrote it: put it back, or remove it.`,
         { details: { damaged: refusal.damage } },
+      )
+    case 'ask_ended':
+      return new ConflictError(
+        'ask_answered',
+        `${who} may not withdraw ask ${id}: it has ended. Its answer is in the mailbox.`,
       )
     case 'terminal':
       return new ConflictError(

@@ -8,6 +8,7 @@
  */
 import { inspect } from 'node:util'
 import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
+import { isError } from '../../core/check/is-error.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
@@ -55,9 +56,8 @@ export interface SelfContext {
   /** How many children this run had spawned before this receive. */
   readonly calls: number
   readonly openChildren: number
-  readonly state: unknown
-  /** The state that this JSON stands for, as the next receive would see it. */
-  readState(json: string): unknown
+  /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
+  readState(json: string | undefined): unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
   readonly spending: Spending
@@ -65,7 +65,7 @@ export interface SelfContext {
   readonly log: WorkerLog
   readonly message: Message
   readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
-  /** A call came after self was closed. The stack of the error begins at the author's code. */
+  /** A call came after self was closed. The stack of the error begins at the author's code, but for a step that had begun before. */
   onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
   poolOf(kind: string): string
@@ -93,6 +93,8 @@ export class HandlerSelf implements Self<unknown> {
   readonly #context: SelfContext
   /** Names of the steps of this receive. */
   readonly #steps = new Set<string>()
+  /** What `self.state` returned last, and for which `stateJson`. Parsed when it is first read, because a state may be large. */
+  #state: { readonly of: string | undefined; readonly value: unknown } | undefined
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -134,7 +136,9 @@ export class HandlerSelf implements Self<unknown> {
   }
   get state(): unknown {
     const { stateJson } = this.requests
-    return stateJson === undefined ? this.#context.state : this.#context.readState(stateJson)
+    if (this.#state === undefined || this.#state.of !== stateJson)
+      this.#state = { of: stateJson, value: this.#context.readState(stateJson) }
+    return this.#state.value
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {
@@ -175,8 +179,9 @@ export class HandlerSelf implements Self<unknown> {
     const { steps } = this.#context
     let valueJson = await steps.recorded(name)
     if (valueJson === undefined) {
+      if (this.#isClosed('step', `"${name}" was to begin`)) return never()
       valueJson = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
-      if (this.#isClosed('step', 'ended')) return never()
+      if (this.#isClosed('step', `"${name}" ended`)) return never()
       await steps.record(name, valueJson)
     }
     return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
@@ -264,13 +269,13 @@ export class HandlerSelf implements Self<unknown> {
   readonly after = (ms: number, value: unknown): void => {
     if (this.#isClosed('after')) return
     this.#mayAskForMore('after')
-    if (!Number.isFinite(ms) || ms < 0 || ms > policy.timerMsMax)
+    if (typeof ms !== 'number' || Number.isNaN(ms) || ms > policy.timerMsMax)
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${preview(ms)}.`,
       )
     const valueJson = toJson(value, 'the value of the timer')
     this.#countBytes('after', valueJson)
-    this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(ms), valueJson })
+    this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(Math.max(0, ms)), valueJson })
   }
 
   readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
@@ -329,14 +334,14 @@ export class HandlerSelf implements Self<unknown> {
     )
   }
 
-  /** True after receive has returned: the call is reported, and must have no effect. */
+  /** True after receive has returned: the call is reported, and must have no effect. `what`: of a step, which is no call any more. */
   #isClosed(
     call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
-    verb: 'was called' | 'ended' = 'was called',
+    what?: string,
   ): boolean {
     if (this.#closed === undefined) return false
-    const late = new Error(`self.${call} ${verb} after receive had ${this.#closed}. It has no effect.`)
-    if (call !== 'state' && call !== 'step') Error.captureStackTrace(late, this[call])
+    const late = new Error(`self.${call} ${what ?? 'was called'} after receive had ${this.#closed}. It has no effect.`)
+    if (call !== 'state' && what === undefined) Error.captureStackTrace(late, this[call])
     this.#context.onLateCall(late)
     return true
   }
@@ -345,7 +350,7 @@ export class HandlerSelf implements Self<unknown> {
 /** `self.fail` always fails the run, whatever value it gets. Only a thrown error may be retried. */
 function failureOf(error: unknown): RuntimeError {
   if (error instanceof RuntimeError) return error
-  if (error instanceof Error) return new TerminalError(toRuntimeError(error).message, { cause: error })
+  if (isError(error)) return new TerminalError(toRuntimeError(error).message, { cause: error })
   if (typeof error === 'string' && error !== '') return new TerminalError(error)
   const argument = error === undefined || error === '' ? 'without a reason' : `with ${inspect(error, { depth: 2 })}`
   return new TerminalError(`self.fail was called ${argument}: it takes an Error or a text.`)

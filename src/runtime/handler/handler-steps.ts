@@ -1,9 +1,10 @@
 /**
  * Duty: the recorded steps of the run in progress: what `self.step` has done before, and the commit that records what it did now.
  * HANDLER-STEPS-1 What a step returned is recorded before `self.step` answers. After that, no attempt and no start of this run does it again.
- * HANDLER-STEPS-2 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
+ * HANDLER-STEPS-2 No step begins once its turn ends or its lease is no longer trusted (PERMIT-1 of permit.ts).
+ * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
  */
-import { CancelledError, InvariantError, LeaseLostError, type RuntimeError } from '../../core/errors.ts'
+import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
 import { mayCall, mayRecord } from '../turn/permit.ts'
 import { emptyStep } from '../turn/step.ts'
@@ -22,9 +23,11 @@ export class HandlerSteps {
     this.#turn = turn
   }
 
-  /** The value that this run has recorded under this name, as JSON; undefined if it has recorded none. */
+  /** The value that this run has recorded under this name, as JSON; undefined if it has recorded none, and may record one. */
   async recorded(name: string): Promise<string | undefined> {
-    return (await this.#ofThisRun()).get(name)
+    const valueJson = (await this.#ofThisRun()).get(name)
+    if (valueJson === undefined) this.#mustGoOn()
+    return valueJson
   }
 
   /** Resolves when the value is recorded. Throws if the turn has lost its right to record anything. */
@@ -32,17 +35,12 @@ export class HandlerSteps {
     const turn = this.#turn
     this.#mustGoOn()
     const { position, assignment } = turn
-    let refusal: RuntimeError | undefined
     turn.add({
       ...emptyStep({ ...position, steps: position.steps + 1 }),
       entries: [stepEntry(position.run, assignment.epoch, Date.now(), name, valueJson)],
       notes: [['step.recorded', { name }]],
-      declined: (error) => {
-        refusal = error
-      },
     })
     await turn.settled()
-    if (refusal !== undefined) throw refusal
     this.#mustGoOn()
     const known = await this.#ofThisRun()
     known.set(name, valueJson)

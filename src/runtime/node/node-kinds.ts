@@ -31,7 +31,7 @@ export async function workersOf(workers: Workers): Promise<WorkerFolder> {
 }
 
 export function noKinds(workers: Workers, unusable: number): string {
-  if (unusable > 0) return `none of the ${unusable} kinds can be used: the warnings before this say why.`
+  if (unusable > 0) return 'no kind can be used: the warnings before this say why.'
   const where = typeof workers === 'string' ? `the folder ${workers} holds no worker files` : 'no workers were given'
   return `${where}: a worker file has \`export default defineWorker({ … })\`.`
 }

@@ -7,7 +7,7 @@
  */
 import { types } from 'node:util'
 import { InputError } from '../../core/errors.ts'
-import { emptiedBy, withoutJson } from '../../core/json.ts'
+import { bigintWithin, emptiedBy, noBigint, withoutJson } from '../../core/json.ts'
 
 export interface WrittenJson {
   readonly text: string
@@ -58,7 +58,7 @@ class JsonWriter implements WrittenJson {
         return true
       case 'bigint':
         throw new InputError(
-          `${this.#where('cannot be written as JSON: ', '')}a bigint has no JSON form: pass a number, or its digits as a text.`,
+          this.#where(`cannot be written as JSON: ${noBigint}`, `holds, at ${this.#pathText()}, ${bigintWithin}`),
         )
       case 'object':
         if (value === null) this.text += 'null'
@@ -70,8 +70,10 @@ class JsonWriter implements WrittenJson {
   }
 
   #ownForm(given: unknown, name: string | number): unknown {
-    if (typeof given !== 'object' || given === null) return given
-    this.#refuseBytes(given)
+    // A program may give bigints a form of their own, as libraries of databases advise, and functions too.
+    const mayHaveForm = typeof given === 'object' || typeof given === 'function' || typeof given === 'bigint'
+    if (!mayHaveForm || given === null) return given
+    if (typeof given === 'object') this.#refuseBytes(given)
     const { toJSON } = given as { toJSON?: unknown }
     const value: unknown = typeof toJSON === 'function' ? (toJSON.call(given, String(name)) as unknown) : given
     return types.isBoxedPrimitive(value) ? value.valueOf() : value
@@ -148,7 +150,7 @@ class JsonWriter implements WrittenJson {
 
   /** The first text for the value itself, the second for a part of it. */
   #where(whole: string, part: string): string {
-    return this.#path.length === 0 || part === '' ? whole : part
+    return this.#path.length === 0 ? whole : part
   }
 
   #pathText(): string {

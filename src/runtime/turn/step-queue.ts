@@ -119,7 +119,7 @@ export function batchLength(steps: readonly Step[]): number {
   let parts = 0
   for (const [index, step] of steps.entries()) {
     bytes += stepBytes(step)
-    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length
+    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length + step.withdraws.length
     if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
@@ -138,49 +138,21 @@ function stepBytes(step: Step): number {
 
 /** What one commit says of all these steps. */
 export function mergeSteps(steps: readonly Step[]): Step {
-  if (steps.length === 1) return steps[0] as Step
-  let {
-    entries,
-    signalsConsumed,
-    inputsConsumed,
-    resultsConsumed,
-    stateJson,
-    failure,
-    spawns,
-    sends,
-    timers,
-    asks,
-    notes,
-  } = steps[0] as Step
-  for (let index = 1; index < steps.length; index++) {
-    const step = steps[index] as Step
-    entries = joined(entries, step.entries)
-    signalsConsumed += step.signalsConsumed
-    inputsConsumed += step.inputsConsumed
-    resultsConsumed = joined(resultsConsumed, step.resultsConsumed)
-    stateJson = step.stateJson ?? stateJson
-    failure = step.failure === undefined ? failure : step.failure
-    spawns = joined(spawns, step.spawns)
-    sends = joined(sends, step.sends)
-    timers = joined(timers, step.timers)
-    asks = joined(asks, step.asks)
-    notes = joined(notes, step.notes)
-  }
-  const last = steps.at(-1) as Step
-  return {
-    ...last,
-    entries,
-    signalsConsumed,
-    inputsConsumed,
-    resultsConsumed,
-    stateJson,
-    failure,
-    spawns,
-    sends,
-    timers,
-    asks,
-    notes,
-  }
+  return steps.reduce((before, step) => ({
+    ...step,
+    entries: joined(before.entries, step.entries),
+    signalsConsumed: before.signalsConsumed + step.signalsConsumed,
+    inputsConsumed: before.inputsConsumed + step.inputsConsumed,
+    resultsConsumed: joined(before.resultsConsumed, step.resultsConsumed),
+    stateJson: step.stateJson ?? before.stateJson,
+    failure: step.failure === undefined ? before.failure : step.failure,
+    spawns: joined(before.spawns, step.spawns),
+    sends: joined(before.sends, step.sends),
+    timers: joined(before.timers, step.timers),
+    asks: joined(before.asks, step.asks),
+    withdraws: joined(before.withdraws, step.withdraws),
+    notes: joined(before.notes, step.notes),
+  }))
 }
 
 /** Most lists are empty. */
@@ -237,6 +209,7 @@ export function requestOf(
     sends: step.sends,
     timers: step.timers,
     asks: step.asks,
+    withdraws: step.withdraws,
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,

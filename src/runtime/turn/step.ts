@@ -23,6 +23,7 @@ export interface Step {
   readonly sends: CommitRequest['sends']
   readonly timers: CommitRequest['timers']
   readonly asks: CommitRequest['asks']
+  readonly withdraws: CommitRequest['withdraws']
   /** Where the run stands after this step. */
   readonly position: RunPosition
   readonly notes: readonly EventNote[]
@@ -41,6 +42,7 @@ export const emptyStep = (position: RunPosition): Step => ({
   sends: [],
   timers: [],
   asks: [],
+  withdraws: [],
   position,
   notes: [],
 })

@@ -1,6 +1,7 @@
 --[[ announce – registers a node with all that it hosts: its kinds, their pools, its slots.
 Why a script   a kind whose pool is not registered is submitted to a run queue that nobody looks at, if the node dies in between.
 KEYS[1] kinds     hash               KEYS[2] pools    set                KEYS[3] nodes    hash
+KEYS[4] leases    zset
 ARGV[1] header    json:
   node             id
   slots            of this node
@@ -8,9 +9,9 @@ ARGV[1] header    json:
   pools            of each of these kinds
 ARGV[2] facts     of this node, json, shown by doctor
 ARGV[3] texts     then one for each kind: its description, json
-Returns {"ok"}
+Returns {"ok"}. A node that could not sweep, since its leases are damaged, is not registered: others would take it for live.
 Events  none. ]]
-local kindsKey, poolsKey, nodesKey = KEYS[1], KEYS[2], KEYS[3]
+local kindsKey, poolsKey, nodesKey, leasesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local header, facts = readHeader(ARGV[1]), ARGV[2]
 local texts, cursor = ARGV, 3
 
@@ -21,6 +22,7 @@ local hosts, pools = textsOf(header, 'hosts'), textsOf(header, 'pools')
 if #pools ~= #hosts or #texts ~= cursor - 1 + #hosts then error('there should be one pool and one text for each kind', 0) end
 checkSort('hash', kindsKey, nodesKey)
 checkSort('set', poolsKey)
+local canSweep = pcall(checkSort, 'zset', leasesKey)
 
 local lines, names, seen = {}, {}, {}
 for index = 1, #hosts do
@@ -32,5 +34,6 @@ if #hosts > 0 then
   redis.call('SADD', poolsKey, unpack(names)) -- guard: a node announces its pools with its kinds
   for from = 1, #lines, 1000 do redis.call('HSET', kindsKey, unpack(lines, from, math.min(from + 999, #lines))) end
 end
-redis.call('HSET', nodesKey, header.node, digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts) -- guard: a node announces itself with its kinds
+local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
+if canSweep then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds
 return { 'ok' }

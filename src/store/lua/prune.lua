@@ -76,6 +76,7 @@ local function readGoing(id, base, root)
   local finished = tonumber(string.match(field[2] or '', '^%a+ (%d+)') or '0')
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
+  checkSort('zset', base .. ':asks') -- guard: asks that cannot be read tear no pruning
   local length = redis.call('LLEN', base .. ':workers')
   local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0
@@ -120,7 +121,7 @@ for index = 1, #old, 2 do
     if plan.last then
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results', base .. ':asks')
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':results', base .. ':asks', heldKeyOf(tag, id), quietKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

@@ -10,6 +10,7 @@ ARGV[1] header    json:
   run              the one that failed
   runState         of the run as it goes on
   calls            how many children the run has spawned
+  steps            how many steps of a handler it has recorded; absent: none
   entries          how many texts are entries
   caps             of its agents together, "<model calls> <tokens>"; absent: as they are
   letter           the dead letter that holds the message of the run, which was never received: it goes back into the mailbox, and the next run
@@ -33,12 +34,14 @@ local tag = tagOf(rootKey)
 checkTexts(header, 'sessionId', 'version', 'runState', 'seed')
 checkTextsIfAny(header, 'caps', 'letter')
 checkNumbers(header, 'run', 'calls', 'entries', 'wakeupMs')
+checkNumbersIfAny(header, 'steps')
 checkLast(mail)
 if cursor + header.entries - 1 > #texts then error('the texts should be as many as the entries', 0) end
 local root = rootOf(header.sessionId)
 local record = readRecord(rootKey)
 if not record.kind or record.parent then return { 'not_found' } end -- guard: a session that is asked to retry has a root
-local retries, seed, wakeups = string.match(record.retried or '', '^(%d+) (%S+) ?(%S*)$')
+local retries, seed, wakeups
+if record.retried then retries, seed, wakeups = string.match(record.retried, '^(%d+) (%S+) ?(%S*)$') end
 if seed == header.seed then return { 'ok', wakeups } end -- guard: a session is retried once by one call
 checkRecord(rootKey, record)
 local state = stateOf(record.cancel, record.ended)
@@ -79,7 +82,7 @@ if back then
   if back.disposition then redis.call('ZREM', redrivenKey, letter .. ' ' .. back.disposition) end
   writeDisposition(redrivenKey, deadKey, letter, back.at, digits(back.position) .. ' ')
   -- The run that ended the session stays failed; another one follows.
-  local place = string.match(record.ended or '', '^%a+ %d+ %d+ (%d+)$')
+  local place = record.ended and string.match(record.ended, '^%a+ %d+ %d+ (%d+)$')
   if place then redis.call('HSET', resultsKey, digits(header.run), 'failed ' .. place) end -- guard: a retried session keeps the result of its failed run
 else
   -- The first write, so it may fail.
@@ -94,6 +97,7 @@ else
   set('open', '1')
   set('runState', header.runState)
   set('calls', digits(header.calls)) -- guard: children of a retried run get new numbers
+  if header.steps then set('steps', digits(header.steps)) end -- guard: a retried run keeps the steps that it recorded
   set('attempt', atStart.attempt)
   set('failed', atStart.failed)
   -- It counts as a commit, but as that of nobody.

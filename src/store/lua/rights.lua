@@ -26,7 +26,7 @@ local calls = {
   { 'SET', metaKey, '', 'NX' }, { 'GET', none }, { 'MGET', none }, { 'STRLEN', none }, { 'DEL', none }, { 'UNLINK', none },
   { 'EXISTS', none }, { 'TYPE', none }, { 'TIME' }, { 'PUBLISH', channel, '' },
   { 'HSET', metaKey, 'schema', schema }, { 'HINCRBY', metaKey, 'schema', '0' }, { 'HDEL', metaKey, '' }, { 'HGETALL', none },
-  { 'HMGET', none, '' }, { 'HKEYS', none }, { 'HLEN', none }, { 'HRANDFIELD', none },
+  { 'HMGET', none, '' }, { 'HEXISTS', none, '' }, { 'HKEYS', none }, { 'HLEN', none }, { 'HRANDFIELD', none },
   { 'RPUSH', metaKey, '' }, { 'LPOP', none }, { 'LSET', none, '0', '' }, { 'LTRIM', none, '0', '0' }, { 'LRANGE', none, '0', '0' },
   { 'LINDEX', none, '0' }, { 'LLEN', none }, { 'LPOS', none, '' },
   { 'SADD', metaKey, '' }, { 'SREM', none, '' }, { 'SMEMBERS', none }, { 'SISMEMBER', none, '' }, { 'SMISMEMBER', none, '' },

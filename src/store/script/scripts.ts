@@ -8,7 +8,7 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs') },
+  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
   args: words('texts'),
 })
 
@@ -34,13 +34,14 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers asks wait retryMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
     sends: words('worker mail reach'),
     timers: words('id ms value'),
     asks: words('id sort body ms onExpiry'),
+    withdraws: words('id'),
     claim: words(
       'wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs mailBytes suspectAfter poisonAfter',
     ),
@@ -52,7 +53,7 @@ export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
   header: words('leaseMs wakeupMs seed turns'),
-  fields: { turns: words('worker token wakeup becomesBusy runState') },
+  fields: { turns: words('worker token wakeup becomesBusy quiet runState') },
   args: [],
 })
 
@@ -66,7 +67,7 @@ export const releaseScript = defineScript({
 
 export const announceScript = defineScript({
   file: 'announce.lua',
-  keys: words('kinds pools nodes'),
+  keys: words('kinds pools nodes leases'),
   header: words('node slots hosts pools'),
   args: words('facts texts'),
 })
@@ -98,10 +99,30 @@ export const cancelScript = defineScript({
   args: words('sessionId reason channel event'),
 })
 
+export const pauseScript = defineScript({
+  file: 'pause.lua',
+  keys: words('root leases events'),
+  args: words('sessionId note channel event'),
+})
+
+export const resumeScript = defineScript({
+  file: 'resume.lua',
+  keys: words('root held quiet events'),
+  args: words('sessionId seed wakeupMs event'),
+})
+
+export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })
+
+export const cancelWorkerScript = defineScript({
+  file: 'cancel-worker.lua',
+  keys: words('record cancelling events'),
+  args: words('worker what channel event'),
+})
+
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  header: words('sessionId from batch running cancelCount agents'),
+  header: words('sessionId from batch running cancelCount agents seed wakeupMs'),
   fields: { agents: words('id version entries') },
   args: words('entry texts'),
 })
@@ -129,7 +150,7 @@ export const limitScript = defineScript({
 export const retryScript = defineScript({
   file: 'retry.lua',
   keys: words('root log signals inbox failure results dead redriven run events'),
-  header: words('sessionId version run runState calls entries caps letter seed wakeupMs'),
+  header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
   args: words('event mail texts'),
 })
 

@@ -62,6 +62,17 @@ test('after a change of the width the old lines are wiped with all rows that the
   expect(screen.writes[1]).toContain('\u001b[3A\u001b[J')
 })
 
+test('what the person types meanwhile, which the terminal shows below, moves no line', () => {
+  const { screen, lines } = opened()
+  lines.draw(['one', 'two'])
+  screen.stream.write('^C')
+  lines.draw(['ONE', 'two'])
+  expect(screen.lines).toEqual(['ONE', 'two', '^C'])
+  screen.stream.write('x')
+  lines.draw(['ONE'], ['told'])
+  expect(screen.lines).toEqual(['told', 'ONE'])
+})
+
 test('nothing is written for an empty frame where nothing is drawn', () => {
   const { screen, lines } = opened()
   lines.draw([])

@@ -1,7 +1,7 @@
 /** A terminal of a test: it knows line breaks, the moves and wipes of the cursor that troupe uses, and the marks of a frame. */
 import { Writable } from 'node:stream'
 
-const parts = /\u001b\[(\?2026[hl]|\d*[ABJK])|\r?\n|[^\u001b\r\n]+/g
+const parts = /\u001b\[(\?2026[hl]|\d*[ABJK])|\r?\n|\r|[^\u001b\r\n]+/g
 const styles = /\u001b\[[\d;]*m/g
 
 export class Screen extends Writable {
@@ -52,7 +52,8 @@ export class Screen extends Writable {
       this.#row++
       this.#column = 0
       this.#lines[this.#row] ??= ''
-    } else {
+    } else if (part === '\r') this.#column = 0
+    else {
       this.#lines[this.#row] = this.#line.slice(0, this.#column) + part + this.#line.slice(this.#column + part.length)
       this.#column += part.length
     }

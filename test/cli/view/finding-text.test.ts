@@ -75,6 +75,18 @@ describe('judge', () => {
       'problem',
       /^worker w-1 is running and holds no lease, because .* would wake it; 2 of the newest workers are in such a state$/,
     ],
+    [
+      'a wrong entry in the list of a session',
+      { ...well, wrongEntries: [{ sessionId: 's-1', entry: 'a\nb' }] },
+      'problem',
+      /^the list of session s-1 holds "a\\nb", which is no worker of it: another program wrote it$/,
+    ],
+    [
+      'wrong entries in the index of sessions',
+      { ...well, wrongEntries: ['', 'x'].map((entry) => ({ sessionId: null, entry })) },
+      'problem',
+      /^the index of sessions holds "", which is no session of it: another program wrote it; 2 such entries were found$/,
+    ],
     ['submitted jobs without a node', { ...well, nodes: [], submitted: 2 }, 'problem', /and 2 submitted jobs wait$/],
     [
       'submitted jobs in a paused queue',

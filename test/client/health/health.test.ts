@@ -33,6 +33,7 @@ function storeOf({
     info: async () => info,
     refusal: async () => null,
     expiredWorkers: async () => [{ id: 'w', kind: 'loop', lastWords: null }],
+    pauseNote: async () => null,
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     poolsEverKnown: () => Promise.resolve([]),

@@ -2,6 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
+import { chat } from '../../../src/core/history/message-factories.ts'
 
 const session = { sessionId: 's', workerId: 'w', name: 'n', kind: 'k', parentId: null, depth: 0 }
 const head = { v: 1, at: 1, run: 1, epoch: 1 }
@@ -67,7 +68,7 @@ function contextOf(...entries: Entry[]): ContextContainer {
 }
 
 describe('a context container', () => {
-  test('begins empty, and asks the model next', () => {
+  test('begins empty, and asks the model next [1.1]', () => {
     const context = contextOf()
     expect(context.session).toBe(session)
     expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
@@ -77,7 +78,7 @@ describe('a context container', () => {
     expect(context.toMessages()).toEqual([])
   })
 
-  test('knows the pending turn: calls that were made, started or delegated and have no result', () => {
+  test('knows the pending turn: calls that were made, started or delegated and have no result [0.7]', () => {
     const context = contextOf(
       user('go'),
       asks('a', ['t', 'pay', 'spawn_workers']),
@@ -297,15 +298,15 @@ describe('a context container', () => {
   test('puts the prompt first when it is exported', () => {
     const context = contextOf(user('go'))
     context.agentPrompt = 'Be brief.'
-    context.pushInput('more', { id: 'm', at: 2 }, 'w2')
-    context.pushInput('and more', { id: 'n', at: 3 })
+    context.push({ ...chat.user('more', { id: 'm', at: 2 }), from: 'w2' })
+    context.conversationHistory.pushInputMessage('and more', { at: 3 })
     const said = { type: 'user', content: [{ type: 'text', text: 'more' }] }
     const andMore = { type: 'user', content: [{ type: 'text', text: 'and more' }] }
     expect(context.toMessages()).toStrictEqual([
       { type: 'system', id: 'prompt', at: 0, text: 'Be brief.' },
       expect.objectContaining({ type: 'user', id: 'u' }),
       { ...said, id: 'm', at: 2, from: 'w2' },
-      { ...andMore, id: 'n', at: 3 },
+      { ...andMore, id: '2', at: 3 },
     ])
     // 9 bytes of the prompt, and 14 of the messages.
     expect(context.estimatedTokens()).toBe(5)
@@ -317,6 +318,16 @@ describe('a context container', () => {
     context.agentPrompt = 'Be brief.'
     context.push({ type: 'system', id: 's', at: 1, text: 'Speak French.' })
     expect(context.instructions).toBe('Be brief.\n\nSpeak French.')
+  })
+
+  test('takes note of what is pushed to its history, as of what is pushed to itself [1.9]', () => {
+    const context = contextOf(user('go'), asks('a', ['t']), result('a-0', 't'), completed)
+    expect(context.action).toBe('stop')
+    context.conversationHistory.pushInputMessage('more')
+    expect([context.action, context.input]).toEqual(['continue', 'more'])
+    context.conversationHistory.pushAssistantMessage('done')
+    expect(context.lastReply?.content).toEqual([{ type: 'text', text: 'done' }])
+    expect(context.conversationHistory.getEntries().at(-1)).toEqual({ user: null, assistant: context.lastReply })
   })
 
   test('refuses a message that is none, and adds nothing', () => {
@@ -331,7 +342,7 @@ describe('a context container', () => {
       const failure = { code, message: 'no', origin: 'runtime', at: 1, attempt: 1, retryable: false }
       const failed = { v: 1, at: 1, run: 1, epoch: 1, type: 'failed', failure } as unknown as Entry
       const context = contextOf(user('BAD'), failed)
-      context.pushInput('hello', { id: 'm', at: 2 })
+      context.push(chat.user('hello', { id: 'm', at: 2 }))
       const prompt = JSON.stringify(context.history.prompt())
       expect(prompt).not.toContain('BAD')
       expect(prompt).toMatch(/a message was left out here: it .*hello/)

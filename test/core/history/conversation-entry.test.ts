@@ -39,7 +39,7 @@ test('the model is one side; everything except instructions and errors is the ot
   expect(entriesOf([silent[0], user, assistant, result, silent[1], summary])).toEqual([
     { user, assistant: null },
     { user: null, assistant },
-    { user: result, assistant: null },
+    { user: { type: 'toolResults', results: [result] }, assistant: null },
     { user: summary, assistant: null },
   ])
 })

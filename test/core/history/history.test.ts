@@ -31,7 +31,7 @@ const idsOf = (history: ConversationHistory) => history.messages.map(({ id }) =>
 const openIds = (history: ConversationHistory) => history.openCalls().map(({ toolCallId }) => toolCallId)
 
 describe('a sequence', () => {
-  test('is empty at first, and no method throws then', () => {
+  test('is empty at first, and no method throws then [0.3]', () => {
     const history = new ConversationHistory()
     expect([history.length, history.isEmpty, history.last, history.lastContent, history.get(0)]).toEqual([
       0,
@@ -40,7 +40,7 @@ describe('a sequence', () => {
       undefined,
       undefined,
     ])
-    expect([history.messages, history.toVec(), history.entries(), history.openCalls(), history.prompt()]).toEqual([
+    expect([history.messages, history.toVec(), history.getEntries(), history.openCalls(), history.prompt()]).toEqual([
       [],
       [],
       [],
@@ -80,13 +80,14 @@ describe('a sequence', () => {
     )
   })
 
-  test('has entries with exactly one side', () => {
-    const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1'), result('c1')])
+  test('has entries with exactly one side, and the results of one reply in one entry [1.9]', () => {
+    const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1', 'c2')])
+    history.extend([result('c1'), result('c2')])
     history.push({ type: 'error', id: 'e', at, message: 'not so' })
-    expect(history.entries()).toEqual([
+    expect(history.getEntries()).toEqual([
       { user: user('a'), assistant: null },
-      { user: null, assistant: assistant('b', 'c1') },
-      { user: result('c1'), assistant: null },
+      { user: null, assistant: assistant('b', 'c1', 'c2') },
+      { user: { type: 'toolResults', results: [result('c1'), result('c2')] }, assistant: null },
     ])
   })
 })
@@ -166,7 +167,7 @@ describe('open calls', () => {
 })
 
 describe('a whole turn', () => {
-  test('is an assistant message and the results of all its calls, in call order', () => {
+  test('is an assistant message and the results of all its calls, in call order [4.4]', () => {
     const history = ConversationHistory.from([user('a')])
     history.pushAssistantTurn(assistant('b', 'c1', 'c2'), [result('c2'), result('c1')])
     expect(idsOf(history)).toEqual(['a', 'b', 'r-c1', 'r-c2'])
@@ -187,7 +188,7 @@ describe('a whole turn', () => {
   })
 })
 
-test('clearConversation keeps the system messages, and the old conversation is unchanged', () => {
+test('clearConversation keeps the system messages, and the old conversation is unchanged [4.5]', () => {
   const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1'), system('t')])
   const anew = history.clearConversation()
   expect(idsOf(anew)).toEqual(['s', 't'])

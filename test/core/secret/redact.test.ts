@@ -134,9 +134,31 @@ test('JSON stays JSON when a secret is taken from it', () => {
   const escaped = JSON.stringify({ a: '\nabcdefgh-canary' })
   expect(jsonWithoutKnownSecrets(escaped)).toBe(escaped)
   expect(jsonWithoutKnownSecrets('["nabcdefgh-canary"]')).toBe('["[redacted]"]')
+  rememberSecret('another-canary')
+  const beside = JSON.stringify({ a: '\nabcdefgh-canary', b: ['is another-canary'] })
+  expect(jsonWithoutKnownSecrets(beside)).toBe(JSON.stringify({ a: '\nabcdefgh-canary', b: ['is [redacted]'] }))
 })
 
-test('a long text is read in one pass', () => {
-  for (const part of ['://a:', 'eyJ', 'Bearer ', 'password=', '-----BEGIN PRIVATE KEY-----', 'sk-', 'a://b:c'])
-    expect(redactSentence(part.repeat(50_000)).length).toBeGreaterThan(0)
+test.each(['://a:', 'eyJ', '-eyJaaaaaaaa', 'Bearer ', 'password=', 'sk-', 'a://b:c'])(
+  'a long text is read in linear time, even if a stranger wrote endless %s (REDACT-3)',
+  (part) => {
+    const text = part.repeat(Math.floor(1_000_000 / part.length))
+    expect(redactSentence(text).length).toBeGreaterThan(0)
+    expect(redactData(text)).toBe(text)
+  },
+)
+
+test('of endless beginnings of a private key nothing is left, in linear time (REDACT-3)', () => {
+  const begun = '-----BEGIN PRIVATE KEY-----\nabc'
+  const text = begun.repeat(30_000)
+  expect(redactSentence(text)).toBe('[redacted]'.repeat(30_000))
+  expect(redactData(text)).toBe('[redacted]'.repeat(30_000))
+  expect(redactData(`${begun}\n-----END PRIVATE KEY----- b`)).toBe('[redacted] b')
+})
+
+test.each([
+  ['eyJhbGciOiJ.eyJzdWIiOiI.c2ln, x', '[redacted], x'],
+  ['sk-abcdefgh12345678 and sk-abcdefghijklmnopq', '[redacted] and sk-abcdefghijklmnopq'],
+])('of the data %j is kept %j', (text, clean) => {
+  expect(redactData(text)).toBe(clean)
 })

@@ -9,13 +9,28 @@ import {
   decodeMessage,
   encodeGivenInput,
   encodeInput,
+  encodeLimitedInput,
   encodeRepeated,
   encodeResult,
+  signalLetters,
 } from '../../../src/core/worker/message.ts'
 import { anyJson, anyText, asJson } from '../support/any-text.ts'
 
 const parent = newId(5)
 const child = { id: childId(parent, 1, 1), name: 'reader-1', kind: 'reader' }
+
+test('each sort of mail has a letter of its own', () => {
+  const input = { kind: 'input', id: 'inbox-0', from: null, value: 1 } as const
+  const mails = [
+    encodeInput(parent, '1'),
+    encodeGivenInput(parent, '1', '{}'),
+    encodeLimitedInput(parent, 'tools a', '1'),
+    encodeResult(child, 1, { status: 'completed', valueJson: '1' }),
+    encodeRepeated(input),
+  ]
+  const letters = [...mails.map(([letter]) => letter), ...Object.values(signalLetters)]
+  expect(new Set(letters).size).toBe(letters.length)
+})
 
 describe('an input', () => {
   test('comes back with its value and sender, whatever they hold', () => {
@@ -106,7 +121,7 @@ describe('a timer', () => {
 
 describe('in the lane of signals', () => {
   const id = newId(0)
-  const answer = `a\t${id}\t{"status":"answered","value":"yes","by":"ada","reason":null}`
+  const answer = `${signalLetters.answer}\t${id}\t{"status":"answered","value":"yes","by":"ada","reason":null}`
 
   test('an answer comes back with the id of its ask', () => {
     const body = { status: 'answered', value: 'yes', by: 'ada', reason: null }

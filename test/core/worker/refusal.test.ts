@@ -38,6 +38,7 @@ describe('refusalError', () => {
     ],
     ['not_found', NotFoundError, 'worker_not_found', /is not known/, /[Cc]heck the id|worker list/],
     ['session_finished', ConflictError, 'session_finished', /has finished/, /new session/],
+    ['ask_ended', ConflictError, 'ask_answered', /has ended/, /answer is in the mailbox/],
     ['terminal', ConflictError, 'worker_terminal', /was cancelled for good/, /new session|another worker/],
   ] as const)('%s names the recipient and says what to do', (reason, type, code, what, advice) => {
     const error = refusalError(decodeRefusal(reason, '7', id), who)

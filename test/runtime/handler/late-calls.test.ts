@@ -11,6 +11,8 @@ describe('after receive has returned', () => {
     ['reply', (self) => self.reply('late')],
     ['fail', (self) => self.fail('late')],
     ['after', (self) => self.after(Number.NaN, 'late')],
+    ['ask', (self) => self.ask('late')],
+    ['step', (self) => self.step('late', () => expect.fail('it began'))],
     ['setState', (self) => self.setState('late')],
     ['state', (self) => Object.assign(self, { state: 'late' })],
   ])(

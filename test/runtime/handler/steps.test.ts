@@ -1,4 +1,5 @@
 /** `self.step` does something at most once in a run: what it returned is recorded before the next step begins. */
+import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type Self } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
@@ -196,13 +197,59 @@ describe('a step', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('does not begin once its run is cancelled', async () => {
+    let done = 0
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('stopped')
+    const [received, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await troupe.startNode({
+      stopped: defineWorker({
+        async receive(_, self) {
+          received.resolve()
+          await new Promise((resolve) => self.signal.addEventListener('abort', resolve, { once: true }))
+          await self.step('charge', () => ++done).finally(over.resolve)
+        },
+      }),
+    })
+    await received.promise
+    await session.cancel('enough')
+    expect(await session.result()).toMatchObject({ status: 'cancelled' })
+    await over.promise
+    expect(done).toBe(0)
+  })
+
+  test('that nobody awaits does not begin after receive has returned', async () => {
+    let done = 0
+    const lines: string[] = []
+    const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) })
+    const workers = {
+      hurries: defineWorker({
+        receive(_, self) {
+          void self.step('late', () => ++done)
+          self.reply(1)
+        },
+      }),
+    }
+    await using troupe = await TestTroupe.start({ workers, logger })
+    expect(await troupe.run('hurries')).toMatchObject({ value: 1 })
+    expect(await waitUntil('it is logged', () => lines[0])).toContain(
+      'self.step \\"late\\" was to begin after receive had returned',
+    )
+    expect(done).toBe(0)
+  })
+
   test('that nobody awaits, and that ends after receive has returned, is not recorded and harms no other run', async () => {
     const gate = Promise.withResolvers<void>()
     const workers = {
       forgets: defineWorker({
-        receive(_, self) {
-          void self.step('late', () => gate.promise)
+        async receive(_, self) {
+          const began = Promise.withResolvers<void>()
           void self.step('fails', () => Promise.reject(new Error('nobody catches this')))
+          void self.step('late', () => {
+            began.resolve()
+            return gate.promise
+          })
+          await began.promise
           self.reply(1)
         },
       }),

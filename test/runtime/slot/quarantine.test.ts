@@ -85,10 +85,7 @@ test('a timer that killed a handler stands in its history, and the dead letter h
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
-  await waitUntil(
-    'it waits for its timer',
-    async () => (await session.root.report()).waitsFor === 'a timer or an answer',
-  )
+  await waitUntil('it waits for its timer', async () => (await session.root.report()).waitsFor === 'a timer')
   await wake(troupe)
   await waitUntil('it waits for its retry', async () => (await session.root.report()).run === 'TransientFailure')
   await poison(troupe, session, 'parked')
@@ -184,3 +181,40 @@ test.each(['job', 'conversation'])(
     await expectInvariants(troupe.redis, troupe.namespace)
   },
 )
+
+/** A job whose handler fails once, and is put aside before its second attempt. */
+async function jobPutAside(troupe: TestTroupe): Promise<Session> {
+  const session = await troupe.create('worker', 'one')
+  await poison(troupe, session, 'parked')
+  await wake(troupe)
+  const first = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  expect(first).toMatchObject({ status: 'failed', failure: { code: 'poison' } })
+  return session
+}
+
+test('an input that was put aside after a failed attempt is retried', async () => {
+  const worker = defineWorker({
+    receive(message, self) {
+      if (self.run === 1) throw new TransientError('not yet', { retryAfterMs: hourMs })
+      self.reply(message.value)
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await jobPutAside(troupe)
+  expect(await session.retry()).toMatchObject({ run: 2, step: expect.stringMatching(/^the message of dead letter/) })
+  expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value: 'one' })
+  await expectInvariants(troupe.redis, troupe.namespace)
+})
+
+test('an input that was put aside after its run had recorded a step is not retried: another run would do it again', async () => {
+  const worker = defineWorker({
+    async receive(_, self) {
+      await self.step('charge', () => 1)
+      throw new TransientError('not yet', { retryAfterMs: hourMs })
+    },
+  })
+  await using troupe = await TestTroupe.start({ workers: { worker } })
+  const session = await jobPutAside(troupe)
+  await expect(session.retry()).rejects.toThrow(/another run would do again .*: charge\. Create a new session/)
+  await expectInvariants(troupe.redis, troupe.namespace)
+})

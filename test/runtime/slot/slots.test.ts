@@ -232,6 +232,7 @@ test('wake-ups that are one job, as all slots were taken, are all answered when 
     ends.shift()?.()
     await waitUntil('a slot goes to the line that waits', () => running.size > runningBefore)
     await waitUntil('others come to a full node again', async () => (await wakeupsAdded()) > rungBefore)
+    await waitUntil('they wait for a node again', async () => (await queue.getWaitingCount()) > 0)
   }
   for (const end of ends.splice(0)) end()
   expect(await waitUntil('all run', () => running.size === slots)).toBe(true)

@@ -58,10 +58,10 @@ test.each([
   ['an Error', new Error('not in stock')],
   ['an Error', Object.assign(new Error('not in stock'), { code: 'E_STOCK' })],
   ['a Response', new Response('{"a":1}')],
-  ['a stream or another iterable', new ReadableStream()],
-  ['a stream or another iterable', new URLSearchParams('a=1')],
+  ['a ReadableStream', new ReadableStream()],
+  ['a URLSearchParams', new URLSearchParams('a=1')],
   [
-    'a stream or another iterable',
+    'an AsyncGenerator',
     (async function* () {
       yield await Promise.resolve(1)
     })(),
@@ -189,6 +189,21 @@ test('JSON that is not cut is what JSON.stringify writes', () => {
   )
 })
 
+test('bigints and functions to which a program gives a JSON form have that form (JSON-WRITER-1)', () => {
+  const named = Object.assign(() => 1, { toJSON: () => ({ name: 'f' }) })
+  const prototype = BigInt.prototype as { toJSON?: (this: bigint) => string }
+  prototype.toJSON = function () {
+    return this.toString()
+  }
+  try {
+    for (const value of [1n, [2n], { id: 3n, boxed: Object(4n) as unknown }, named, { list: [named], named }]) {
+      expect(writeJson(value, 1_000_000)).toMatchObject({ text: JSON.stringify(value), isWhole: true })
+    }
+  } finally {
+    delete prototype.toJSON
+  }
+})
+
 test.each<[string, unknown, string]>([
   ['a Map', { rows: new Map([['a', 1]]) }, 'holds, at .rows, a Map, which has no JSON form: pass an object'],
   ['a Set in a list', [{ tags: new Set([1]) }], 'holds, at [0].tags, a Set, which has no JSON form'],
@@ -198,7 +213,7 @@ test.each<[string, unknown, string]>([
     'holds, at .a.b[0], a Promise, which has no JSON form: await it first',
   ],
   ['an Error', { error: new Error('no') }, 'holds, at .error, an Error, which has no JSON form'],
-  ['a stream', { body: new ReadableStream() }, 'holds, at .body, a stream or another iterable'],
+  ['a stream', { body: new ReadableStream() }, 'holds, at .body, a ReadableStream'],
   ['a Buffer', { file: Buffer.alloc(3) }, 'holds, at .file, 3 bytes of binary data: give text'],
   ['a typed array', { list: [new Float64Array(2)] }, 'holds, at .list[0], 16 bytes of binary data: give text'],
   [
@@ -206,7 +221,7 @@ test.each<[string, unknown, string]>([
     { rows: { toJSON: () => new Map() } },
     'holds, at .rows, a Map, which has no JSON form',
   ],
-  ['a bigint', { id: 1n }, 'cannot be written as JSON: a bigint has no JSON form'],
+  ['a bigint', { id: 1n }, 'holds, at .id, a bigint, which has no JSON form: pass a number'],
 ])('%s within an output gives an error that names its place', (_what, value, why) => {
   expect(toOutput(value)).toEqual({
     type: 'error-text',

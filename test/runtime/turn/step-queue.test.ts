@@ -30,6 +30,8 @@ describe('a batch', () => {
     ['children', (mail) => ({ spawns: [{ mail }, { mail: '' }] as unknown as Step['spawns'] })],
     ['messages', (mail) => ({ sends: [{ workerId: 'x', mail }] })],
     ['timers', (valueJson) => ({ timers: [{ id: 'x', ms: 1, valueJson }] })],
+    ['asks', (body) => ({ asks: [{ id: 'x', sort: 'question', body }] })],
+    ['answers of asks', (answer) => ({ asks: [{ id: 'x', sort: 'question', body: '', expiry: { ms: 1, answer } }] })],
   ])('holds no more than 4 MiB, %s counted, but one step in any case', (_, holding) => {
     const two = [step(holding(half)), step(holding(half))]
     expect(batchLength(two)).toBe(2)
@@ -47,6 +49,8 @@ describe('the parts of a batch', () => {
     const most = policy.stepPartsMax
     expect(batchLength([withTimers(most - 1), withTimers(1), step(), withTimers(1)])).toBe(3)
     expect(batchLength([withTimers(most), withTimers(most)])).toBe(1)
+    const asks = step({ asks: [{ id: 'x', sort: 'question', body: '' }] })
+    expect(batchLength([withTimers(most - 1), asks, asks])).toBe(2)
   })
 })
 
@@ -63,6 +67,7 @@ describe('steps that were merged', () => {
       spawns: [spawn('a')],
       sends: [{ workerId: 'a', mail: '' }],
       timers: [{ id: 'a', ms: 1, valueJson: '' }],
+      asks: [{ id: 'a', sort: 'question', body: '' }],
       notes: [['run.started']],
     })
     const last = step({
@@ -73,6 +78,7 @@ describe('steps that were merged', () => {
       spawns: [spawn('c')],
       sends: [{ workerId: 'c', mail: '' }],
       timers: [{ id: 'c', ms: 2, valueJson: '' }],
+      asks: [{ id: 'c', sort: 'signal', body: '' }],
       notes: [['run.completed']],
     })
     const both = {
@@ -83,6 +89,7 @@ describe('steps that were merged', () => {
       spawns: [{ id: 'a' }, { id: 'c' }],
       sends: [{ workerId: 'a' }, { workerId: 'c' }],
       timers: [{ id: 'a' }, { id: 'c' }],
+      asks: [{ id: 'a' }, { id: 'c' }],
       notes: [['run.started'], ['run.completed']],
     }
     expect(mergeSteps([first, last])).toMatchObject(both)

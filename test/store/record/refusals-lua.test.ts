@@ -15,15 +15,17 @@ const reasons = {
   session_finished: true,
   terminal: true,
   damaged: true,
+  ask_ended: true,
 } satisfies Record<RefusalReason, true>
 
 test('scripts and errors know the same reasons', () => {
   const read = (part: string) =>
     readFileSync(new URL(`../../../src/store/lua/shared/${part}.lua`, import.meta.url), 'utf8')
-  const text = read('children') + read('mail')
+  const text = read('children') + read('mail') + read('turns')
   const given = [
     ...text.matchAll(/refused\[#refused \+ 1\] = \{ '(\w+)'/g),
     ...text.matchAll(/return nil, \{? ?'(\w+)'/g),
+    ...text.matchAll(/'refused', \{ \{ '(\w+)'/g),
     ...text.matchAll(/plan, why = nil, '(\w+)'/g),
   ].map(([, reason]) => reason as string)
   expect(new Set(given)).toEqual(new Set(Object.keys(reasons)))

@@ -3,8 +3,8 @@ import { expect } from 'vitest'
 import { askId } from '../../../src/core/ids.ts'
 import type { AskOrder } from '../../../src/core/ports/ports.ts'
 import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask.ts'
-import { type AnswerAnswer, AskStore } from '../../../src/store/ask-store.ts'
-import { askKey, workerKeys } from '../../../src/store/keys.ts'
+import { askKey, sessionKeys, workerKeys } from '../../../src/store/keys.ts'
+import type { AnswerAnswer } from '../../../src/store/session-store.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { MadeSession, Place } from './place.ts'
 
@@ -18,22 +18,27 @@ export interface Asked {
 
 const expired = encodeAnswer('"nobody"', { status: 'expired', by: null, reason: null })
 
-/** A conversation whose run has asked once and is parked. `ms`: until the ask expires. */
-export async function ask(place: Place, ms?: number): Promise<Asked> {
+/** A conversation whose run has asked once, and is parked unless its turn goes on. `ms`: until the ask expires. */
+export async function ask(place: Place, ms?: number, parks = true): Promise<Asked> {
   const session = await place.create({ mode: 'conversation' })
   const turn = await place.node().claim()
   const id = place.label(askId(turn.worker, 1, 'inbox-0', 1), 'ask')
   const order: AskOrder = { id, sort: 'question', body: encodeAskBody({ question: 'May I?' }) }
   const asks = [ms === undefined ? order : { ...order, expiry: { ms, answer: expired } }]
-  await turn.park('signals', { inputsConsumed: 1, asks, signalsOpen: 1 })
-  const store = new AskStore(place.redis, place.caller, place.keys, place.policy, 20_000)
+  if (parks) await turn.park('signals', { inputsConsumed: 1, asks, signalsOpen: 1 })
+  else await turn.record({ inputsConsumed: 1, asks, signalsOpen: 1 })
   return {
     session,
     turn,
     id,
     answer: (value, key = value) => {
       const answerJson = encodeAnswer(JSON.stringify(value), { status: 'answered', by: 'ada', reason: null })
-      return store.answer(id, { answerJson, by: 'ada', keyDigest: key, event: `[["ask.answered",{"id":"${id}"}]]` })
+      return place.sessions.answer(id, {
+        answerJson,
+        by: 'ada',
+        keyDigest: key,
+        event: `[["ask.answered",{"id":"${id}"}]]`,
+      })
     },
     mails: () => place.redis.lrange(workerKeys(place.keys.tag, turn.worker).signals, 0, -1),
   }
@@ -111,5 +116,40 @@ export async function asksGoWithTheirSession(place: Place): Promise<void> {
   await node.upkeep.finishCancelled()
   await node.upkeep.finishCancelled()
   expect(await place.sessions.prune(0)).toBe(1)
-  expect(await place.redis.exists(askKey(place.keys.tag, id), `${place.keys.tag}:s:${session.id}:asks`)).toBe(0)
+  expect(await place.redis.exists(askKey(place.keys.tag, id), sessionKeys(place.keys.tag, session.id).asks)).toBe(0)
+}
+
+export async function asksThatCannotBeReadKeepTheirSession(place: Place): Promise<void> {
+  const { session, turn } = await ask(place)
+  await place.sessions.cancel(session.id, 'why')
+  const node = place.node()
+  await node.upkeep.finishCancelled()
+  await node.upkeep.finishCancelled()
+  await place.redis.set(sessionKeys(place.keys.tag, session.id).asks, 'another program wrote this')
+  const pruned: unknown = await place.sessions.prune(0).catch((error: unknown) => String(error))
+  expect(pruned).toBe(0)
+  expect(await place.redis.exists(workerKeys(place.keys.tag, turn.worker).record)).toBe(1)
+}
+
+export async function aStepWithdrawsAnAsk(place: Place): Promise<void> {
+  const { turn, id, answer } = await ask(place, 600_000, false)
+  expect(await turn.commit({ withdraws: [id] })).toMatchObject({ kind: 'ok' })
+  expect({
+    inbox: await place.redis.zrange(place.keys.asks, 0, '-1'),
+    timers: await place.redis.zrange(place.keys.timers, 0, '-1'),
+    open: await place.redis.smembers(workerKeys(place.keys.tag, turn.worker).asks),
+  }).toEqual({ inbox: [], timers: [], open: [] })
+  expect(await place.redis.hget(askKey(place.keys.tag, id), 'state')).toBe('withdrawn')
+  expect(await answer('yes')).toMatchObject({ kind: 'withdrawn' })
+}
+
+export async function anAnsweredAskIsNotWithdrawn(place: Place): Promise<void> {
+  const { turn, id, answer, mails } = await ask(place, undefined, false)
+  await answer('yes')
+  const refusals = [{ reason: 'ask_ended', id }]
+  const changed = await place.changed(async () =>
+    expect(await turn.commit({ withdraws: [id] })).toEqual({ kind: 'refused', refusals }),
+  )
+  expect(changed).toEqual({})
+  expect(await mails()).toHaveLength(1)
 }

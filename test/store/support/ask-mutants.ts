@@ -1,5 +1,5 @@
 /** Mutants of asks. */
-import { answerScript, finishScript, fireScript, pruneScript } from '../../../src/store/script/scripts.ts'
+import { answerScript, commitScript, finishScript, fireScript, pruneScript } from '../../../src/store/script/scripts.ts'
 import * as checks from './ask-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -54,9 +54,27 @@ export const askMutants: readonly Mutant[] = [
     check: checks.anAnsweredAskDoesNotExpire,
   },
   {
+    guard: 'a step withdraws the asks that it names',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aStepWithdrawsAnAsk,
+  },
+  {
+    guard: 'an ask that has ended is not withdrawn',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.anAnsweredAskIsNotWithdrawn,
+  },
+  {
     guard: 'the asks of a session go with it',
     script: pruneScript,
     takenOut: 'line',
     check: checks.asksGoWithTheirSession,
+  },
+  {
+    guard: 'asks that cannot be read tear no pruning',
+    script: pruneScript,
+    takenOut: 'line',
+    check: checks.asksThatCannotBeReadKeepTheirSession,
   },
 ]

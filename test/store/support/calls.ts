@@ -6,12 +6,14 @@
 import { AuditStore } from '../../../src/store/audit-store.ts'
 import { checkRights } from '../../../src/store/redis/rights.ts'
 import { checkRedis } from '../../../src/store/redis/set-up.ts'
+import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
+import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
 import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
@@ -143,11 +145,40 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'cancel of a worker',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.cancelWorker(session.root, 'run', 'enough')
+    },
+  },
+  {
     name: 'cancel',
     prepare: async (place) => {
       const { session } = await running(place)
       return () => place.sessions.cancel(session.id, 'enough')
     },
+  },
+  {
+    name: 'pause',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.pauses.pause(session.id, { at: 1 })
+    },
+  },
+  {
+    name: 'resume',
+    forgetsWakeups: true,
+    counts: true,
+    prepare: async (place) => {
+      const { session, node } = await withChildren(place)
+      await place.sessions.pauses.pause(session.id, { at: 1 })
+      await node.ask()
+      return () => place.sessions.pauses.resume(session.id, '[["session.resumed",{}]]')
+    },
+  },
+  {
+    name: 'pause of all sessions',
+    prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }),
   },
   {
     name: 'finish',
@@ -229,6 +260,27 @@ export const calls: readonly Call[] = [
       const { answer } = await ask(place)
       await answer('yes')
       return () => answer('no')
+    },
+  },
+  {
+    name: 'release of what a dying node holds',
+    counts: true,
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      const { leases, nodes, events } = place.keys
+      const { workerId, token } = turn.assignment
+      const args = {
+        node: turn.node.id,
+        wakeupMs: 1_000,
+        seed: 'r',
+        ends: true,
+        event: 'worker.interrupted',
+        turns: [{ worker: workerId, token, isCounted: false, isIsolated: false }],
+        author: undefined,
+        words: 'it ended by an error',
+      }
+      const deadlineMs = place.policy.leaseMs
+      return () => place.caller.call(releaseScript, { leases, nodes, events }, args, { deadlineMs })
     },
   },
   {

@@ -146,6 +146,7 @@ export class HandTurn {
       sends: [],
       timers: [],
       asks: [],
+      withdraws: [],
       event: '',
       wakeup: this.wakeup,
       wasBusy: false,

@@ -1,19 +1,7 @@
 /** What a dying node may take from its workers, and what it may not. */
 import { expect } from 'vitest'
-import { release } from '../../../src/watchdog/release.ts'
 import type { Check } from './checks.ts'
-import type { HandTurn } from './hand-node.ts'
-import type { Place } from './place.ts'
-
-const words = 'it ended by an error'
-
-async function releaseTurn(place: Place, turn: HandTurn, authors: readonly string[] = []): Promise<void> {
-  const { workerId, sessionId, kind, token, suspect: isIsolated } = turn.assignment
-  const turns = [{ partition: 0, workerId, sessionId, kind, token, isIsolated }]
-  const settings = { tags: [place.keys.tag], nodeId: 'node-a', wakeupMs: 1_000 }
-  const redis = place.wire.face
-  await release(redis, settings, { ends: true, words, authors, turns }, 5_000)
-}
+import { releaseTurn, releaseWords as words } from './release-turn.ts'
 
 export const aReleasedStartCountsForItsAuthorAlone: Check = async (place) => {
   const { root } = await place.create()

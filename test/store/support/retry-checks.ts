@@ -7,7 +7,7 @@ import type { CreateOptions, Place } from './place.ts'
 const failure = { code: 'run_failed', message: 'no', origin: 'model', at: 1, attempt: 1, retryable: false } as const
 
 export function retryOrder(more: Partial<RetryOrder> = {}): RetryOrder {
-  const going = { runState: 'GeneratingResponse', calls: 0, entries: ['{"type":"retried"}'], mail: '' }
+  const going = { runState: 'GeneratingResponse', calls: 0, steps: 0, entries: ['{"type":"retried"}'], mail: '' }
   return { version: 1, run: 1, ...going, event: '[["session.retried",{}]]', ...more }
 }
 
@@ -97,14 +97,14 @@ export const aRetriedRunIsOpenAgain: Check = async (place) => {
   const { id, root, node, fail, retry, record } = await failed(place)
   await fail()
   await place.redis.del(place.keys.wakeups('default'))
-  const { wakeups } = { wakeups: [], ...(await retry({ calls: 3 })) }
+  const { wakeups } = { wakeups: [], ...(await retry({ calls: 3, steps: 2 })) }
   expect(wakeups).toHaveLength(1)
   const retried = await record()
-  expect(retried).toMatchObject({ status: 'queued', run: '1', open: '1', calls: '3', failed: '0' })
+  expect(retried).toMatchObject({ status: 'queued', run: '1', open: '1', calls: '3', steps: '2', failed: '0' })
   expect(retried).toMatchObject({ commit: expect.stringMatching(/:2$/) })
   expect(retried.ended).toBeUndefined()
   expect(await place.redis.exists(place.workerKeys(root).failure)).toBe(0)
-  expect((await node.claim()).assignment).toMatchObject({ run: 1, open: true, calls: 3, sessionId: id })
+  expect((await node.claim()).assignment).toMatchObject({ run: 1, open: true, calls: 3, steps: 2, sessionId: id })
 }
 
 export const aRetriedRunHasNoResult: Check = async (place) => {

@@ -15,6 +15,7 @@ const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [
   ['a retried session keeps the result of its failed run', checks.theFailedRunOfALetterKeepsItsResult],
   ['a run that goes on has no result yet', checks.aRetriedRunHasNoResult],
   ['children of a retried run get new numbers', checks.aRetriedRunIsOpenAgain],
+  ['a retried run keeps the steps that it recorded', checks.aRetriedRunIsOpenAgain],
   ['a retry is a new version of the record', checks.aRetriedRunIsOpenAgain],
   ['a retried session has not ended', checks.aRetriedRunIsOpenAgain],
 ]

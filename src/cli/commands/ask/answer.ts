@@ -30,7 +30,7 @@ export function addAnswerCommand(group: Command): void {
     answer: async (troupe, { more: [id, text], flags }) => {
       if (text === undefined && flags.file === undefined)
         throw new InputError('there is no answer: give it as an argument, with --file, or with - from stdin.')
-      const value = await readInput(text as string | undefined, flags, process.stdin)
+      const value = await readInput(text as string | undefined, flags, process.stdin, 'the answer')
       const { by, reason, key } = flags
       const answered = await troupe.asks.answer(String(id), value, { by, reason, idempotencyKey: key })
       const object = { type: 'answered', ...answered }

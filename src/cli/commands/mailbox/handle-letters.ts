@@ -4,7 +4,7 @@ import type { Troupe } from '../../../client/client.ts'
 import type { LettersQuery } from '../../../client/queries.ts'
 import type { Dismissed, Redriven } from '../../../client/summaries.ts'
 import { InputError } from '../../../core/errors.ts'
-import { exitCodes } from '../../exit-code.ts'
+import { endWith, exitCodes } from '../../exit-code.ts'
 import { withTroupe } from '../../host/connection.ts'
 import type { ConnectionFlags, Example } from '../../options.ts'
 import { printJson, tell } from '../../terminal/output.ts'
@@ -115,7 +115,7 @@ async function handleLetters<Done extends Handled>(
     throw thrown
   }
   show()
-  if (done.some(({ status }) => status === 'refused')) process.exitCode = exitCodes.failed
+  if (done.some(({ status }) => status === 'refused')) endWith(exitCodes.failed)
 }
 
 interface LetterFlags {

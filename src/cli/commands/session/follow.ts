@@ -1,6 +1,7 @@
 /** `troupe session follow <session>`: shows a session while it runs, whoever runs it, and prints its result. */
 import type { Command } from 'commander'
-import { exitCodes } from '../../exit-code.ts'
+import { TransientError } from '../../../core/errors.ts'
+import { endWith, exitCodes } from '../../exit-code.ts'
 import { configOf, withTroupe } from '../../host/connection.ts'
 import { isRemoteLog } from '../../host/local-node.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
@@ -51,17 +52,23 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
       view,
       (event) => flags.json === true || isRemoteLog(event, config.logLevel),
     )
-    const { promise: interrupted, resolve } = Promise.withResolvers<void>()
+    const howAgain = `Follow it again with: troupe session follow ${session.id}`
+    const { promise: interrupted, resolve, reject } = Promise.withResolvers<void>()
     interrupt.signal.addEventListener('abort', () => resolve(), { once: true })
-    await Promise.race([follower.ended, interrupted])
+    // Only this wait notices that Redis is away: the follower would wait for it in silence.
+    session.result({ signal: interrupt.signal }).catch(reject)
+    await Promise.race([follower.ended, interrupted]).catch((thrown: unknown) => {
+      if (thrown instanceof TransientError) view.tell(`troupe: session ${session.id} is not lost. ${howAgain}`)
+      throw thrown
+    })
     const result = interrupt.signal.aborted ? undefined : await session.result({ signal: interrupt.signal })
     view.end()
     if (result) {
       printResult(session.id, result, flags)
-      process.exitCode = result.status === 'completed' ? exitCodes.ok : exitCodes.failed
+      endWith(result.status === 'completed' ? exitCodes.ok : exitCodes.failed)
       return
     }
-    view.tell(`troupe: session ${session.id} goes on. Follow it again with: troupe session follow ${session.id}`)
-    process.exitCode = interrupt.exitCode
+    view.tell(`troupe: session ${session.id} goes on. ${howAgain}`)
+    endWith(interrupt.exitCode)
   })
 }

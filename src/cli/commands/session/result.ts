@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { SessionSummary } from '../../../client/report.ts'
 import { ConflictError } from '../../../core/errors.ts'
-import { exitCodes } from '../../exit-code.ts'
+import { endWith, exitCodes } from '../../exit-code.ts'
 import { withTroupe } from '../../host/connection.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag, wholeNumber } from '../../options.ts'
@@ -47,10 +47,10 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
     try {
       const found = await session.result({ signal: interrupt.signal, run })
       printResult(session.id, found, flags)
-      process.exitCode = found.status === 'completed' ? exitCodes.ok : exitCodes.failed
+      endWith(found.status === 'completed' ? exitCodes.ok : exitCodes.failed)
     } catch (thrown) {
       if (interrupt.exitCode === undefined) throw thrown
-      process.exitCode = interrupt.exitCode
+      endWith(interrupt.exitCode)
     }
   })
 }

@@ -1,5 +1,6 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
 import type { Entry } from '../../../core/history/entry.ts'
+import { decodeMail, inputPositionOf } from '../../../core/worker/message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
@@ -10,7 +11,16 @@ export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
   // An entry that another program overwrote has no time.
   const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
-  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(entryText(entry))}`
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(readableText(entry))}`
+}
+
+/** Another program may have written over any part of an entry. Then the entry is shown as it is stored, and the others after it too. */
+function readableText(entry: Entry): string {
+  try {
+    return entryText(entry)
+  } catch {
+    return `cannot be read: ${valueLine(entry)}`
+  }
 }
 
 function entryText(entry: Entry): string {
@@ -26,7 +36,9 @@ function entryText(entry: Entry): string {
     case 'attemptFailed':
       return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
-      return 'cancelled'
+      return entry.dropped
+        ? `cancelled before it received ${messageLine(decodeMail('inbox', inputPositionOf(entry.dropped.id) ?? 0, entry.dropped.mail).message)}`
+        : 'cancelled'
     case 'retried':
       return retriedText(entry)
     case 'system':

@@ -109,6 +109,7 @@ local function writeConcerned(tag, turn, batch)
       redis.call('ZADD', tag .. ':timers', timeOf(batch) + timers[index].ms, worker .. ':' .. timers[index].id)
     end
     if #commit.asks > 0 then writeAsks(tag, turn, timeOf(batch)) end
+    for index = 1, #commit.withdraws do writeAskEnd(tag, worker, commit.withdraws[index].id, 'withdrawn', timeOf(batch)) end -- guard: a step withdraws the asks that it names
   end
 end
 
@@ -234,6 +235,7 @@ local function commitTurn(tag, turn, batch)
   writeScores(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
+  if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

@@ -163,3 +163,68 @@ describe('entryLine of an agent', () => {
     expect(line.match(/x+…?/g)?.map(({ length }) => length)).toEqual([120, 500, 80])
   })
 })
+
+describe('entryLine of an entry that another program wrote over', () => {
+  const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false }
+  const note = { call: 1, id: 'c', kind: 'reader', name: 'docs', facts: ['a'] }
+  const ask = { id: 'a', sort: 'question', question: 'Why?' }
+  const result = {
+    kind: 'result',
+    id: 'm',
+    from: 'c',
+    name: 'docs',
+    workerKind: 'k',
+    call: 1,
+    status: 'failed',
+    failure,
+  }
+  const blocks = [
+    { type: 'text', text: 'x' },
+    { type: 'reasoning', text: 'y' },
+    { type: 'tool-call', toolCallId: 'c', toolName: 't', input: {} },
+  ]
+  const usage = { inputTokens: 1, outputTokens: 2 }
+  const timers = [{ id: 't', ms: 1 }]
+  const entries: readonly Readonly<Record<string, unknown>>[] = [
+    { type: 'received', message: { kind: 'input', value: 1 }, spawned: [note], sent: ['w'], timers, asks: [ask] },
+    { type: 'received', message: result },
+    { type: 'received', message: { kind: 'answer', status: 'answered', value: 1, by: 'b', reason: 'r' } },
+    { type: 'step', name: 'n', value: 1 },
+    { type: 'failed', failure },
+    { type: 'attemptFailed', failure, retryMs: 1, toolCallIds: ['a'] },
+    { type: 'user', content: [blocks[0], { type: 'file', mediaType: 'x' }], facts: { a: 1 }, from: 'f' },
+    { type: 'assistant', model: 'm', content: blocks, finishReason: 'stop', usage },
+    {
+      type: 'toolResult',
+      toolCallId: 'c',
+      toolName: 't',
+      status: 'ok',
+      output: { type: 'text', value: 'x' },
+      facts: {},
+    },
+    { type: 'summary', text: 'x', messagesCompacted: 1 },
+    { type: 'delegated', toolCallId: 'c', spawned: [note] },
+    { type: 'asked', toolCallId: 'c', asks: [ask] },
+    { type: 'blank', model: 'm', finishReason: 'stop', usage },
+    { type: 'retried', reopened: ['a'] },
+  ]
+  const wrong = [undefined, null, 5, 1e300, 'x', true, [], [null], [5], {}]
+
+  /** Copies of a value, each with another part of it, at any depth, replaced by something of a wrong sort. */
+  function* spoilt(value: unknown): Generator<unknown> {
+    if (typeof value !== 'object' || value === null) return
+    for (const [name, part] of Object.entries(value))
+      for (const other of [...wrong, ...spoilt(part)])
+        yield Object.assign(Array.isArray(value) ? [...value] : { ...value }, { [name]: other })
+  }
+
+  it.each(entries)('is a line, whatever stands in place of a part of entry %#', (entry) => {
+    for (const one of spoilt({ ...head, ...entry }))
+      expect(entryLine(3, decodeEntry(JSON.stringify(one)))).toMatch(/^ {3}3 {2}[^\n]+$/)
+  })
+
+  it('is shown as it is stored if no words can be made of it', () => {
+    const entry = { ...head, type: 'received', message: { kind: 'input', value: 1 }, timers: 5 }
+    expect(entryLine(3, decodeEntry(JSON.stringify(entry)))).toContain('cannot be read: {"v":1,')
+  })
+})

@@ -39,11 +39,11 @@ test('only the end of a long text is kept (STREAMED-2)', () => {
   expect(after(delta('x'.repeat(100_000)), delta('end'))).toMatch(/^x{3997}end$/)
 })
 
-test('a piece that comes twice is shown once, and a text that begins anew replaces the old one (STREAMED-3)', () => {
+test('a text that begins anew replaces the old one (STREAMED-3)', () => {
   const piece = (text: string, offset: number): [EventType, Record<string, unknown>] => [
     'text.delta',
     { text, iteration: 1, offset },
   ]
-  expect(after(piece('Hello ', 0), piece('world', 6), piece('world', 6), piece('ld!', 9))).toBe('Hello world!')
+  expect(after(piece('Hello ', 0), piece('world', 6))).toBe('Hello world')
   expect(after(piece('Hello ', 0), piece('Good', 0), piece('bye', 4))).toBe('Goodbye')
 })
