@@ -144,7 +144,7 @@ function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
 
 function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
   const { sessionSpent: spent } = journal
-  const { allowed } = turn.spending
+  const { allowed } = turn.session.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   if (name === null) return null
   const { sessionId, isJob, parentId } = turn.assignment
