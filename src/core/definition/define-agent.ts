@@ -21,6 +21,10 @@ export interface AgentSelf extends WorkerIdentity {
 export interface AgentLimits {
   /** Most model calls of one run. Blank replies do not count. Default 10. */
   readonly iterations?: number
+  /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
+  readonly callsPerReply?: number
+  /** Most tool calls for which the replies of one run may ask. Default 1 000. */
+  readonly toolCalls?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
   /** Longest time in ms in which nothing of a reply arrives; then the model call is retried. Default 300 000. */
@@ -29,7 +33,7 @@ export interface AgentLimits {
   readonly modelCallMs?: number
 }
 
-const limitNames = ['iterations', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
+const limitNames = ['iterations', 'callsPerReply', 'toolCalls', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
 
 export interface AgentWorker {
   /** Parents that may spawn this kind see it. */

@@ -251,6 +251,7 @@ export class ContextContainer {
     run.iterations++
     run.blanks = 0
     run.tokens += tokensOf(message.usage)
+    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
     this.#clearPending()
     this.#lastReply = message
   }

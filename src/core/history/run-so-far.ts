@@ -11,6 +11,8 @@ export interface RunSoFar {
   /** Blank replies in a row. */
   readonly blanks: number
   readonly tokens: number
+  /** Tool calls for which its replies asked. */
+  readonly toolCalls: number
   readonly facts: Readonly<Record<string, Json>>
   /** In call order. */
   readonly children: readonly ChildFacts[]
@@ -34,6 +36,7 @@ export interface MutableRun {
   iterations: number
   blanks: number
   tokens: number
+  toolCalls: number
   facts: Record<string, Json>
   children: ChildFacts[]
   sameErrors: number
@@ -51,6 +54,7 @@ export function newRun(number: number): MutableRun {
     iterations: 0,
     blanks: 0,
     tokens: 0,
+    toolCalls: 0,
     facts: emptyFacts(),
     children: [],
     sameErrors: 0,
