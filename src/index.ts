@@ -135,7 +135,15 @@ export type {
   UserBlock,
   UserMessage,
 } from './core/history/chat-message.ts'
-export { isSummary, isSystem, isToolResult, timestampOf } from './core/history/chat-message.ts'
+export {
+  dataUriOf,
+  firstTextOf,
+  isSummary,
+  isSystem,
+  isToolResult,
+  textOf,
+  timestampOf,
+} from './core/history/chat-message.ts'
 export {
   ContextContainer,
   type PendingTurn,

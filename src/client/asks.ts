@@ -4,9 +4,8 @@
  * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
  *        how the ask ended.
  */
-import { z } from 'zod'
+import { answerProblem } from '../core/check/answer-problem.ts'
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
-import { fitTo } from '../core/check/schema-problems.ts'
 import { ConflictError, InputError, NotFoundError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../core/ids.ts'
@@ -218,11 +217,8 @@ function answerOf(json: string | null): Ask['answer'] {
 }
 
 function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
-  if (options !== null && !options.includes(value as string))
-    throw new InputError(`the answer to ask ${id} must be one of: ${options.join(', ')}.`)
-  if (schema === null) return
-  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
-  if (!fit.ok) throw new InputError(`the answer to ask ${id} does not fit its schema: ${fit.reasons.join('; ')}.`)
+  const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
+  if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {
@@ -255,7 +251,7 @@ function refusalOf(
     case 'expired':
       return new ConflictError(
         'ask_expired',
-        `ask ${id} expired at ${at(answer.at)}: its worker went on without an answer.`,
+        `ask ${id} expired at ${at(answer.at)}: its worker takes no answer any more.`,
       )
     case 'withdrawn':
       return new ConflictError(

@@ -6,6 +6,7 @@ export type { Replies } from './node-order.ts'
 export type { Progress } from './progress.ts'
 export { CrashMatrixError, type CrashReport, type Violation } from './report.ts'
 export type { CodeRun, Outcome, RunPlace, Scenario, WorkerHistory } from './scenario.ts'
+export type { TestAnswers, TestAsk } from './test-asks.ts'
 export { type TestTroupe, type TestTroupeOptions, testTroupe } from './test-troupe.ts'
 export {
   type TestAgentOptions,

@@ -60,6 +60,11 @@ export class MemoryWorker implements TurnStore {
     this.#mail.inbox.push(decodeMail('inbox', 0, encodeInput(from, valueJson)))
   }
 
+  /** `answerJson`: as an answer is stored. */
+  putAnswer(askId: string, answerJson: string): void {
+    this.#mail.signals.push(decodeMail('signals', 0, `o\t${askId}\t${answerJson}`))
+  }
+
   putTimer(valueJson: string): void {
     this.#mail.signals.push(decodeMail('signals', 0, `t\t${newId(0)}\t${valueJson}`))
   }

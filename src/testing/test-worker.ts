@@ -6,9 +6,11 @@ import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from 
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
+import { askId } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { policy, type WorkerLimits } from '../core/policy.ts'
 import type { SpawnOrder } from '../core/ports/ports.ts'
+import { encodeAnswer } from '../core/worker/ask.ts'
 import { type Failure, toFailure } from '../core/worker/failure.ts'
 import { decodeMessage, type Outcome } from '../core/worker/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
@@ -18,11 +20,22 @@ import { KindMaker } from '../runtime/node/kind-maker.ts'
 import { Turn } from '../runtime/turn/turn.ts'
 import type { TurnHost } from '../runtime/turn/turn-host.ts'
 import { MemoryWorker } from './memory-worker.ts'
+import { answerJsonOf, type TestAnswers, type TestAsk, testAskOf } from './test-asks.ts'
 
 /** The message that `receive` gets. What is left out has a usual value. */
 export type TestMessage =
   | { readonly kind: 'input'; readonly value?: unknown; readonly from?: string | null }
   | { readonly kind: 'timer'; readonly value?: unknown }
+  | {
+      readonly kind: 'answer'
+      readonly value?: unknown
+      /** Id of the ask. Default: that of an ask that the run made before. */
+      readonly id?: string
+      /** Default: answered. */
+      readonly status?: 'answered' | 'expired'
+      readonly by?: string
+      readonly reason?: string
+    }
   | {
       readonly kind: 'result'
       readonly value?: unknown
@@ -47,6 +60,8 @@ interface TestSettings {
   readonly permissions?: Permissions
   /** With it, spawned children answer at once, and the run goes on with their results. Default: the run waits for them. */
   readonly children?: TestChildren
+  /** With it, asks are answered at once, and the run goes on with the answers. Default: the run waits for them. */
+  readonly answers?: TestAnswers
 }
 
 export interface TestHandlerOptions extends TestSettings {
@@ -77,7 +92,7 @@ export interface TestSpawn {
 }
 
 export interface TestRun {
-  /** `waits`: for a child or a timer. `retries`: an attempt failed, and there would be another. */
+  /** `waits`: for a child, a timer or an answer. `retries`: an attempt failed, and there would be another. */
   readonly status: 'completed' | 'failed' | 'waits' | 'retries'
   /** The result of a completed run; else undefined. */
   readonly reply: unknown
@@ -88,6 +103,7 @@ export interface TestRun {
   readonly spawns: readonly TestSpawn[]
   readonly sends: readonly { readonly to: string; readonly value: unknown }[]
   readonly timers: readonly { readonly ms: number; readonly value: unknown }[]
+  readonly asks: readonly TestAsk[]
   /** What `self.step` recorded, in order. */
   readonly steps: readonly { readonly name: string; readonly value: unknown }[]
   readonly log: readonly { readonly level: string; readonly message: string; readonly fields: object }[]
@@ -136,7 +152,7 @@ function newWorker(
   return new MemoryWorker({ kind, name, stateJson, limits, permissions })
 }
 
-const laneOf = { input: 'inbox', timer: 'signals', result: 'results' } as const
+const laneOf = { input: 'inbox', timer: 'signals', answer: 'signals', result: 'results' } as const
 
 function putMessage(worker: MemoryWorker, message: TestMessage, openChildren: number): void {
   const valueJson = toJson(message.value, 'the value of the message')
@@ -151,6 +167,12 @@ function putMessage(worker: MemoryWorker, message: TestMessage, openChildren: nu
       worker.stand({ ...open, signalsOpen: 1 })
       worker.putTimer(valueJson)
       break
+    case 'answer': {
+      const { id = askId(worker.id, 1, 'inbox-0', 1), status = 'answered', by = null, reason = null } = message
+      worker.stand({ ...open, signalsOpen: 1 })
+      worker.putAnswer(id, encodeAnswer(valueJson, { status, by, reason }))
+      break
+    }
     case 'result': {
       worker.stand({ ...open, pendingCalls: [first, ...others] })
       const { workerKind = 'child', name = `${workerKind}-${first}`, error } = message
@@ -170,7 +192,7 @@ class WorkerTest {
   readonly #definition: HandlerDefinition | AgentDefinition
   readonly #settings: TestSettings
   readonly #log: Line[] = []
-  /** How many requests were looked through for children that answer. */
+  /** How many requests were looked through for children and asks that are answered. */
   #answered = 0
 
   constructor(worker: MemoryWorker, definition: HandlerDefinition | AgentDefinition, settings: TestSettings) {
@@ -196,19 +218,21 @@ class WorkerTest {
     return this.#result()
   }
 
-  /** After a slice of its turn; or after its children have answered. */
+  /** After a slice of its turn; or after its children have reported and its asks were answered. */
   async #goesOn(): Promise<boolean> {
     const { requests } = this.#worker
     const last = requests.at(-1)
     if (requests.some(({ outcome }) => outcome !== undefined) || last?.end?.retryMs !== undefined) return false
     if (last?.end?.wait === 'again') return true
-    const { children } = this.#settings
-    if (children === undefined) return false
-    const spawns = requests.slice(this.#answered).flatMap((request) => request.spawns)
+    const { children, answers } = this.#settings
+    const recent = requests.slice(this.#answered)
     this.#answered = requests.length
-    for (const spawn of spawns) {
-      if (!spawn.detached) this.#worker.putResult(spawn, spawn.call, await answerOf(spawn, children))
-    }
+    if (children !== undefined)
+      for (const spawn of recent.flatMap(({ spawns }) => spawns.filter(({ detached }) => !detached)))
+        this.#worker.putResult(spawn, spawn.call, await resultOf(spawn, children))
+    if (answers !== undefined)
+      for (const ask of recent.flatMap(({ asks }) => asks.map(testAskOf)))
+        this.#worker.putAnswer(ask.id, await answerJsonOf(ask, answers))
     return this.#worker.hasMail
   }
 
@@ -255,6 +279,7 @@ class WorkerTest {
       timers: requests.flatMap(({ timers }) =>
         timers.map(({ ms, valueJson }) => ({ ms, value: JSON.parse(valueJson) })),
       ),
+      asks: requests.flatMap(({ asks }) => asks.map(testAskOf)),
       steps: history.flatMap((entry) => (entry.type === 'step' ? [{ name: entry.name, value: entry.value }] : [])),
       log: this.#log,
       history,
@@ -262,7 +287,7 @@ class WorkerTest {
   }
 }
 
-async function answerOf({ kind, mail }: SpawnOrder, children: TestChildren): Promise<Outcome> {
+async function resultOf({ kind, mail }: SpawnOrder, children: TestChildren): Promise<Outcome> {
   try {
     const answer = children[kind]
     if (answer === undefined) throw new ConfigError(`children names no kind "${kind}", which was spawned.`)

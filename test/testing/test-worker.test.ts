@@ -111,7 +111,7 @@ describe('testHandler', () => {
       },
     })
     expect(await testHandler(broken)).toMatchObject({ status: 'retries', failure: { message: 'attempt 1 of input' } })
-    for (const kind of ['input', 'timer', 'result'] as const)
+    for (const kind of ['input', 'timer', 'answer', 'result'] as const)
       expect(await testHandler(broken, { message: { kind }, attempt: 2 })).toMatchObject({
         status: 'failed',
         failure: { message: `attempt 2 of ${kind}` },
@@ -137,6 +137,48 @@ describe('testHandler', () => {
       ],
     })
     expect(await testHandler(buyer, { steps: { charge: 'c0' } })).toMatchObject({ reply: ['c0', 'm1'] })
+  })
+
+  test('shows asks, and receives an answer, also of an ask that expired', async () => {
+    const asker = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'answer') return self.reply(message)
+        self.ask('Ship it?', { options: ['yes', 'no'], expiresMs: 1_000, onExpiry: 'fail' })
+        self.ask({ signal: 'paid' })
+      },
+    })
+    const { asks, status } = await testHandler(asker)
+    expect({ asks, status }).toMatchObject({
+      status: 'waits',
+      asks: [
+        { kind: 'question', question: 'Ship it?', options: ['yes', 'no'], expiresMs: 1_000, onExpiry: 'fail' },
+        { kind: 'signal', question: 'paid', options: null, schema: null, expiresMs: null, onExpiry: null },
+      ],
+    })
+    const message = { kind: 'answer', value: 'yes', by: 'ada', id: String(asks[1]?.id) } as const
+    const answer = { kind: 'answer', status: 'answered', value: 'yes', by: 'ada', reason: null, id: asks[1]?.id }
+    expect(await testHandler(asker, { message })).toMatchObject({ status: 'completed', reply: answer })
+    expect(await testHandler(asker, { message: { kind: 'answer', status: 'expired' } })).toMatchObject({
+      status: 'completed',
+      reply: { status: 'expired', value: null },
+    })
+  })
+
+  test('with answers, goes on to the end of the run, and refuses an answer that does not fit', async () => {
+    const asker = defineWorker({
+      initial: [] as unknown[],
+      receive(message, self) {
+        if (message.kind === 'input') self.ask('First?', { options: ['yes', 'no'] })
+        else if (self.state.length === 0) self.ask('Second?', { schema: z.number() })
+        else return self.reply([...self.state, message.value])
+        if (message.kind === 'answer') self.setState([message.value])
+      },
+    })
+    const answers = ({ question }: { question: string }) => (question === 'First?' ? 'yes' : 2)
+    expect(await testHandler(asker, { answers })).toMatchObject({ status: 'completed', reply: ['yes', 2] })
+    await expect(testHandler(asker, { answers: () => 'perhaps' })).rejects.toThrow(
+      'the answer of the test to "First?" must be one of: yes, no.',
+    )
   })
 
   test('holds the limits and permissions of the test', async () => {
@@ -180,6 +222,23 @@ describe('testAgent', () => {
     const run = await testAgent(clerk, { input: 'x', replies: [spawn, say('all done')], children })
     expect(run).toMatchObject({ status: 'completed', reply: { text: 'all done' } })
     expect(JSON.stringify(run.history)).toContain('done: sort')
+  })
+
+  test('asks a person, and goes on with the answers', async () => {
+    const polite = defineWorker({ instructions: 'Ask.', asks: true })
+    const asks = together(
+      call('ask_person', { question: 'First?' }, 'a'),
+      call('ask_person', { question: 'Second?' }, 'b'),
+    )
+    expect(await testAgent(polite, { input: 'x', replies: [asks] })).toMatchObject({
+      status: 'waits',
+      asks: [{ kind: 'question', question: 'First?' }, { question: 'Second?' }],
+    })
+    const answers = ({ question }: { question: string }) => `to ${question}`
+    const run = await testAgent(polite, { input: 'x', replies: [asks, say('done')], answers })
+    expect(run).toMatchObject({ status: 'completed', reply: { text: 'done' } })
+    const results = run.history.flatMap((entry) => (entry.type === 'toolResult' ? [entry.output.value] : []))
+    expect(results).toEqual(['a test answered: to First?', 'a test answered: to Second?'])
   })
 
   test('fails with what its model or script lacks', async () => {

@@ -39,9 +39,12 @@ export interface AskOptions {
   readonly schema?: z.ZodType | undefined
   /** The answer must be one of these texts. */
   readonly options?: readonly string[] | undefined
-  /** After this long the ask expires, and the worker receives `onExpiry` with the status `expired`. Default: never. */
+  /** After this long the ask expires; `onExpiry` says what happens then. Default: never. */
   readonly expiresMs?: number | undefined
-  /** The value that the worker receives if nobody answers in time. Default null. */
+  /**
+   * If nobody answers in time: with `'fail'` the run fails with `ask_expired`, which names the ask. Any other value is what the worker receives, as
+   * the value of a message with the status `expired`. Default null.
+   */
   readonly onExpiry?: unknown
 }
 

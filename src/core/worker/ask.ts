@@ -33,6 +33,8 @@ export interface AskAnswer {
   readonly value: unknown
   readonly by: string | null
   readonly reason: string | null
+  /** Of an expired ask that fails its run: how the failure reads. */
+  readonly fails?: string
 }
 
 export function encodeAskBody(body: AskBody): string {
@@ -50,13 +52,14 @@ export function decodeAskBody(text: string): AskBody | null {
 }
 
 /** `valueJson` is JSON already. */
-export function encodeAnswer(valueJson: string, { status, by, reason }: Omit<AskAnswer, 'value'>): string {
-  return `{"status":"${status}","value":${valueJson},"by":${JSON.stringify(by)},"reason":${JSON.stringify(reason)}}`
+export function encodeAnswer(valueJson: string, { status, by, reason, fails }: Omit<AskAnswer, 'value'>): string {
+  const more = fails === undefined ? '' : `,"fails":${JSON.stringify(fails)}`
+  return `{"status":"${status}","value":${valueJson},"by":${JSON.stringify(by)},"reason":${JSON.stringify(reason)}${more}}`
 }
 
 /** Throws if the text is no answer. */
 export function decodeAnswer(text: string): AskAnswer {
-  const { status, value = null, by = null, reason = null } = JSON.parse(text) as Partial<AskAnswer>
+  const { status, value = null, by = null, reason = null, fails } = JSON.parse(text) as Partial<AskAnswer>
   if (status !== 'answered' && status !== 'expired') throw new SyntaxError('an answer should say how the ask ended')
-  return { status, value, by, reason }
+  return { status, value, by, reason, ...(typeof fails === 'string' && { fails }) }
 }

@@ -71,6 +71,8 @@ export interface AnswerMessage<Value = unknown> {
   readonly by: string | null
   /** Why they answered so; null if they did not say. */
   readonly reason: string | null
+  /** Only in a history: the ask had `onExpiry: 'fail'`, and this message failed the run. `receive` was not called. */
+  readonly fails?: string
 }
 
 /** A message of troupe itself to the open run of a worker. */

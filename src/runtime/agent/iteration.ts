@@ -18,6 +18,8 @@ export type CheckedCall =
 export interface Iteration {
   readonly reply: Pick<AssistantMessage, 'content'>
   readonly used: RunUse
+  /** What a run may use. */
+  readonly most: RunUse
   readonly calls: readonly ToolCallBlock[]
   readonly checked: readonly CheckedCall[]
   /** `continue`: run the calls. `done`: the reply is the answer. `blank`: the reply has no text and no calls. */
@@ -71,7 +73,8 @@ const validate: Stage = (draft, rules) => {
 }
 
 /** Refuses the calls if no further model call could read their results, or if the run has asked for too many. */
-const guard: Stage = (draft, { who, most }) => {
+const guard: Stage = (draft, { who }) => {
+  const { most } = draft
   const { iterations, toolCalls } = draft.used
   const asked = draft.calls.length
   if (iterations >= most.iterations) {
@@ -96,7 +99,7 @@ const approve: Stage = (draft) => {
 const stages: readonly Stage[] = [parse, validate, guard, approve]
 
 export function runStages(reply: Pick<AssistantMessage, 'content'>, used: RunUse, rules: IterationRules): Iteration {
-  const draft: Draft = { reply, used, calls: [], checked: [], decision: null, error: null, trace: [] }
+  const draft: Draft = { reply, used, most: rules.most, calls: [], checked: [], decision: null, error: null, trace: [] }
   for (const stage of stages) {
     if (draft.error === null && draft.decision === null) stage(draft, rules)
   }

@@ -43,7 +43,12 @@ export function askOf(id: string, question: AskQuestion, options: AskOptions): A
   const body = encodeAskBody({ question: text, ...answerForm(options) })
   const note: AskNote = { id, sort, question: text, ...(expiresMs !== undefined && { expiresMs }) }
   if (expiresMs === undefined) return { order: { id, sort, body }, note }
-  const answer = encodeAnswer(toJson(onExpiry, 'onExpiry of ask'), { status: 'expired', by: null, reason: null })
+  const expired = { status: 'expired', by: null, reason: null } as const
+  const fails = `nobody answered ask ${id} (${preview(text)}) in the ${expiresMs} ms that it was open, and its onExpiry is 'fail'`
+  const answer =
+    onExpiry === 'fail'
+      ? encodeAnswer('null', { ...expired, fails })
+      : encodeAnswer(toJson(onExpiry, 'onExpiry of ask'), expired)
   return { order: { id, sort, body, expiry: { ms: expiresMs, answer } }, note }
 }
 

@@ -15,6 +15,7 @@ import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import {
   CancelledError,
+  ConflictError,
   InputError,
   type RuntimeError,
   TerminalError,
@@ -104,7 +105,7 @@ class HandlerTurn {
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
-      this.#checkInput(mail)
+      this.#checkMail(mail)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
       const message = readOnly(mail.message) as Message<never>
       const receive = () => this.#definition.receive(message, self as unknown as Self<never>)
@@ -130,12 +131,14 @@ class HandlerTurn {
     }
   }
 
-  #checkInput(mail: Mail): void {
+  #checkMail(mail: Mail): void {
     if (mail.malformed !== undefined && mail.message.kind !== 'result') {
       throw new InputError(
         `message ${mail.message.id} of worker ${this.#turn.assignment.workerId} cannot be read: ${mail.malformed}`,
       )
     }
+    if (mail.message.kind === 'answer' && mail.message.fails !== undefined)
+      throw new ConflictError('ask_expired', mail.message.fails)
     const schema = this.#definition.input
     if (!schema || mail.message.kind !== 'input') return
     const fit = fitTo(schema, mail.message.value)
@@ -149,14 +152,15 @@ class HandlerTurn {
 
   #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {
     const { assignment, host } = this.#turn
+    // If self outlives this receive, it goes on to read the state that this receive had.
+    const { json: stateBefore } = this.#state
     return {
       assignment,
       run: position.run,
       attempt,
       calls: position.calls,
       openChildren: pendingAfter(mail, position).length,
-      state: this.#state.read(),
-      readState: (json) => this.#state.read(json),
+      readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
       limits: assignment.limits,
       spending: this.#turn.spending.allowed,

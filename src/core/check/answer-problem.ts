@@ -1,0 +1,12 @@
+/** Duty: say why a value is no answer to an ask: it is none of the options, or does not fit the schema. */
+import { z } from 'zod'
+import type { AskBody } from '../worker/ask.ts'
+import { fitTo } from './schema-problems.ts'
+
+/** Why the value does not answer the ask, as the end of a sentence; null if it does. */
+export function answerProblem({ options, schema }: Pick<AskBody, 'options' | 'schema'>, value: unknown): string | null {
+  if (options !== undefined && !options.includes(value as string)) return `must be one of: ${options.join(', ')}`
+  if (schema === undefined) return null
+  const fit = fitTo(z.fromJSONSchema(schema as Parameters<typeof z.fromJSONSchema>[0]), value)
+  return fit.ok ? null : `does not fit its schema: ${fit.reasons.join('; ')}`
+}
