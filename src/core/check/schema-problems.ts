@@ -42,7 +42,7 @@ export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Valu
 /** Up to zod 4.3 an issue of a discriminated union names no options. They are in the schema that made the issue (SCHEMA-2). */
 function withOptions(issue: z.core.$ZodRawIssue): z.core.$ZodRawIssue {
   if (issue.code !== 'invalid_union' || issue.note !== noVariant || issue.options !== undefined) return issue
-  const { discriminator, options = [] } = (issue.inst as unknown as z.core.$ZodDiscriminatedUnion)._zod.def
+  const { discriminator, options } = (issue.inst as unknown as z.core.$ZodDiscriminatedUnion)._zod.def
   return { ...issue, options: options.flatMap((option) => [...(option._zod.propValues?.[discriminator] ?? [])]) }
 }
 

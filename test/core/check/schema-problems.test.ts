@@ -52,7 +52,8 @@ describe('the problems of a value', () => {
 describe('a problem is more than "Invalid input" (SCHEMA-2)', () => {
   /** The schema with issues as zod 4.0 makes them: without the options of a discriminated union. */
   function ofOldCopy<Schema extends z.ZodType>(schema: Schema): Schema {
-    const run = schema._zod.run
+    const { _zod: internals } = schema
+    const run = internals.run.bind(internals)
     schema._zod.run = (payload, context) => {
       const checked = run(payload, context) as typeof payload
       for (const issue of checked.issues as Record<string, unknown>[]) {
@@ -67,7 +68,7 @@ describe('a problem is more than "Invalid input" (SCHEMA-2)', () => {
   /** A message as a copy of zod without a language makes it: a copy of zod/mini. */
   const withoutWords = <Schema extends z.ZodType>(schema: Schema): Schema => {
     const mute = { error: () => 'Invalid input' }
-    return z.clone(schema, { ...schema._zod.def, ...mute }) as Schema
+    return z.clone(schema, { ...schema._zod.def, ...mute })
   }
   const shape = () =>
     z.discriminatedUnion('kind', [
