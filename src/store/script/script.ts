@@ -65,11 +65,21 @@ export type ScriptArguments<Arg extends string, Field extends string> = Readonly
 /** The reply of Redis; each store method decodes its own. */
 export type Reply = (string | number | null | Reply)[]
 
+/** Told when Redis begins to refuse calls ("not now": it is full, a replica, or loading), and when it has taken all of these scripts again. */
+export interface RefusalListener {
+  refused(error: RuntimeError): void
+  accepted(): void
+}
+
 export class ScriptCaller {
   readonly #transport: ScriptTransport
+  readonly #listener: RefusalListener | undefined
+  /** The files of scripts whose last call was refused. Others may be taken meanwhile: a full Redis takes those that write nothing. */
+  readonly #refused = new Set<string>()
 
-  constructor(redis: Redis, mayUseFunctions?: boolean) {
+  constructor(redis: Redis, mayUseFunctions?: boolean, listener?: RefusalListener) {
     this.#transport = new ScriptTransport(redis, mayUseFunctions)
+    this.#listener = listener
   }
 
   /**
@@ -89,7 +99,10 @@ export class ScriptCaller {
         const answer = this.#transport.send(way, script, words)
         const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
         const next = this.#transport.afterAnswer(way, words)
-        if (next === null) return reply as Reply
+        if (next === null) {
+          if (this.#refused.size > 0) this.#noteAccepted(script.file)
+          return reply as Reply
+        }
         way = next
       } catch (thrown) {
         const other = this.#transport.afterError(way, messageOf(thrown), words)
@@ -101,6 +114,7 @@ export class ScriptCaller {
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
+          this.#noteRefused(script.file, error)
           // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
           way = 'digest'
         }
@@ -109,6 +123,15 @@ export class ScriptCaller {
         await pause(pauseMs)
       }
     }
+  }
+
+  #noteRefused(file: string, error: RuntimeError): void {
+    if (this.#refused.size === 0) this.#listener?.refused(error)
+    this.#refused.add(file)
+  }
+
+  #noteAccepted(file: string): void {
+    if (this.#refused.delete(file) && this.#refused.size === 0) this.#listener?.accepted()
   }
 }
 

@@ -159,7 +159,9 @@ describe('tool calls', () => {
     expect(ran).toHaveLength(128)
     const results = (await troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
     expect(results).toHaveLength(300)
-    const refused = results.filter(({ output }) => JSON.stringify(output.value).includes('may have at most 128 tool calls'))
+    const refused = results.filter(({ output }) =>
+      JSON.stringify(output.value).includes('may have at most 128 tool calls'),
+    )
     expect(refused).toHaveLength(172)
     // The outputs of one reply share two mebibytes.
     const given = results.flatMap(({ status, output }) => (status === 'ok' ? [output.value] : []))
