@@ -43,7 +43,7 @@ import { checkRights } from './store/redis/rights.ts'
 import { checkRedis } from './store/redis/set-up.ts'
 import { guarded } from './store/script/guarded.ts'
 import { orElse } from './store/script/replies.ts'
-import { type RefusalListener, ScriptCaller } from './store/script/script.ts'
+import { ScriptCaller } from './store/script/script.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
@@ -239,32 +239,22 @@ function partsOf(
   connections: Connections,
 ): Parts {
   const { namespace = defaultNamespace, policy } = options
-  const log = toWorkerLog(options.logger)
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
   const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
   return {
     id: `n-${randomBytes(6).toString('hex')}`,
     namespace,
     policy,
-    log,
+    log: toWorkerLog(options.logger),
     redis,
     live: new RedisLivePublisher(connections.openLossy(), namespace),
-    caller: new ScriptCaller(redis, undefined, refusalLog(log)),
+    caller: new ScriptCaller(redis, undefined, toWorkerLog(options.logger)),
     places: placesOf(namespace, partitions),
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
     permissions: options.permissions ? checkCeiling(options.permissions) : null,
     aroundTurns: options.aroundTurns ?? ((turns) => turns),
-  }
-}
-
-/** A call is repeated for as long as a lease lasts. Without this, a node of a full Redis would say nothing for all that time. */
-function refusalLog(log: WorkerLog): RefusalListener {
-  return {
-    refused: (error) =>
-      log.warn('Redis takes no writes now; the node tries again until it does', { error: error.message }),
-    accepted: () => log.info('Redis takes writes again'),
   }
 }
 

@@ -8,8 +8,10 @@
 import { createHash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { RuntimeError } from '../../core/errors.ts'
 import { type Redis, withDeadline } from '../redis/redis.ts'
+import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
 import { type ScriptNames, ScriptTransport, type Words } from './script-transport.ts'
 import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
@@ -65,21 +67,13 @@ export type ScriptArguments<Arg extends string, Field extends string> = Readonly
 /** The reply of Redis; each store method decodes its own. */
 export type Reply = (string | number | null | Reply)[]
 
-/** Told when Redis begins to refuse calls ("not now": it is full, a replica, or loading), and when it has taken all of these scripts again. */
-export interface RefusalListener {
-  refused(error: RuntimeError): void
-  accepted(): void
-}
-
 export class ScriptCaller {
   readonly #transport: ScriptTransport
-  readonly #listener: RefusalListener | undefined
-  /** The files of scripts whose last call was refused. Others may be taken meanwhile: a full Redis takes those that write nothing. */
-  readonly #refused = new Set<string>()
+  readonly #refusals: Refusals
 
-  constructor(redis: Redis, mayUseFunctions?: boolean, listener?: RefusalListener) {
+  constructor(redis: Redis, mayUseFunctions?: boolean, log?: WorkerLog) {
     this.#transport = new ScriptTransport(redis, mayUseFunctions)
-    this.#listener = listener
+    this.#refusals = new Refusals(log)
   }
 
   /**
@@ -100,7 +94,7 @@ export class ScriptCaller {
         const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
         const next = this.#transport.afterAnswer(way, words)
         if (next === null) {
-          if (this.#refused.size > 0) this.#noteAccepted(script.file)
+          this.#refusals.accepted(script.file)
           return reply as Reply
         }
         way = next
@@ -114,7 +108,7 @@ export class ScriptCaller {
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
-          this.#noteRefused(script.file, error)
+          this.#refusals.refused(script.file, error)
           // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
           way = 'digest'
         }
@@ -123,15 +117,6 @@ export class ScriptCaller {
         await pause(pauseMs)
       }
     }
-  }
-
-  #noteRefused(file: string, error: RuntimeError): void {
-    if (this.#refused.size === 0) this.#listener?.refused(error)
-    this.#refused.add(file)
-  }
-
-  #noteAccepted(file: string): void {
-    if (this.#refused.delete(file) && this.#refused.size === 0) this.#listener?.accepted()
   }
 }
 
