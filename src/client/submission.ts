@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
+import { checkInput, type Definition, isDefinition, kindNamed } from '../core/definition/kind-types.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -125,12 +126,16 @@ export class Submission {
     return this.#stores
   }
 
-  /** Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. */
+  /**
+   * Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. `definition`: that of the kind, if the
+   * caller has it.
+   */
   async create(
     request: CreateSession,
     creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+    definition?: Definition,
   ): Promise<Created> {
-    const prepared = await this.#prepare(request)
+    const prepared = await this.#prepare(request, definition)
     // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
     const isReady = creating(prepared.order.sessionId)
     if (isReady) await isReady
@@ -147,8 +152,9 @@ export class Submission {
   async createMany(
     requests: readonly CreateSession[],
     creating: (sessionId: string, request: CreateSession) => void,
+    definition?: Definition,
   ): Promise<PromiseSettledResult<Created>[]> {
-    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request)))
+    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request, definition)))
     const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const { order, request } of ready) creating(order.sessionId, request)
     const wasQuiet = this.#wasQuiet()
@@ -173,9 +179,9 @@ export class Submission {
     )
   }
 
-  async #prepare(request: CreateSession): Promise<Prepared> {
+  async #prepare(request: CreateSession, definition?: Definition): Promise<Prepared> {
     checkOptions('sessions.create', request, createRules, InputError)
-    const kind = parseKind(request.kind)
+    const kind = kindOf(request, definition)
     const name = request.name ?? kind
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
@@ -183,7 +189,9 @@ export class Submission {
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
-    const mail = encodeInput(null, toJson(request.input, 'the input'))
+    const inputJson = toJson(request.input, 'the input')
+    if (definition !== undefined) checkInput(definition, kind, inputJson)
+    const mail = encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
@@ -249,6 +257,15 @@ async function created({ store, order }: Prepared, made: CreateAnswer): Promise<
   const isNew = sessionId === order.sessionId
   const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
   return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
+}
+
+function kindOf({ kind }: CreateSession, definition: Definition | undefined): string {
+  if (isDefinition(kind))
+    throw new InputError('kind must be a name: pass a definition in front, sessions.create(definition, { input }).')
+  if (definition === undefined) return parseKind(kind)
+  const named = kindNamed(definition, 'sessions.create')
+  if (kind === undefined) return named
+  throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
 }
 
 function randomPartition(partitions: number): number {
