@@ -8,11 +8,11 @@ import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
+import type { AgentResult } from '../history/entry.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
-import type { AgentResult } from '../history/entry.ts'
 import type { Message } from '../worker/message.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
@@ -156,7 +156,13 @@ export type HandlerWorker<
   Result = Reply,
 > = HandlerFields<State, Input, Given, Reply, Result> & Beginning<State>
 
-export type HandlerDefinition<Given = unknown, Result = unknown> = HandlerFields<never, never, never, unknown, unknown> &
+export type HandlerDefinition<Given = unknown, Result = unknown> = HandlerFields<
+  never,
+  never,
+  never,
+  unknown,
+  unknown
+> &
   Definition<Given, Result>
 export type AgentDefinition<Given = unknown> = AgentWorker & Definition<Given, AgentResult>
 export type WorkerDefinition<Given = unknown, Result = unknown> =
