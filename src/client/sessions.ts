@@ -2,6 +2,7 @@
 import { checkOptions } from '../core/check/check-options.ts'
 import { type Definition, isDefinition } from '../core/definition/kind-types.ts'
 import { InputError } from '../core/errors.ts'
+import type { ChatMessage } from '../core/history/chat-message.ts'
 import { parseId } from '../core/ids.ts'
 import type { DeepReadonly } from '../core/read-only.ts'
 import { EarlyNotes } from './early-notes.ts'
@@ -12,8 +13,12 @@ import type { SessionIndex } from './session-index.ts'
 import type { CreateSession, Submission } from './submission.ts'
 import type { ListedSession } from './summaries.ts'
 
-/** What `sessions.create` takes beside a definition. */
-export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> & { readonly input: DeepReadonly<Given> }
+/** What `sessions.create` takes beside a definition. A conversation that begins with a history may wait for its first message. */
+export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
+  (
+    | { readonly input: DeepReadonly<Given> }
+    | { readonly input?: undefined; readonly history: readonly ChatMessage[]; readonly keepOpen: true }
+  )
 
 interface CreateOptions {
   readonly follow?: boolean

@@ -9,6 +9,8 @@ import { checkInput, type Definition, isDefinition, kindNamed } from '../core/de
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
+import type { ChatMessage } from '../core/history/chat-message.ts'
+import { encodeGivenHistory } from '../core/history/given-history.ts'
 import {
   digestKey,
   type KeyOwner,
@@ -36,11 +38,17 @@ import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
   readonly kind: string
-  readonly input: unknown
+  /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
+  readonly input?: unknown
   /** Shown to people; default: the kind. At most 64 bytes. */
   readonly name?: string | undefined
   /** A conversation stays open for further input after each run. Default: a job, which completes. */
   readonly keepOpen?: boolean | undefined
+  /**
+   * What its first worker, an agent, knows from the beginning: a conversation that began elsewhere. A call without a result gets one that says
+   * so, a result without a call becomes text, and ids that come twice are replaced. At most 50 000 messages and 32 MiB.
+   */
+  readonly history?: readonly ChatMessage[] | undefined
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly permissions?: Permissions | undefined
@@ -53,6 +61,7 @@ const createRules: Rules<CreateSession> = {
   input: anything,
   name: nameRule,
   keepOpen: yesOrNo,
+  history: { expects: 'a list of messages', fits: Array.isArray },
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   idempotencyKey: keyRule,
@@ -189,9 +198,10 @@ export class Submission {
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
-    const inputJson = toJson(request.input, 'the input')
-    if (definition !== undefined) checkInput(definition, kind, inputJson)
-    const mail = encodeInput(null, inputJson)
+    const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
+    const inputJson = firstInput(request)
+    if (definition !== undefined && inputJson !== null) checkInput(definition, kind, inputJson)
+    const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
@@ -200,10 +210,17 @@ export class Submission {
     const event = encodeEvents([
       [
         'session.created',
-        { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }), ...this.by },
+        {
+          kind,
+          ...(name === kind ? {} : { name }),
+          ...(mode === 'job' ? {} : { mode }),
+          ...this.by,
+          ...(history && { messages: history.length }),
+          ...(mail === null && { rests: true as const }),
+        },
       ],
     ])
-    const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
+    const order = { sessionId, kind, name, pool, mode, mail, history, keyDigest, limits, permissions, event } as const
     return { request, store, order }
   }
 
@@ -224,6 +241,11 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
   }
 
   /** Lets the failed run of a session go on, and wakes a slot for it. */
@@ -266,6 +288,15 @@ function kindOf({ kind }: CreateSession, definition: Definition | undefined): st
   const named = kindNamed(definition, 'sessions.create')
   if (kind === undefined) return named
   throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
+}
+
+/** As JSON; null for a conversation that waits for its first message. */
+function firstInput({ input, history, keepOpen }: CreateSession): string | null {
+  if (input !== undefined || history === undefined) return toJson(input, 'the input')
+  if (keepOpen) return null
+  throw new InputError(
+    'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
+  )
 }
 
 function randomPartition(partitions: number): number {

@@ -43,6 +43,9 @@ test('a session that is created by a definition takes its input and has its resu
   await troupe.sessions.create(reader, { input: { url: 1 } })
   // @ts-expect-error -- an input is missing
   await troupe.sessions.create(reader, {})
+  await troupe.sessions.create(sorter, { history: [], keepOpen: true })
+  // @ts-expect-error -- a job needs an input
+  await troupe.sessions.create(sorter, { history: [] })
   // @ts-expect-error -- the kind is that of the definition
   await troupe.sessions.create(reader, { kind: 'reader', input: { url: 'a' } })
 })
