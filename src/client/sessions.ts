@@ -29,12 +29,13 @@ export interface Sessions {
    * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
    * session also gets what nodes told before, from the very beginning; it must come within half a minute.
    */
-  create(request: CreateSession, options?: CreateOptions): Promise<Session>
+  create(this: void, request: CreateSession, options?: CreateOptions): Promise<Session>
   /**
    * Creates a session of the kind of this definition (its field `kind`). The types of the input and of the result are known, and an input that does not
    * fit is refused.
    */
   create<Given, Result>(
+    this: void,
     definition: Definition<Given, Result>,
     request: NoInfer<CreateOf<Given>>,
     options?: CreateOptions,
@@ -43,29 +44,30 @@ export interface Sessions {
    * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
    * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
    */
-  createMany(requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]>
+  createMany(this: void, requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]>
   /** Creates many sessions of the kind of this definition. */
   createMany<Given, Result>(
+    this: void,
     definition: Definition<Given, Result>,
     requests: readonly NoInfer<CreateOf<Given>>[],
   ): Promise<PromiseSettledResult<Session<Result>>[]>
   /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
-  get(id: string): Session
+  get(this: void, id: string): Session
   /** Newest first. `before` is the id of the last session of the page before. */
-  list(query?: SessionsQuery): Promise<ListedSession[]>
+  list(this: void, query?: SessionsQuery): Promise<ListedSession[]>
   /**
    * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
    * if it has none.
    */
-  prune(query?: PruneQuery): Promise<number>
+  prune(this: void, query?: PruneQuery): Promise<number>
 }
 
 export interface SessionsContext {
   readonly submission: Submission
   readonly index: SessionIndex
   readonly hub: EventHub
-  sessionContext(id: string): SessionContext
-  retentionMs(): Promise<number>
+  readonly sessionContext: (id: string) => SessionContext
+  readonly retentionMs: () => Promise<number>
 }
 
 export function sessionsOf({ submission, index, hub, sessionContext, retentionMs }: SessionsContext): Sessions {

@@ -124,7 +124,7 @@ describe('an output', () => {
     let received = 0
     const worker = defineWorker<number, unknown, unknown, unknown>({
       initial: 0,
-      output: named as z.ZodType,
+      output: named,
       receive(_message, self) {
         received++
         self.setState(1)

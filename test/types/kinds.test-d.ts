@@ -95,7 +95,7 @@ test('values that are read-only may be passed on', () => {
     output: z.object({ title: z.string(), tags: z.array(z.string()) }),
     receive(_, { state, spawn, reply }) {
       for (const one of state.pages) spawn(reader, one)
-      reply(state.title)
+      expectTypeOf(reply).toBeCallableWith(state.title)
     },
   })
 })
@@ -131,7 +131,7 @@ test('a handler may wait for its own kind', () => {
     receive(message, { spawn, reply }) {
       if (message.kind === 'input' && message.value > 0) spawn('counter', message.value - 1)
       else if (message.kind === 'result') reply(Number(message.value) + 1)
-      else reply(0)
+      else expectTypeOf(reply).parameters.toEqualTypeOf<[value: number]>()
     },
   })
 })
