@@ -240,7 +240,8 @@ async function strayAsks(store: AuditStore): Promise<Suspicion[]> {
     const stray = await store.strayAsk(ask)
     if (stray === null) continue
     const { workerId, state } = stray
-    const why = workerId === null ? 'has no record' : state === null ? 'is not open' : `its record says ${preview(state)}`
+    const why =
+      workerId === null ? 'has no record' : state === null ? 'is not open' : `its record says ${preview(state)}`
     const what = `ask ${idText(ask)} is in the inbox and ${why}`
     found.push({ invariant: 'I9', rule: `stray-${ask}`, sessionId: null, workerId, what, involved: [] })
   }
