@@ -126,7 +126,7 @@ class PartitionAudit {
     return [
       ...keys,
       ...(await this.#lookAtOrphans()),
-      ...(await strayAsks(this.#store)),
+      ...(await orphanAsks(this.#store)),
       ...(await lostEndedSessions(this.#store, streams, this.#unseen(streams))),
     ]
   }
@@ -234,16 +234,16 @@ class PartitionAudit {
 }
 
 // I9: an ask in the inbox is open. If it ended before this read, it has left the inbox, too: both change in one script.
-async function strayAsks(store: AuditStore): Promise<Suspicion[]> {
+async function orphanAsks(store: AuditStore): Promise<Suspicion[]> {
   const found: Suspicion[] = []
   for await (const ask of itemsOf((cursor) => store.inbox(cursor))) {
-    const stray = await store.strayAsk(ask)
-    if (stray === null) continue
-    const { workerId, state } = stray
+    const orphan = await store.orphanAsk(ask)
+    if (orphan === null) continue
+    const { workerId, state } = orphan
     const why =
       workerId === null ? 'has no record' : state === null ? 'is not open' : `its record says ${preview(state)}`
     const what = `ask ${idText(ask)} is in the inbox and ${why}`
-    found.push({ invariant: 'I9', rule: `stray-${ask}`, sessionId: null, workerId, what, involved: [] })
+    found.push({ invariant: 'I9', rule: `orphan-${ask}`, sessionId: null, workerId, what, involved: [] })
   }
   return found
 }

@@ -201,7 +201,7 @@ export class AuditStore {
   }
 
   /** Whether the ask is in the inbox although nobody waits for its answer, and of which worker it is. Null: it is not in the inbox, or it is open. */
-  async strayAsk(ask: string): Promise<{ readonly workerId: string | null; readonly state: string | null } | null> {
+  async orphanAsk(ask: string): Promise<{ readonly workerId: string | null; readonly state: string | null } | null> {
     const [score, record] = await Promise.all([
       orElse(this.#redis.zscore(this.#keys.asks, ask), null),
       orElse(this.#redis.hmget(askKey(this.#keys.tag, ask), 'worker', 'state'), [null, null]),
