@@ -9,8 +9,8 @@ import { digestAsked, rootIdOf } from '../core/ids.ts'
 import {
   defaultSpending,
   defaultWorkerLimits,
+  encodeAllowed,
   encodeLimits,
-  encodeSpending,
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
@@ -58,7 +58,7 @@ interface Prepared {
 }
 
 const startLimits = encodeLimits(defaultWorkerLimits)
-const startCaps = encodeSpending(defaultSpending)
+const startCaps = encodeAllowed(defaultSpending)
 /** Of a session's fields in the header: their names, ids and digests. */
 const fieldsBytes = 300
 
@@ -123,7 +123,7 @@ export class CreateSessions {
     const { sessionId, kind, name, pool, mode, limits, permissions, approval, keyDigest, event, history = [] } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
-    const caps = encodeSpending(limits)
+    const caps = encodeAllowed(limits)
     const fields: Record<string, HeaderValue | undefined> = {
       session: sessionId,
       kind,
@@ -140,7 +140,17 @@ export class CreateSessions {
     if (keyDigest !== null) {
       fields.key = keyDigest
       fields.asked = digestAsked(
-        JSON.stringify([kind, name, mode, limitsText, permissions, mail, caps, approval ?? '', ...history]),
+        JSON.stringify([
+          kind,
+          name,
+          mode,
+          limitsText,
+          permissions,
+          mail,
+          caps,
+          ...(approval ? [approval] : []),
+          ...history,
+        ]),
       )
       fields.keyMs = this.#policy.givenKeyMs
     }
