@@ -3,7 +3,7 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { AskedEntry, Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
+import type { AskedEntry, AskWithdrawnEntry, Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
 import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
@@ -112,6 +112,7 @@ export class HistoryFold {
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
+    else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
       this.#end(entry, position)
@@ -209,6 +210,10 @@ export class HistoryFold {
     const open = this.open.openAsks.get(toolCallId) ?? new Set()
     for (const { id } of asks) open.add(id)
     this.open.openAsks.set(toolCallId, open)
+  }
+
+  #withdrawn({ toolCallId, ask }: AskWithdrawnEntry): void {
+    if (this.open.openAsks.get(toolCallId)?.delete(ask)) this.open.signalsAsked--
   }
 
   #answered(entry: Entry & { type: 'toolResult' }): void {

@@ -63,6 +63,7 @@ export interface ToolDefinition<Input = unknown> {
   /** Default: any JSON. A schema that is not an object is shown to the model as `{ arguments: … }`; `run` gets the bare value. */
   readonly input?: z.ZodType<Input>
   readonly effect: Effect
+  readonly approval?: 'never' | 'always' | ((input: Input) => boolean)
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
   /** Longer output is cut, and a note is added. Default 100 000. */
@@ -85,6 +86,7 @@ const knownKeys = new Set([
   'description',
   'input',
   'effect',
+  'approval',
   'timeoutMs',
   'outputBytesMax',
   'thread',

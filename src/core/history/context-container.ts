@@ -11,6 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
+import { CallApprovals, isForApproval } from './call-approvals.ts'
 import { readChatMessage } from './chat-codec.ts'
 import type { Action } from './chat-context.ts'
 import {
@@ -45,6 +46,8 @@ export interface PendingTurn {
   readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
   /** Calls that opened asks. */
   readonly asked: ReadonlyMap<string, AskedEntry['asks']>
+  /** Calls of which a person was asked whether they may run. */
+  readonly approvals: CallApprovals
   /** Results of these children that are recorded so far, by the number of the spawn. */
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }
@@ -56,6 +59,7 @@ interface FailedRun {
   readonly started: ReadonlySet<string>
   readonly delegated: Map<string, DelegatedEntry['spawned']>
   readonly asked: ReadonlyMap<string, AskedEntry['asks']>
+  readonly approvals: CallApprovals
   readonly childResults: Map<number, ResultMessage>
   readonly results: readonly ToolResultMessage[]
   readonly firstText: string | undefined
@@ -78,6 +82,9 @@ class NotedHistory extends ConversationHistory {
   }
 }
 
+/** Of nearly all replies. Nothing is added to it. */
+const noApprovals = new CallApprovals()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
@@ -89,6 +96,7 @@ export class ContextContainer {
   #started = new Set<string>()
   #delegated = new Map<string, DelegatedEntry['spawned']>()
   #asked = new Map<string, AskedEntry['asks']>()
+  #approvals = noApprovals
   #childResults = new Map<number, ResultMessage>()
   /** Results of the calls of the newest assistant message. */
   #results: ToolResultMessage[] = []
@@ -119,6 +127,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
     }
   }
@@ -189,6 +198,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
+        else if (entry.message.kind === 'answer') this.#approvals.answered(entry.message)
         return
       case 'toolStarted':
         this.#started.add(entry.toolCallId)
@@ -197,7 +207,10 @@ export class ContextContainer {
         this.#delegated.set(entry.toolCallId, entry.spawned)
         return
       case 'asked':
-        this.#asked.set(entry.toolCallId, entry.asks)
+        this.#noteAsked(entry)
+        return
+      case 'askWithdrawn':
+        this.#approvals.withdrawn(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -219,6 +232,15 @@ export class ContextContainer {
       default:
         this.#say(entry)
     }
+  }
+
+  #noteAsked(entry: AskedEntry): void {
+    if (!isForApproval(entry)) {
+      this.#asked.set(entry.toolCallId, entry.asks)
+      return
+    }
+    if (this.#approvals === noApprovals) this.#approvals = new CallApprovals()
+    this.#approvals.asked(entry)
   }
 
   #say(entry: unknown): void {
@@ -304,6 +326,7 @@ export class ContextContainer {
     this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
     this.#delegated = failed.delegated
     this.#asked = new Map([...failed.asked].filter(([id]) => !again.has(id)))
+    this.#approvals = failed.approvals.without(again)
     this.#childResults = failed.childResults
     this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
     this.#firstText = failed.firstText
@@ -318,6 +341,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
       results: this.#results,
       firstText: this.#firstText,
@@ -357,6 +381,7 @@ export class ContextContainer {
     this.#started = new Set()
     this.#delegated = new Map()
     this.#asked = new Map()
+    this.#approvals = noApprovals
     this.#childResults = new Map()
     this.#results = []
   }

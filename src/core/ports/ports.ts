@@ -6,6 +6,7 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
+import type { SessionApproval } from '../worker/approval.ts'
 import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
@@ -67,6 +68,8 @@ export interface Assignment extends RunPosition {
   readonly depth: number
   readonly limits: WorkerLimits
   readonly spending: SessionSpending
+  /** What its session says of approvals. */
+  readonly approval: SessionApproval
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
   /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */

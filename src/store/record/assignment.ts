@@ -5,6 +5,7 @@
 import { InvariantError } from '../../core/errors.ts'
 import { decodeSpending, defaultSpending, type Spending } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
+import { defaultApproval } from '../../core/worker/approval.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
 import { toFields } from '../script/replies.ts'
@@ -62,6 +63,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
+    approval: defaultApproval,
     permissions: commonPermissions(record.permissions ?? {}, limited == null ? null : readPermissions(limited)),
     run,
     open: record.isOpen,

@@ -15,12 +15,15 @@ import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
+import { type ApprovalVerdict, decideApproval, schemaHash } from '../../../core/worker/approval.ts'
 import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
+import { inputFormOf } from '../../tool/input-form.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
-import type { CheckedCall } from '../iteration.ts'
+import type { AcceptedCall, CheckedCall } from '../iteration.ts'
+import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
@@ -50,6 +53,7 @@ export class Toolbox {
   }
 }
 
+const mayRun = { do: 'run' } as const
 const noTools: readonly Tool[] = []
 
 /** The source of an agent whose definition lists its tools. */
@@ -128,7 +132,32 @@ export class AgentTools {
     const fit = this.#fitOf(call, assignment)
     if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(assignment)) }
     if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
-    return { kind: 'accepted', call, input: fit.value }
+    return { kind: 'accepted', call, input: fit.value, verdict: mayRun }
+  }
+
+  /** Does this call need an approval? One that is forbidden is invalid. */
+  approve(one: AcceptedCall, assignment: Assignment): CheckedCall {
+    const { call, input } = one
+    const verdict = this.#verdict(call.toolName, input, assignment)
+    if (verdict.do === 'deny')
+      return { kind: 'invalid', call, text: forbiddenText(call.toolName, verdict.why), isForbidden: true }
+    return { ...one, verdict }
+  }
+
+  #verdict(toolName: string, input: unknown, { approval }: Assignment): ApprovalVerdict {
+    const tool = this.#registry.get(toolName)
+    if (tool === undefined) return mayRun
+    return decideApproval({ tool, input, ...approval })
+  }
+
+  /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
+  inputSchema(toolName: string): Readonly<Record<string, unknown>> {
+    const tool = this.#registry.get(toolName)
+    return tool === undefined ? {} : inputFormOf(tool).inputSchema
+  }
+
+  schemaHash(toolName: string): string {
+    return schemaHash(this.inputSchema(toolName))
   }
 
   /** Null if the worker has no such tool. */
