@@ -6,7 +6,7 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
-import type { SessionApproval } from '../worker/approval.ts'
+import type { SessionApproval } from '../worker/session-approval.ts'
 import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'

@@ -7,7 +7,7 @@
  */
 import { isObject } from '../check/is-object.ts'
 import type { Json } from '../history/chat-message.ts'
-import { approvalHash } from './approval.ts'
+import { approvalHash } from './approval-hash.ts'
 import type { AskBody } from './ask.ts'
 
 /** What the ask of a call shows. */
@@ -21,6 +21,8 @@ export interface ApprovalDetails {
   readonly hash: string
   /** Why a person is asked. */
   readonly why: string
+  /** Trust in the tool would change nothing. */
+  readonly eachTime: boolean
   /** Why the same call is asked about again. */
   readonly again?: string
 }

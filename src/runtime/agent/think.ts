@@ -17,7 +17,7 @@ import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
 import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
-import { asApproved } from './call/approvals.ts'
+import { approvalContext, asApproved } from './call/approvals.ts'
 import { type AcceptedCall, type CheckedCall, type Iteration, needsApproval, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { type AcceptedReply, acceptReply } from './reply.ts'
@@ -82,7 +82,7 @@ export function iterate(
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
       : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
-  const approve = (call: AcceptedCall) => tools.approve(call, assignment)
+  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
   return runStages(reply, number, most, { who, check, approve })
 }
 

@@ -5,7 +5,7 @@
 import { InvariantError } from '../../core/errors.ts'
 import { decodeSpending, defaultSpending, type Spending } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
-import { defaultApproval } from '../../core/worker/approval.ts'
+import { defaultApproval } from '../../core/worker/session-approval.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
 import { toFields } from '../script/replies.ts'

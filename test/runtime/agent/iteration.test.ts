@@ -15,7 +15,7 @@ const rules = {
       : { kind: 'accepted' as const, call, input: 1, verdict: { do: 'run' as const } }
   },
   approve: (one: AcceptedCall): AcceptedCall =>
-    one.call.toolName === 'asks' ? { ...one, verdict: { do: 'ask', why: 'it asks' } } : one,
+    one.call.toolName === 'asks' ? { ...one, verdict: { do: 'ask', why: 'it asks', eachTime: false } } : one,
 }
 const stagesOf = (content: AssistantBlock[], number = 1, most = 3) => runStages({ content }, number, most, rules)
 

@@ -7,6 +7,7 @@
  */
 
 import type { Fit } from '../../../core/check/schema-problems.ts'
+import type { ApprovalContext } from '../../../core/definition/approval-rules.ts'
 import type { AgentSelf } from '../../../core/definition/define-agent.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
@@ -15,7 +16,8 @@ import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
-import { type ApprovalVerdict, decideApproval, schemaHash } from '../../../core/worker/approval.ts'
+import { decideApproval } from '../../../core/worker/approval.ts'
+import { schemaHash } from '../../../core/worker/approval-hash.ts'
 import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
@@ -136,18 +138,14 @@ export class AgentTools {
   }
 
   /** Does this call need an approval? One that is forbidden is invalid. */
-  approve(one: AcceptedCall, assignment: Assignment): CheckedCall {
+  approve(one: AcceptedCall, { approval }: Assignment, context: ApprovalContext): CheckedCall {
     const { call, input } = one
-    const verdict = this.#verdict(call.toolName, input, assignment)
+    const tool = this.#registry.get(call.toolName) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const { policy, trusted } = approval
+    const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
     if (verdict.do === 'deny')
       return { kind: 'invalid', call, text: forbiddenText(call.toolName, verdict.why), isForbidden: true }
     return { ...one, verdict }
-  }
-
-  #verdict(toolName: string, input: unknown, { approval }: Assignment): ApprovalVerdict {
-    const tool = this.#registry.get(toolName)
-    if (tool === undefined) return mayRun
-    return decideApproval({ tool, input, ...approval })
   }
 
   /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */

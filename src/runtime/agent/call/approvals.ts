@@ -7,18 +7,20 @@
  * APPROVALS-3 When a call is denied, the commit that records the results withdraws what was asked about the others. It is refused if one of
  *             them has been answered meanwhile; then the worker takes that answer first.
  */
+import type { ApprovalContext } from '../../../core/definition/approval-rules.ts'
 import { TerminalError } from '../../../core/errors.ts'
 import type { CallApproval } from '../../../core/history/call-approvals.ts'
 import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
 import { askId } from '../../../core/ids.ts'
 import type { AskOrder } from '../../../core/ports/ports.ts'
-import { approvalHash } from '../../../core/worker/approval.ts'
+import { approvalHash } from '../../../core/worker/approval-hash.ts'
 import { type ApprovalDetails, approvalBody } from '../../../core/worker/approval-ask.ts'
 import { encodeAnswer, encodeAskBody } from '../../../core/worker/ask.ts'
 import { forSignal } from '../../../core/worker/wait.ts'
 import { readArguments } from '../../tool/arguments.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import type { CheckedCall } from '../iteration.ts'
+import type { Journal } from '../journal.ts'
 import type { AgentTools } from './agent-tools.ts'
 import { changedText, deniedText, neededText, siblingText } from './approval-words.ts'
 
@@ -31,7 +33,7 @@ export type Gate =
 /** How one call stands. free: it may run. released: it needs no approval any more. */
 type Standing =
   | { readonly kind: 'free' | 'waits' | 'released' }
-  | { readonly kind: 'ask'; readonly why: string; readonly again?: string }
+  | { readonly kind: 'ask'; readonly why: string; readonly eachTime: boolean; readonly again?: string }
   | { readonly kind: 'denied'; readonly text: string; readonly failsRun: boolean }
 
 interface Standings {
@@ -50,6 +52,30 @@ export function asApproved(call: ToolCallBlock, approval: CallApproval | undefin
   return { ...rest, input: approval.arguments }
 }
 
+/** What the functions of authors get that decide about a call. Most calls need none of it. */
+export function approvalContext(journal: Journal, toolCallId: string): ApprovalContext {
+  const { turn, container } = journal
+  const { workerId, sessionId, depth, limits } = turn.assignment
+  return {
+    workerId,
+    sessionId,
+    toolCallId,
+    depth,
+    get log() {
+      return journal.log
+    },
+    get limits() {
+      return { ...limits, ...turn.spending.allowed }
+    },
+    get input() {
+      return container.input
+    },
+    get facts() {
+      return container.facts
+    },
+  }
+}
+
 /** `calls`: those without a result that wait for nothing. They have the arguments that were approved. */
 export async function passApprovals(agentTurn: AgentTurn, tools: AgentTools, calls: readonly CheckedCall[]): Promise<Gate> {
   const { approvals, started } = agentTurn.journal.container.pending
@@ -65,7 +91,7 @@ export async function passApprovals(agentTurn: AgentTurn, tools: AgentTools, cal
   if (fails) return failRun(agentTurn, fails.one.call)
   const denied = all.filter(({ standing }) => standing.kind === 'denied')
   if (denied.length > 0) {
-    const runsOthers = false
+    const runsOthers = agentTurn.kind.definition.approval?.onDeny === 'others'
     return refuse(agentTurn, runsOthers ? denied : all)
   }
   const released = all.filter(({ standing }) => standing.kind === 'released')
@@ -92,17 +118,17 @@ function standingOf(agentTurn: AgentTurn, tools: AgentTools, one: CheckedCall, a
   if (one.kind === 'invalid') {
     if (approval?.status === 'pending') return { kind: 'released' }
     const isEdited = approval?.status === 'approved' && approval.arguments !== undefined
-    return isEdited ? { kind: 'ask', why: 'the arguments were changed', again: one.text } : { kind: 'free' }
+    return isEdited ? { kind: 'ask', why: 'a person changed the arguments', eachTime: true, again: one.text } : { kind: 'free' }
   }
   if (approval?.status === 'approved') {
     return isAsApproved(agentTurn, tools, one.call, approval)
       ? { kind: 'free' }
-      : { kind: 'ask', why: one.verdict.do === 'ask' ? one.verdict.why : 'it was asked about', again: changedText }
+      : { kind: 'ask', ...(one.verdict.do === 'ask' ? one.verdict : { why: 'a person was asked before', eachTime: true }), again: changedText }
   }
   if (one.verdict.do === 'run') return { kind: approval === undefined ? 'free' : 'released' }
   if (approval !== undefined) return { kind: 'waits' }
   const { whenNobodyAnswers, approvalMs } = agentTurn.turn.assignment.approval
-  if (whenNobodyAnswers === 'wait' || approvalMs !== null) return { kind: 'ask', why: one.verdict.why }
+  if (whenNobodyAnswers === 'wait' || approvalMs !== null) return { kind: 'ask', why: one.verdict.why, eachTime: one.verdict.eachTime }
   return { kind: 'denied', text: neededText, failsRun: whenNobodyAnswers === 'fail' }
 }
 
@@ -130,8 +156,8 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
     const args = read.ok ? read.value : (call.inputText ?? null)
     const schemaHash = tools.schemaHash(tool)
     const hash = approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: args })
-    const { why = '', again } = standing as Standing & { kind: 'ask' }
-    const details = { tool, toolCallId, arguments: args, schemaHash, hash, why, ...(again !== undefined && { again }) }
+    const { why, eachTime, again } = standing as Standing & { kind: 'ask' }
+    const details = { tool, toolCallId, arguments: args, schemaHash, hash, why, eachTime, ...(again !== undefined && { again }) }
     const body = approvalBody(details as ApprovalDetails, tools.inputSchema(tool))
     const id = askId(workerId, journal.position.run, `${toolCallId}:approval:${run.retries}`, (approval?.asks ?? 0) + 1)
     const answer = encodeAnswer(JSON.stringify(whenNobodyAnswers), { status: 'expired', by: null, reason: null })
