@@ -66,7 +66,7 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
   }
 
   const tools = (kind: string): Tool[] => {
-    const make = (tool: string, more: Pick<Tool, 'effect'> & Partial<Pick<Tool, 'reconcile'>>) =>
+    const make = (tool: string, more: Pick<Tool, 'effect'> & Partial<Pick<Tool, 'reconcile' | 'approval'>>) =>
       defineTool({
         name: tool,
         description: `The tool ${tool}.`,
@@ -75,8 +75,8 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
         ...more,
       })
     return [
-      make('stamp', { effect: 'once' }),
-      make('mail', { effect: 'once', reconcile }),
+      make('stamp', { effect: 'once', approval: 'never' }),
+      make('mail', { effect: 'once', approval: 'never', reconcile }),
       make('put', { effect: 'idempotent' }),
       defineTool({
         name: 'add',
@@ -108,6 +108,7 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
           name: 'once',
           description: 'Does it once.',
           effect: 'once',
+          approval: 'never',
           input: labelled,
           run: ({ label, plan }, context) => effect(kind, 'once', label, plan, context),
           ...(asked ? { reconcile: asked } : {}),

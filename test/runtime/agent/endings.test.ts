@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
 
 function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
-  return defineTool({ name, description: 'A tool.', effect, input: z.unknown(), run })
+  return defineTool({ name, description: 'A tool.', effect, approval: 'never', input: z.unknown(), run })
 }
 
 async function runOnce(worker: AgentWorker, input: unknown = 'go') {

@@ -35,6 +35,7 @@ test('all `once` tools of a reply that report that nothing took effect run again
     name: 'flaky',
     description: 'x',
     effect: 'once',
+    approval: 'never',
     async run(_, { toolCallId, attempt }) {
       ran.push(`${toolCallId} ${attempt}`)
       if (ran.length === 2) both.resolve()
