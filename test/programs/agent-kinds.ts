@@ -66,17 +66,18 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
   }
 
   const tools = (kind: string): Tool[] => {
-    const make = (tool: string, more: Pick<Tool, 'effect'> & Partial<Pick<Tool, 'reconcile' | 'approval'>>) =>
+    const make = (tool: string, more: Pick<Tool, 'effect'> & Partial<Pick<Tool, 'reconcile'>>) =>
       defineTool({
         name: tool,
         description: `The tool ${tool}.`,
         input: labelled,
+        approval: 'never',
         run: ({ label, plan }, context) => effect(kind, tool, label, plan, context),
         ...more,
       })
     return [
-      make('stamp', { effect: 'once', approval: 'never' }),
-      make('mail', { effect: 'once', approval: 'never', reconcile }),
+      make('stamp', { effect: 'once' }),
+      make('mail', { effect: 'once', reconcile }),
       make('put', { effect: 'idempotent' }),
       defineTool({
         name: 'add',
