@@ -17,6 +17,7 @@ import { busyStates, type RunEvent, runArrows, transition } from '../src/core/wo
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { table } from './markdown-table.ts'
+import { requirementCounts, requirementProblems, requirementTables } from './requirements.ts'
 import { typePages } from './type-tables.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -33,10 +34,12 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/reference/commands.md': { commands: commandPages },
   'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/reference/scripts.md': { scripts: scriptTable },
+  'docs/requirements.md': { counts: requirementCounts, lines: requirementTables },
   ...typePages,
 }
 
 const checks: readonly (() => string[])[] = [
+  requirementProblems,
   checkErrors,
   checkEvents,
   checkStates,

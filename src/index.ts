@@ -55,6 +55,7 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { ApprovalContext, ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
@@ -135,7 +136,15 @@ export type {
   UserBlock,
   UserMessage,
 } from './core/history/chat-message.ts'
-export { isSummary, isSystem, isToolResult, timestampOf } from './core/history/chat-message.ts'
+export {
+  dataUriOf,
+  firstTextOf,
+  isSummary,
+  isSystem,
+  isToolResult,
+  textOf,
+  timestampOf,
+} from './core/history/chat-message.ts'
 export {
   ContextContainer,
   type PendingTurn,

@@ -78,7 +78,7 @@ describe('the scripts', () => {
 
   test('the only JSON that a script decodes is the header of its arguments', () => {
     for (const { file, source, header } of descriptors) {
-      const decoded = source.match(/\bcjson\b.*/g) ?? []
+      const decoded = source.match(/\bcjson\b(?!\.(?:encode|null)\b).*/g) ?? []
       const read = source.match(/\breadHeader\([^)]*\)/g) ?? []
       const own = header.length > 0
       expect({ file, decoded, read }).toEqual({

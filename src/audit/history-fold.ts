@@ -3,8 +3,17 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { AskedEntry, AskWithdrawnEntry, Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
-import { inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
+import {
+  type AskedEntry,
+  type AskWithdrawnEntry,
+  type Entry,
+  isGiven,
+  type ReceivedEntry,
+  type ResultStatus,
+  type RetriedEntry,
+  type SpawnNote,
+} from '../core/history/entry.ts'
+import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
 /** Every sort of signal counts as one. */
@@ -69,6 +78,8 @@ export class HistoryFold {
   readonly holes = new Set<number>()
   last: Entry | null = null
   lastEpoch = 0
+  /** With how many messages the history began. They came from elsewhere: nobody sent or received them. */
+  given = 0
   #place = -1
   readonly #say: Say
   readonly #isAgent: boolean
@@ -105,6 +116,12 @@ export class HistoryFold {
   }
 
   #add(position: number, entry: Entry): void {
+    if (isGiven(entry)) {
+      if (position !== this.given)
+        this.#say('I4', 'given', `an entry of run 0 stands at position ${position}, behind entries of the worker`)
+      this.given++
+      return
+    }
     if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
@@ -114,8 +131,8 @@ export class HistoryFold {
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled')
-      this.#end(entry, position)
+    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
 
@@ -170,6 +187,13 @@ export class HistoryFold {
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
+  }
+
+  // A cancelled run takes the message along that it was to begin with.
+  #dropped({ id, mail }: { readonly id: string; readonly mail: string }): void {
+    const head = decodeHead(mail)
+    if (!this.#isAgent) this.#checkPlace(id)
+    this.#input(head?.kind === 'input' ? head.from : null)
   }
 
   #result(message: ResultMessage): void {

@@ -140,7 +140,8 @@ function stateRules({ session, seen }: Group, say: Say): void {
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
-  if (record.end?.status === 'cancelled') {
+  // A job that ended because its run was cancelled is like any that ended.
+  if (record.end?.status === 'cancelled' && record.cancelReasonJson !== null) {
     for (const { picture } of seen.values())
       if (picture.record.status !== 'terminal')
         say('I12', 'alive', `session ${id} is cancelled and worker ${picture.id} is ${picture.record.status}`, [

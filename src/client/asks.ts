@@ -156,7 +156,9 @@ export class Asks {
     const { store } = this.#placeOf(ask.id)
     const answerJson = encodeAnswer(toJson(bound(ask, given), 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
-    const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }), ...decisionIn(ask, given) }]])
+    const event = encodeEvents([
+      ['ask.answered', { id: ask.id, ...(by !== null && { by }), ...decisionIn(ask, given) }],
+    ])
     const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message', keyOwner), event })
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
     waker.wake(partitionOf(ask.id), answer.wakeups)

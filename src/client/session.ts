@@ -4,22 +4,23 @@
  *           session was retried.
  */
 import { checkOptions } from '../core/check/check-options.ts'
-import { preview } from '../core/check/preview.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../core/errors.ts'
 import type { TroupeEvent } from '../core/event/event.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { decodeEntry, type Entry, type RunResult } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
-import { policy, type Spending } from '../core/policy.ts'
+import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
 import type { Ask, Asks } from './asks.ts'
+import { checkReason, defaultReason } from './cancel-reason.ts'
 import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
+import { type PauseOptions, pauseSession, resumeSession } from './pause.ts'
 import { type AsksQuery, type ResultQuery, resultRules } from './queries.ts'
 import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
 import { type Retried, type RetryQuery, retryRules, retrySession } from './retry.ts'
@@ -216,16 +217,27 @@ export class Session {
    * Cancels the session. From now on none of its workers can start, spawn or commit, and neither can its detached workers. Returns false if the
    * session had ended before: then it keeps its state.
    */
-  async cancel(reason = 'cancelled by the caller'): Promise<boolean> {
-    if (typeof reason !== 'string' || Buffer.byteLength(reason) > policy.reasonBytesMax)
-      throw new InputError(
-        `reason of cancel must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(reason)}.`,
-      )
+  async cancel(reason = defaultReason): Promise<boolean> {
+    checkReason(reason)
     const answer = await this.#context.submission
       .store(this.id, 'session')
       .cancel(this.id, reason, this.#context.submission.by)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
     return answer.kind === 'ok'
+  }
+
+  /**
+   * Pauses the session. Resolves once no node begins anything more in it: no `receive`, no model call and no tool. What runs goes on to its end, and
+   * is recorded. Messages, timers and results wait in their order. A pause lasts until `resume`, whatever restarts in between. Throws
+   * `session_finished` if the session has ended or is being cancelled.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseSession(this.#context.submission, this.id, why, options)
+  }
+
+  /** Ends a pause: everything that waits goes on. Does nothing if the session is not paused. */
+  async resume(why?: string, options: PauseOptions = {}): Promise<void> {
+    await resumeSession(this.#context.submission, this.id, why, options)
   }
 
   /**

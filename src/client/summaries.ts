@@ -4,9 +4,16 @@ import type { Message } from '../core/worker/message.ts'
 import type { SessionReport } from './report.ts'
 import type { ListedState } from './session-summary.ts'
 
-export type ListedSession = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
+export type ListedSession = Pick<
+  SessionReport,
+  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused'
+> & {
   readonly state: ListedState
   readonly workers: number
+  /** How many asks of its workers nobody has answered, among its fifty newest ones. */
+  readonly openAsks: number
+  /** When the oldest of them was asked; null without any. */
+  readonly askedAt: number | null
 }
 
 export interface KindSummary {

@@ -1,10 +1,12 @@
-/** Duty: one worker as programs see it: send it a message, read its report, its history, its mailbox. */
+/** Duty: one worker as programs see it: send it a message, cancel it, read its report, its history, its mailbox. */
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
-import { InputError } from '../core/errors.ts'
+import { ConflictError, InputError } from '../core/errors.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
+import type { CancelWorkerAnswer } from '../store/cancels.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
+import { checkReason, defaultReason } from './cancel-reason.ts'
 import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
@@ -44,6 +46,32 @@ export class Worker {
     return (await this.#submission.send(this.id, value, options.idempotencyKey)).sent
   }
 
+  /**
+   * Cancels the worker for good, with all that it spawned at any depth, detached workers too. From now on none of them can start, spawn or commit.
+   * Its parent gets one result with the status `cancelled`; the rest of the session goes on. Cancelling the root cancels the session.
+   * Throws `worker_terminal` if it was cancelled for good before, and `session_finished` if it rests in a session that is over.
+   */
+  async cancel(reason = defaultReason): Promise<void> {
+    checkReason(reason)
+    const { by } = this.#submission
+    const store = this.#submission.store(this.id, 'worker')
+    checkCancelled(await store.cancelWorker(this.id, 'worker', reason, by), this.id)
+  }
+
+  /**
+   * Cancels the run in progress, with the children that it waits for; detached ones go on. The next message in the mailbox starts the next run. A run
+   * that has not received its message yet takes it along: the history keeps it. A job ends with its run: its session is `cancelled` then,
+   * unless another message waits. Returns false if no run is in progress. Throws like `cancel`.
+   */
+  async cancelRun(reason = defaultReason): Promise<boolean> {
+    checkReason(reason)
+    const { by } = this.#submission
+    const answer = await this.#submission.store(this.id, 'worker').cancelWorker(this.id, 'run', reason, by)
+    if (answer.kind === 'rests') return false
+    checkCancelled(answer, this.id)
+    return true
+  }
+
   async report(): Promise<WorkerReport> {
     const [row] = await readRows(this.#store, [this.id])
     if (row === undefined) throw workerNotFound(this.id)
@@ -69,5 +97,26 @@ export class Worker {
     // If another program wrote over the field that counts a lane, the ids of its messages would be wrong: then this throws too.
     if (mails.length === 0 || lanes.some(({ first }) => !Number.isSafeInteger(first))) await this.report()
     return mails
+  }
+}
+
+function checkCancelled(answer: CancelWorkerAnswer, id: string): void {
+  switch (answer.kind) {
+    case 'ok':
+    case 'rests':
+      return
+    case 'not_found':
+      throw workerNotFound(id)
+    case 'terminal':
+      throw new ConflictError(
+        'worker_terminal',
+        `worker ${id} was cancelled for good before: nothing of it runs any more.`,
+      )
+    case 'session_finished': {
+      const { state } = answer
+      const why =
+        state === 'cancelling' ? 'is being cancelled, with all its workers' : `is ${state}, and the worker rests`
+      throw new ConflictError('session_finished', `worker ${id} cannot be cancelled: its session ${why}.`)
+    }
   }
 }

@@ -10,8 +10,11 @@ import { rootIdOf } from '../core/ids.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
+import { type AskCount, noSignals, type OpenSignals, openAsksOf, openSignalsOf } from './open-asks.ts'
+import { type Pause, pauseOfAll, pausesOf } from './pauses.ts'
 import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
+import type { PauseNote } from './record/pause-note.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
 import {
   isOfSession,
@@ -34,12 +37,16 @@ export interface WorkerRow {
   readonly node: string | null
   /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
+  /** What keeps a queued worker from being claimed; null: no pause does. */
+  readonly pause: Pause | null
   readonly historyLength: number
   /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
   /** True if its newest history entry says that its run was cancelled. */
   readonly wasCancelled: boolean
   readonly pending: Readonly<Record<Lane, number>>
+  /** Of a parked worker: its timers, and what it has asked. */
+  readonly open: OpenSignals
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
   /** An error that names a key that another program wrote over. What the key held is shown as empty. */
@@ -132,6 +139,11 @@ export class InspectStore {
     return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
+  /** How many of the newest asks of each session are open. */
+  openAsks(sessionIds: readonly string[]): Promise<AskCount[]> {
+    return openAsksOf(this.#redis, this.#keys, sessionIds)
+  }
+
   /** The workers of a session, the root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const most = limit === undefined ? undefined : limit - 1
@@ -157,14 +169,30 @@ export class InspectStore {
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
+    const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = await this.#newestEntries(rows)
+    const open = await this.#openSignals(rows)
     return rows.map((row, index) => ({
       ...row,
+      open: open.get(row.id) ?? noSignals,
       updatedAt: writtenAt(newest[index] ?? null),
       wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
+      pause: pauses[index] ?? null,
     }))
+  }
+
+  /** Of all sessions; null if they are not paused. */
+  pauseNote(): Promise<PauseNote | null> {
+    return pauseOfAll(this.#redis, this.#keys)
+  }
+
+  async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {
+    const waiting = rows.filter(({ record }) => record.status === 'parked' && record.signalsOpen > 0)
+    const ids = waiting.map(({ id }) => id)
+    const found = ids.length === 0 ? [] : await openSignalsOf(this.#redis, this.#keys.tag, ids)
+    return new Map(ids.map((id, index) => [id, found[index] as OpenSignals]))
   }
 
   async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
@@ -338,7 +366,7 @@ export class InspectStore {
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled'> | null {
+): Omit<WorkerRow, 'node' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

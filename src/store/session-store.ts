@@ -3,13 +3,14 @@
  * Expected refusals are values; the client turns them into errors that name the id.
  */
 import { InvariantError } from '../core/errors.ts'
-import { encodeEvents } from '../core/event/event-notes.ts'
 import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { PauseStore } from './pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -17,7 +18,6 @@ import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
   answerScript,
-  cancelScript,
   closeScript,
   dismissScript,
   limitScript,
@@ -109,12 +109,14 @@ export type AnswerAnswer =
 
 export class SessionStore {
   readonly partition: number
+  readonly pauses: PauseStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
   readonly #policy: Policy
   readonly #deadlineMs: number
   readonly #creation: CreateSessions
+  readonly #cancels: Cancels
   readonly #pools = new Map<string, { pool: string; until: number }>()
 
   constructor(
@@ -131,7 +133,9 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
+    this.#cancels = new Cancels(caller, keys, deadlineMs)
   }
 
   create(order: SessionOrder): Promise<CreateAnswer> {
@@ -229,30 +233,13 @@ export class SessionStore {
     }
   }
 
-  async cancel(
-    sessionId: string,
-    reason: string,
-    by: { readonly by?: string } = {},
-  ): Promise<{ kind: 'ok' | 'not_found' } | { kind: 'finished'; state: string }> {
-    const { cancelled } = sessionKeys(this.#keys.tag, sessionId)
-    const reply = await this.#caller.call(
-      cancelScript,
-      {
-        root: rootKey(this.#keys.tag, sessionId),
-        cancelled,
-        cancelling: this.#keys.cancelling,
-        events: this.#keys.events,
-      },
-      {
-        sessionId,
-        reason: JSON.stringify(reason),
-        channel: this.#keys.cancelNotices,
-        event: encodeEvents([['session.cancelRequested', { reason, ...by }]]),
-      },
-      { deadlineMs: this.#deadlineMs },
-    )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    return { kind: reply[0] as 'ok' | 'not_found' }
+  cancel(sessionId: string, reason: string, by?: Canceller): Promise<CancelAnswer> {
+    return this.#cancels.session(sessionId, reason, by)
+  }
+
+  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
+  cancelWorker(workerId: string, what: 'worker' | 'run', reason: string, by?: Canceller): Promise<CancelWorkerAnswer> {
+    return this.#cancels.worker(workerId, what, reason, by)
   }
 
   /** Sets what is given; answers what holds now. */

@@ -76,6 +76,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     wakeups: readonly Wakeup[]
     damaged: readonly string[]
     left: number
+    isPaused: boolean
     wasGone: boolean
   }> {
     const { keys, policy, nodeId } = this.#o
@@ -107,8 +108,15 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const damaged = reply[2] as string[]
-    return { healed: Number(reply[0]), wakeups, damaged, left: Number(reply[3]), wasGone: reply[4] === 1 }
+    const [healed, , damaged, left, gone, paused] = reply
+    return {
+      healed: Number(healed),
+      wakeups,
+      damaged: damaged as string[],
+      left: Number(left),
+      wasGone: gone === 1,
+      isPaused: paused === '1',
+    }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {
@@ -122,26 +130,31 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), wakeups: parseWakeups(wakeups) }
   }
 
-  async finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }> {
+  async finishCancelled(): Promise<{
+    finished: number
+    damaged: readonly DamagedSession[]
+    wakeups: readonly Wakeup[]
+  }> {
     const { keys, redis, policy } = this.#o
     const read = () => redis.srandmember(keys.cancelling, policy.sweepBatch)
     const sessionIds = await guarded('reading cancelled sessions', read, policy.leaseMs)
     const damaged: DamagedSession[] = []
+    const wakeups: Wakeup[] = []
     let finished = 0
     for (const sessionId of sessionIds) {
       try {
-        if (await this.#finish(sessionId)) finished++
+        if (await this.#finish(sessionId, wakeups)) finished++
       } catch (error) {
         // What is wrong with one session holds up no other.
         if (!(error instanceof InvariantError)) throw error
         damaged.push({ sessionId, error })
       }
     }
-    return { finished, damaged }
+    return { finished, damaged, wakeups }
   }
 
-  /** One pass over its workers. Tells whether the cancel is over; else some still run. */
-  async #finish(sessionId: string): Promise<boolean> {
+  /** One pass over its workers; adds the wake-ups of those that go on. Tells whether the cancel is over; else some still run. */
+  async #finish(sessionId: string, wakeups: Wakeup[]): Promise<boolean> {
     const { keys, policy } = this.#o
     const { cancelled, workers } = sessionKeys(keys.tag, sessionId)
     const root = rootKey(keys.tag, sessionId)
@@ -161,6 +174,8 @@ export class RedisUpkeepStore implements UpkeepStore {
           running: Number(running),
           cancelCount,
           agents: agents.map(({ id, version, entries }) => ({ id, version, entries: entries.length })),
+          seed: newSeed(),
+          wakeupMs: policy.wakeupMs,
           entry,
           texts: agents.flatMap(({ entries }) => entries),
         },
@@ -169,6 +184,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       from = String(reply[0])
       running = String(reply[1])
       cancelCount = String(reply[2])
+      wakeups.push(...parseWakeups(reply[4]))
       agents = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
     }
     return from === 'done'

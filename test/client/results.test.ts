@@ -16,7 +16,7 @@ import { commandsNaming } from '../support/watched-commands.ts'
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 
 describe('session.result', () => {
-  test('is the same before, during and after the end, for many waiters in several clients', async () => {
+  test('is the same before, during and after the end, for many waiters in several clients [1.20]', async () => {
     const gate = Promise.withResolvers<void>()
     await using troupe = await TestTroupe.start({
       workers: {

@@ -131,8 +131,12 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
         { 'openai-chat/fake': 'content_filter', 'openai/fake': 'content_filter', 'anthropic/fake': 'refusal' },
       ],
     ])('that was cut by %s says so in the result', async (finishReason, words: Record<string, string>) => {
-      const { result } = await run([{ text: 'Half of', ends: words[surface.model] as string }])
+      const ends = words[surface.model] as string
+      const { result } = await run([{ text: 'Half of', ends }], { worker: { continues: 0 } })
       expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of', finishReason } })
+      if (finishReason !== 'length') return
+      const both = await run([{ text: 'Half of ', ends }, { text: 'it.' }])
+      expect(both.result).toMatchObject({ status: 'completed', value: { text: 'Half of it.' } })
     })
   })
 
@@ -352,7 +356,7 @@ describe('a child whose answer was cut', () => {
         surface,
         acts,
         worker: { spawns: ['child'] },
-        others: { child: { instructions: 'Help.' } },
+        others: { child: { instructions: 'Help.', continues: 0 } },
       })
       expect(ran.result).toMatchObject(completed)
       expect(JSON.parse(told(ran)[0] ?? '')).toMatchObject([{ status: 'completed', finishReason: 'length' }])

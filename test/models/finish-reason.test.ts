@@ -42,7 +42,7 @@ test.each([
   expect(endingOf('other', word)).toEqual({ kind: 'ended', reason })
 })
 
-test('a reason that the SDK knows stays, whatever the word', () => {
+test('a reason that the SDK knows stays, whatever the word [4.17]', () => {
   expect(endingOf('stop', 'error')).toEqual({ kind: 'ended', reason: 'stop' })
   expect(endingOf('tool-calls', undefined)).toEqual({ kind: 'ended', reason: 'tool-calls' })
   for (const word of ['tool_calls', 'tool_use', 'function_call', 'TOOL_CALL'])

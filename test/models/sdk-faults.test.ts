@@ -186,7 +186,7 @@ describe('errors that the status does not show', () => {
     }
   })
 
-  test('an empty account is not retried', async () => {
+  test('an empty account is not retried [1.50]', async () => {
     const error = {
       message: 'You exceeded your current quota.',
       type: 'insufficient_quota',

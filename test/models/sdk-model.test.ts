@@ -36,7 +36,7 @@ const weather: ToolSpec = {
 describe.each(surfaces)('$provider', (surface) => {
   const model = () => openAt(surface, fake.url)
 
-  test('a text arrives in pieces after the first byte, complete, with its usage', async () => {
+  test('a text arrives in pieces after the first byte, complete, with its usage [1.33]', async () => {
     fake.onMessage('hello', { content: 'Good morning to you all.', usage }, { chunkSize: 5 })
     const heard = listener()
     const reply = await model().reply(requestOf([user('hello')]), heard)
@@ -49,7 +49,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(getEventListeners(heard.signal, 'abort')).toEqual([])
   })
 
-  test('the request holds instructions, tools, and the idempotency key, and goes out once', async () => {
+  test('the request holds instructions, tools, and the idempotency key, and goes out once [1.41]', async () => {
     fake.onMessage('hello', { content: 'Hi.' })
     const request = requestOf([user('hello')], { tools: [weather], idempotencyKey: 'sess ü/3/1' })
     await model().reply(request, listener())
@@ -190,7 +190,7 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(heard.deltas.reduce((sum, { text }) => sum + text.length, 0)).toBeLessThanOrEqual(policy.replyBytesMax)
   })
 
-  test('an abort ends the call with its reason', async () => {
+  test('an abort ends the call with its reason [1.33]', async () => {
     fake.onMessage('slow', { content: 'x'.repeat(1_000) }, { chunkSize: 1, latency: 50 })
     const reason = new Error('cancelled by a test')
     const controller = new AbortController()

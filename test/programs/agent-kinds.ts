@@ -70,8 +70,8 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
       defineTool({
         name: tool,
         description: `The tool ${tool}.`,
-        input: labelled,
         approval: 'never',
+        input: labelled,
         run: ({ label, plan }, context) => effect(kind, tool, label, plan, context),
         ...more,
       })

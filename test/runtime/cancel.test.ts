@@ -134,7 +134,7 @@ describe('session.cancel', () => {
     expect(log.begun).toEqual(['first'])
   })
 
-  test('a handler that ignores its signal does not delay the end, and its later calls have no effect', async () => {
+  test('a handler that ignores its signal does not delay the end, and its later calls have no effect [1.21]', async () => {
     const log = newLog()
     const gate = Promise.withResolvers<void>()
     const late = Promise.withResolvers<unknown>()

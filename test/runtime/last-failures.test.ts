@@ -32,7 +32,7 @@ test('it is gone once the next try has succeeded, in a run that goes on', async 
   await expectInvariants(troupe.redis, troupe.namespace)
 })
 
-test('it is gone once the next run has begun, in a turn that goes on', async () => {
+test('it is gone once the next run has begun, in a turn that goes on [1.5]', async () => {
   const moody = defineWorker({
     receive: (message, self) => (message.value === 'fail' ? self.fail('bad mood') : self.after(hourMs, 'tick')),
   })

@@ -61,7 +61,7 @@ describe.each(['handler', 'agent'] as const)('a turn of an %s that has much to d
 })
 
 describe('the mailbox', () => {
-  test('input that comes while the worker is busy waits, and is received in the order it was sent', async () => {
+  test('input that comes while the worker is busy waits, and is received in the order it was sent [1.18]', async () => {
     const begun = Promise.withResolvers<void>()
     const gate = Promise.withResolvers<void>()
     const seen: unknown[] = []

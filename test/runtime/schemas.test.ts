@@ -101,8 +101,9 @@ describe('schemas', () => {
         state,
         initial: null,
         receive(message, self) {
+          const before = self.state
           self.setState(message.value)
-          self.reply('kept')
+          self.reply(before === null ? 'kept' : 'replaced')
         },
       })
     const first = await troupe.startNode({ setter: setter(z.unknown()) })

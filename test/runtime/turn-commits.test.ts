@@ -257,7 +257,7 @@ describe('an abandoned turn', () => {
 })
 
 describe('a cancel', () => {
-  test('ends the run by the recorded steps, not by those under way', async () => {
+  test('ends the run by the recorded steps, not by those under way [1.23]', async () => {
     const positions: RunPosition[] = []
     turn.whenCancelled((position) => {
       positions.push(position)

@@ -278,7 +278,7 @@ describe('a cancel of a child', () => {
     await turn.park('results:1', { spawns: [child], pendingCalls: [1] })
     await place.redis.hset(place.workerKeys(child.id).record, 'path1', `${rootIdOf(newId(0))}:1`)
     await place.sessions.cancel(id, 'enough')
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [], wakeups: [] })
     expect(await place.record(child.id)).toMatchObject({ status: 'terminal' })
     expect(await place.record(root)).toMatchObject({ status: 'terminal' })
     expect(await node.ask()).toEqual({ kind: 'empty' })

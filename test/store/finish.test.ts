@@ -18,7 +18,7 @@ describe('finish', () => {
     await node.sweep({ free: 0 })
     await place.sessions.cancel(session.id, 'enough')
     const { committed } = await place.record(turn.worker)
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [], wakeups: [] })
     expect(await place.record(turn.worker)).toMatchObject({ version: '2', committed, run: '2' })
     expect(await node.turns.commit({ ...recorded, sequence: 2, version: 1 })).toMatchObject({ kind: 'fenced' })
     expect(await node.turns.commit(recorded)).toMatchObject({ kind: 'ok', version: 2 })
@@ -42,10 +42,10 @@ describe('finish', () => {
     const { place, session, node } = scene
     const turn = await node.claim()
     await place.sessions.cancel(session.id, 'enough')
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [], wakeups: [] })
     await turn.record(cancelledEnd)
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [] })
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 1, damaged: [], wakeups: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [], wakeups: [] })
   })
 
   test('blames no session for a Redis that does not answer', async () => {
@@ -160,7 +160,7 @@ describe('finish', () => {
     await using scene = await tree({ policy: { sweepBatch: 2 } })
     const { place, session, node } = scene
     await place.sessions.cancel(session.id, 'enough')
-    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [] })
+    expect(await node.upkeep.finishCancelled()).toEqual({ finished: 0, damaged: [], wakeups: [] })
     expect(await states(place)).toMatchObject({ first: 'running', grandchild: 'terminal' })
   })
 

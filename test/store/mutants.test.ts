@@ -16,12 +16,14 @@ import {
 import * as agentChecks from './support/agent-checks.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { pauseMutants } from './support/pause-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
@@ -339,9 +341,11 @@ const all = [
   ...wakeupMutants,
   ...retryMutants,
   ...sendMutants,
+  ...cancelMutants,
   ...spendingMutants,
   ...askMutants,
   ...batchMutants,
+  ...pauseMutants,
   ...createMutants,
 ]
 

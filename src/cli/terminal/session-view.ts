@@ -70,10 +70,13 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'session.retried',
   'tool.failed',
   'tool.unknown',
   'turn.retried',
+  'worker.cancelRequested',
   'worker.failed',
 ])
 

@@ -24,13 +24,18 @@ export interface AgentLimits {
   readonly iterations?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
+  /** Longest time in ms of one run. When it is over, no further model call is made. Waits count too. Default: no limit. */
+  readonly runMs?: number
   /** Longest time in ms in which nothing of a reply arrives; then the model call is retried. Default 300 000. */
   readonly modelIdleMs?: number
   /** Longest time in ms of one model call, even if its reply still arrives. Default 1 800 000. */
   readonly modelCallMs?: number
 }
 
-const limitNames = ['iterations', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
+/** Each time the whole conversation is sent again. */
+const continuesMost = 100
+
+const limitNames = ['iterations', 'tokens', 'runMs', 'modelIdleMs', 'modelCallMs'] as const
 
 export interface AgentWorker {
   /** Parents that may spawn this kind see it. */
@@ -65,6 +70,11 @@ export interface AgentWorker {
    * told to go on, otherwise none.
    */
   readonly nudge?: string
+  /**
+   * How often in a row its model goes on with a text that was cut off at its length limit; the pieces are one answer. 0: a text that was cut
+   * off is the answer. Default 3, and 0 where `settings.maxOutputTokens` is set.
+   */
+  readonly continues?: number
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -85,6 +95,7 @@ export const agentKeys = new Set([
   'input',
   'folder',
   'nudge',
+  'continues',
   'pool',
   'retries',
 ])
@@ -127,6 +138,9 @@ export function checkAgent(agent: AgentWorker): void {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')
   }
   checkSettings(agent.settings)
+  const { continues } = agent
+  if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
+    throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 

@@ -285,10 +285,27 @@ export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')
 }
 
+/** True for a text without calls that ended at its length limit: the model had more to say. */
+export function isCutText({ content, finishReason }: Pick<AssistantMessage, 'content' | 'finishReason'>): boolean {
+  const hasCalls = content.some(({ type }) => type === 'tool-call')
+  return finishReason === 'length' && !hasCalls && textOf(content).trim() !== ''
+}
+
 /** The text of a message as a person reads it: its text blocks, joined. */
 export function textOf(content: readonly (UserBlock | AssistantBlock)[]): string {
   return content
     .filter((block) => block.type === 'text')
     .map((block) => block.text)
     .join('\n')
+}
+
+/** The first text that is not blank, without the blanks around it. Undefined if there is none. */
+export function firstTextOf(content: readonly (UserBlock | AssistantBlock)[]): string | undefined {
+  for (const block of content) if (block.type === 'text' && block.text.trim() !== '') return block.text.trim()
+  return undefined
+}
+
+/** The address under which a page shows a medium: its own, or its bytes as `data:`. Undefined if it has neither. */
+export function dataUriOf({ mediaType, data, url }: MediaBlock): string | undefined {
+  return data === undefined ? url : `data:${mediaType};base64,${data}`
 }

@@ -5,6 +5,7 @@
  * ENTRY-1 A run or an epoch of 1 is not written, because most workers have one run and are claimed once. The type `cancelled` is the
  *         exception: scripts write it too, and there a missing run means that the run is unknown.
  * ENTRY-2 Readers pass over entries of a type that they do not know.
+ * ENTRY-3 Run 0 and epoch 0 mark the entries with which a session began. They stand before all others.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -83,6 +84,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly type: 'cancelled'
   readonly v: number
   readonly at: number
+  /** The message that the run was to begin with, if it had not received it: its id and, as it stood in the mailbox, its text. */
+  readonly dropped?: { readonly id: string; readonly mail: string }
 }
 
 /** A message of an agent's conversation. */
@@ -261,6 +264,11 @@ function toEntry(entry: unknown): Entry {
 
 const unreadable = { type: 'unreadable' } as unknown as Entry
 
+/** True for an entry that a session got when it was created (ENTRY-3). */
+export function isGiven({ run }: Partial<EntryHead>): boolean {
+  return run === 0
+}
+
 /** When an entry was written. Null if there is no entry, or if it is damaged. */
 export function writtenAt(json: string | null): number | null {
   const at: unknown = json === null ? null : decodeEntry(json).at
@@ -285,6 +293,13 @@ function hasItsParts(entry: Fields): boolean {
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
       return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
+    case 'cancelled': {
+      const { dropped } = entry
+      return (
+        dropped === undefined ||
+        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
+      )
+    }
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'
     case 'delegated':

@@ -6,13 +6,13 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
-import type { SessionApproval } from '../worker/session-approval.ts'
 import type { AskSort } from '../worker/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
+import type { SessionApproval } from '../worker/session-approval.ts'
 import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
@@ -207,6 +207,8 @@ export type CommitAnswer =
       /** Of their leases, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
+      /** The session is paused: the turn ends with its next step. Absent: it is not. */
+      readonly isPaused?: boolean
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }
@@ -218,11 +220,13 @@ export interface RenewRequest {
   readonly token: string
   readonly wakeup: string
   readonly becomesBusy: boolean
+  /** The turn knows that its session is paused, and begins nothing more. */
+  readonly isQuiet?: boolean
   /** What the run is doing, for the record; absent: as the last commit said. */
   readonly runState?: string
 }
 
-export type Verdict = 'kept' | 'fenced' | 'cancelled'
+export type Verdict = 'kept' | 'fenced' | 'cancelled' | 'paused'
 
 /** The store as a turn needs it. One partition. */
 export interface TurnStore {
@@ -262,19 +266,31 @@ export interface UpkeepStore {
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
-   * where this call took some in; else 0. `wasGone`: the node was not registered any more.
+   * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
+   * `wasGone`: the node was not registered any more.
    */
   sweep(
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number; wasGone: boolean }>
+  ): Promise<{
+    healed: number
+    wakeups: readonly Wakeup[]
+    damaged: readonly string[]
+    left: number
+    isPaused: boolean
+    wasGone: boolean
+  }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
-   * stored of them is not as it should be.
+   * stored of them is not as it should be. `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.
    */
-  finishCancelled(): Promise<{ finished: number; damaged: readonly DamagedSession[] }>
+  finishCancelled(): Promise<{
+    finished: number
+    damaged: readonly DamagedSession[]
+    wakeups: readonly Wakeup[]
+  }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
   /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */

@@ -11,7 +11,6 @@ import { preview } from '../check/preview.ts'
 import { codePlaceOf, thrownFields } from '../code-place.ts'
 import {
   type ApprovalContext,
-  type ApprovalRule,
   type ApprovalRules,
   isAboutTool,
   type RuleList,
@@ -77,7 +76,11 @@ function bySelf({ tool, context }: JudgedCall, read: () => unknown): ApprovalVer
   if (approval === 'always')
     return ask(tool.approval === undefined ? 'the tool is of effect "once"' : 'the tool says approval: "always"')
   const what = `approval of tool "${tool.name}"`
-  const said = askAuthor(what, () => (approval as (input: unknown, context: ApprovalContext) => unknown)(read(), context), context)
+  const said = askAuthor(
+    what,
+    () => (approval as (input: unknown, context: ApprovalContext) => unknown)(read(), context),
+    context,
+  )
   if (said === null) return ask(undecided(what))
   return said ? ask('the approval function of the tool says so') : run
 }
@@ -93,13 +96,12 @@ function judge(
     if (!isAboutTool(ruleGlob(rule), tool.name)) continue
     const what = `approval.${list}[${index}]`
     const applies = typeof rule === 'string' || askAuthor(`${what}.when`, () => rule.when(read()), context)
-    if (applies) return { applies, why: `rule ${what} ${preview(wordsOf(rule))} of the kind` }
+    if (applies) return { applies, why: `rule ${what} ${preview(ruleGlob(rule))} of the kind` }
     if (applies === null) open ??= undecided(`${what}.when`)
   }
   return open === null ? null : { applies: false, why: open }
 }
 
-const wordsOf = (rule: ApprovalRule) => ruleGlob(rule)
 const undecided = (what: string) => `${what} could not decide`
 
 /** Null if the function gives no answer. */

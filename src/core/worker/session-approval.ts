@@ -31,7 +31,7 @@ export const defaultApproval: SessionApproval = {
 }
 
 /** `<policy> <when nobody answers> <ms>`, and the trusted tools with commas behind it. The scripts have the same form in lua/shared/checks.lua. */
-export const approvalForm = /^(manual|auto|readOnly) (wait|deny|fail) (\d+)(?: ([A-Za-z0-9_,-]+))?$/
+const approvalForm = /^(manual|auto|readOnly) (wait|deny|fail) (\d+)(?: ([A-Za-z0-9_,-]+))?$/
 
 export function encodeApproval({ policy, trusted, whenNobodyAnswers, approvalMs }: SessionApproval): string {
   const tools = trusted.length === 0 ? '' : ` ${trusted.join(',')}`

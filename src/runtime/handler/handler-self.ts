@@ -56,9 +56,8 @@ export interface SelfContext {
   /** How many children this run had spawned before this receive. */
   readonly calls: number
   readonly openChildren: number
-  readonly state: unknown
-  /** The state that this JSON stands for, as the next receive would see it. */
-  readState(json: string): unknown
+  /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
+  readState(json: string | undefined): unknown
   readonly definition: HandlerDefinition
   readonly limits: WorkerLimits
   readonly spending: Spending
@@ -94,6 +93,8 @@ export class HandlerSelf implements Self<unknown> {
   readonly #context: SelfContext
   /** Names of the steps of this receive. */
   readonly #steps = new Set<string>()
+  /** What `self.state` returned last, and for which `stateJson`. Parsed when it is first read, because a state may be large. */
+  #state: { readonly of: string | undefined; readonly value: unknown } | undefined
   /** Bytes of all mails and values that the handler has passed so far. */
   #bytes = 0
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
@@ -135,7 +136,9 @@ export class HandlerSelf implements Self<unknown> {
   }
   get state(): unknown {
     const { stateJson } = this.requests
-    return stateJson === undefined ? this.#context.state : this.#context.readState(stateJson)
+    if (this.#state === undefined || this.#state.of !== stateJson)
+      this.#state = { of: stateJson, value: this.#context.readState(stateJson) }
+    return this.#state.value
   }
   /** Without a setter, JavaScript would throw an unclear TypeError, and the message would be retried. */
   set state(_next: unknown) {

@@ -24,13 +24,18 @@ export class HandlerState {
     this.#json = assignment.stateJson
   }
 
+  /** The state as the next receive sees it. */
+  get json(): string | null {
+    return this.#json
+  }
+
   /** Undefined keeps the state. */
   set(json: string | undefined): void {
     this.#json = json ?? this.#json
   }
 
   /** The state that this JSON stands for. Throws an InputError if it does not fit the schema of the kind. */
-  read(json = this.#json): unknown {
+  read(json: string | null): unknown {
     if (this.#read?.json === json) return this.#read.value
     const value = readOnly(this.#parse(json))
     // What a schema returned may hold an instance of a class, which is not read-only: the next receive gets a new one.

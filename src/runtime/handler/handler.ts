@@ -152,14 +152,15 @@ class HandlerTurn {
 
   #context(mail: Mail, position: RunPosition, attempt: number, timeout: ReceiveTimeout): SelfContext {
     const { assignment, host } = this.#turn
+    // If self outlives this receive, it goes on to read the state that this receive had.
+    const { json: stateBefore } = this.#state
     return {
       assignment,
       run: position.run,
       attempt,
       calls: position.calls,
       openChildren: pendingAfter(mail, position).length,
-      state: this.#state.read(),
-      readState: (json) => this.#state.read(json),
+      readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
       limits: assignment.limits,
       spending: this.#turn.spending.allowed,

@@ -12,22 +12,25 @@ ARGV[1] header    json:
     id             of the worker
     version        at which they were looked for
     entries        how many texts are its
+  seed             names of new wake-ups begin with it
+  wakeupMs         how long a wake-up counts as sent
 ARGV[2] entry     history entry of a cancelled run, json
 ARGV[3] texts     of each agent its history entries, one after the other
-Returns {next, running, cancelCount, agents}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
+Returns {next, running, cancelCount, agents, wakeups}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys, T:run of its pool, T:s:<session>:results; T:asks and T:ask:<id> of what was asked.
-Events  worker.cancelled for each, session.cancelled at the end. ]]
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
+Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]
 local texts, cursor = ARGV, 3
 
 local tag = tagOf(rootKey)
 local now = nowMs()
-checkTexts(header, 'sessionId', 'cancelCount')
-checkNumbers(header, 'from', 'batch', 'running')
+checkTexts(header, 'sessionId', 'cancelCount', 'seed')
+checkNumbers(header, 'from', 'batch', 'running', 'wakeupMs')
 checkLast(entry)
 local sessionId, from, batch, running, cancelCount = header.sessionId, header.from, header.batch, header.running, header.cancelCount
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results')
@@ -37,10 +40,12 @@ checkSort('zset', tag .. ':timers', tag .. ':asks')
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
-  return { 'done', '0', '0', {} }
+  return { 'done', '0', '0', {}, '' }
 end
 -- How often something of this session was cancelled so far.
-local cancelCountNow = redis.call('HGET', rootKey, 'cancelCount') or atStart.cancelCount
+local cancelCountNow, paused = unpack(redis.call('HMGET', rootKey, 'cancelCount', 'paused'))
+cancelCountNow = cancelCountNow or atStart.cancelCount
+local heldKey, quietKey = heldKeyOf(tag, sessionId), quietKeyOf(tag, sessionId)
 if from == 0 then cancelCount = cancelCountNow end
 local answers, answered = {}, listOf(header, 'agents')
 for index = 1, #answered do
@@ -53,7 +58,10 @@ for index = 1, #answered do
 end
 -- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
--- A worker of this session and whether it is cancelled; an error when something of it cannot be read or written.
+local function isInRun(record)
+  return record.open == '1' or record.status == 'queued' or record.wait == 'retry'
+end
+-- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
   local record = readRecord(recordKey)
   if not record.status then return record, nil end
@@ -66,6 +74,7 @@ local function readCancelled(id, recordKey)
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
     checkSort('hash', recordKey .. ':timers')
     checkSort('set', recordKey .. ':asks')
+    return record, hit, readDropped(recordKey, record, hit), isInRun(record) and planCancelled(tag, id, record, now)
   end
   return record, hit
 end
@@ -74,11 +83,11 @@ local ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
 local count = #ids
 if from == 0 then table.insert(ids, 1, root) end
 
-local before, agents = running, {}
+local before, agents, woke = running, {}, newWakes()
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
-  local fine, record, hit = pcall(readCancelled, id, recordKey)
+  local fine, record, hit, dropped, report = pcall(readCancelled, id, recordKey)
   if not fine then
     -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
     if not damageOf(record) then error(record, 0) end
@@ -95,35 +104,57 @@ for index = 1, #ids do
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
-    local changes = { 'status', hit == 'whole' and 'terminal' or 'idle', 'wait', atStart.wait, 'open', atStart.open,
+    if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
+    local left = hit == 'own' and lengthOf(recordKey .. laneKeys.inbox) - (dropped and 1 or 0) or 0
+    local status = hit == 'whole' and 'terminal' or left > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
+    local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
-    if record.open == '1' or record.status == 'queued' or record.wait == 'retry' then
+    if isInRun(record) then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
-      local last = digits(redis.call('RPUSH', recordKey .. ':log', entry) - 1)
+      local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)
       local run = record.run or atStart.run
       -- It counts as a commit, but as that of nobody: a turn that sends its last one again, or another, is answered as it was before.
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
       for index = 1, #more do changes[#changes + 1] = more[index] end
       redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
-      if id == root then redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last) end
+      if dropped then
+        redis.call('LPOP', recordKey .. laneKeys.inbox)
+        redis.call('HINCRBY', recordKey, 'inbox', 1)
+      end
+      local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and left == 0 -- guard: a job whose run is cancelled while nobody runs it ends
+      if endsSession then
+        changes[#changes + 1] = 'ended'
+        changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
+        redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled",' .. last .. ']]')
+      elseif id == root then
+        redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
+      end
     end
     redis.call('HSET', recordKey, unpack(changes))
+    if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
+    if status == 'queued' then writeWoken(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, score = record.score or (id == root and 0) }, now, woke) end
   end
 end
-if #agents > 0 then return { digits(from), digits(before), cancelCount, agents } end
-if count == batch then return { digits(from + batch), digits(running), cancelCount, {} } end
+writeScores(tag, woke)
+local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
+if #agents > 0 then return { digits(from), digits(before), cancelCount, agents, wakeups } end
+if count == batch then return { digits(from + batch), digits(running), cancelCount, {}, wakeups } end
 -- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {} } end -- guard: finish keeps the cancels that came during its pass
+if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {}, wakeups } end -- guard: finish keeps the cancels that came during its pass
 
 -- The whole pass found nothing running: the cancel is finished.
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
+  if paused then
+    redis.call('DEL', heldKey, quietKey)
+    redis.call('HDEL', rootKey, 'paused')
+  end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
   redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
 end
-return { 'done', '0', cancelCount, {} }
+return { 'done', '0', cancelCount, {}, wakeups }

@@ -8,7 +8,7 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs') },
+  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
   args: words('texts'),
 })
 
@@ -53,7 +53,7 @@ export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
   header: words('leaseMs wakeupMs seed turns'),
-  fields: { turns: words('worker token wakeup becomesBusy runState') },
+  fields: { turns: words('worker token wakeup becomesBusy quiet runState') },
   args: [],
 })
 
@@ -99,10 +99,30 @@ export const cancelScript = defineScript({
   args: words('sessionId reason channel event'),
 })
 
+export const pauseScript = defineScript({
+  file: 'pause.lua',
+  keys: words('root leases events'),
+  args: words('sessionId note channel event'),
+})
+
+export const resumeScript = defineScript({
+  file: 'resume.lua',
+  keys: words('root held quiet events'),
+  args: words('sessionId seed wakeupMs event'),
+})
+
+export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })
+
+export const cancelWorkerScript = defineScript({
+  file: 'cancel-worker.lua',
+  keys: words('record cancelling events'),
+  args: words('worker what channel event'),
+})
+
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  header: words('sessionId from batch running cancelCount agents'),
+  header: words('sessionId from batch running cancelCount agents seed wakeupMs'),
   fields: { agents: words('id version entries') },
   args: words('entry texts'),
 })

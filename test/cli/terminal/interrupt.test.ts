@@ -43,7 +43,7 @@ test('an operation that ends before any signal keeps its outcome', async () => {
   await expect(interrupt.orThrow(Promise.reject(new Error('not today')))).rejects.not.toBeInstanceOf(Interrupted)
 })
 
-test('a second signal ends the process, unless it is the same key press again', () => {
+test('a second signal ends the process, unless it is the same key press again [1.25]', () => {
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
   const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
   interrupt = new Interrupt(() => {})

@@ -68,7 +68,7 @@ function contextOf(...entries: Entry[]): ContextContainer {
 }
 
 describe('a context container', () => {
-  test('begins empty, and asks the model next', () => {
+  test('begins empty, and asks the model next [1.1]', () => {
     const context = contextOf()
     expect(context.session).toBe(session)
     expect([context.firstInput, context.input, context.lastReply]).toEqual([null, null, null])
@@ -78,7 +78,7 @@ describe('a context container', () => {
     expect(context.toMessages()).toEqual([])
   })
 
-  test('knows the pending turn: calls that were made, started or delegated and have no result', () => {
+  test('knows the pending turn: calls that were made, started or delegated and have no result [0.7]', () => {
     const context = contextOf(
       user('go'),
       asks('a', ['t', 'pay', 'spawn_workers']),

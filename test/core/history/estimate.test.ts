@@ -47,7 +47,7 @@ describe('bytes', () => {
     expect(estimatedBytes(message)).toBe(bytes)
   })
 
-  test('reasoning: its text and its signed or encrypted data, without ids', () => {
+  test('reasoning: its text and its signed or encrypted data, without ids [4.2]', () => {
     const providerOptions = { openai: { itemId: 'rs_1', reasoningEncryptedContent: 'blob' } }
     expect(estimatedBytes(assistant({ type: 'reasoning', text: 'plan', providerOptions }))).toBe(8)
     expect(estimatedBytes(assistant({ type: 'text', text: 'plan', providerOptions }))).toBe(4)
@@ -59,7 +59,7 @@ describe('bytes', () => {
 describe('tokens', () => {
   const tools = [{ name: 'look', description: 'Looks.', inputSchema: { type: 'object' } }]
 
-  test('87 bytes are 21', () => {
+  test('87 bytes are 21 [4.3]', () => {
     expect(estimatedTokens([system('x'.repeat(80)), user({ type: 'text', text: '1234567' })], [])).toBe(21)
   })
 
@@ -67,7 +67,7 @@ describe('tokens', () => {
     expect(estimatedTokens([system('xx'), system('xx')], [])).toBe(1)
   })
 
-  test('tools count with name, description and schema', () => {
+  test('tools count with name, description and schema [4.3]', () => {
     expect(estimatedTokens([], tools)).toBe(Math.floor((4 + 6 + '{"type":"object"}'.length) / 4))
     expect(estimatedTokens([system('x')], tools)).toBe(7)
   })

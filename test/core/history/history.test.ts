@@ -167,7 +167,7 @@ describe('open calls', () => {
 })
 
 describe('a whole turn', () => {
-  test('is an assistant message and the results of all its calls, in call order', () => {
+  test('is an assistant message and the results of all its calls, in call order [4.4]', () => {
     const history = ConversationHistory.from([user('a')])
     history.pushAssistantTurn(assistant('b', 'c1', 'c2'), [result('c2'), result('c1')])
     expect(idsOf(history)).toEqual(['a', 'b', 'r-c1', 'r-c2'])
@@ -188,7 +188,7 @@ describe('a whole turn', () => {
   })
 })
 
-test('clearConversation keeps the system messages, and the old conversation is unchanged', () => {
+test('clearConversation keeps the system messages, and the old conversation is unchanged [4.5]', () => {
   const history = ConversationHistory.from([system('s'), user('a'), assistant('b', 'c1'), system('t')])
   const anew = history.clearConversation()
   expect(idsOf(anew)).toEqual(['s', 't'])

@@ -3,9 +3,12 @@ import { expect, test } from 'vitest'
 import {
   type ChatMessage,
   chatMessageSchema,
+  dataUriOf,
+  firstTextOf,
   isSummary,
   isSystem,
   isToolResult,
+  textOf,
   timestampOf,
 } from '../../../src/core/history/chat-message.ts'
 import { ConversationHistory } from '../../../src/core/history/history.ts'
@@ -58,4 +61,20 @@ test('helpers tell the sorts of messages apart, and say when a message was said 
   expect(all.filter(isSummary)).toEqual([summary])
   expect(timestampOf({ at: Date.UTC(2026, 2, 12, 10) })).toBe('2026-03-12T10:00:00.000Z')
   expect([0, Number.NaN, 1e300].map((at) => timestampOf({ at }))).toEqual([null, null, null])
+})
+
+test('blocks have a first text, all texts, and addresses for pages [4.11]', () => {
+  const image = { type: 'image', mediaType: 'image/png', data: 'AAAA' } as const
+  const { content } = chat.user([
+    { type: 'text', text: ' \n' },
+    image,
+    { type: 'text', text: ' see\n' },
+    { type: 'text', text: 'it' },
+  ])
+  expect([firstTextOf(content), firstTextOf([image])]).toEqual(['see', undefined])
+  expect(textOf(content)).toBe(' \n\n see\n\nit')
+  expect(dataUriOf(image)).toBe('data:image/png;base64,AAAA')
+  expect(dataUriOf({ type: 'audio', mediaType: 'audio/wav', url: 'https://a.example/b.wav' })).toBe(
+    'https://a.example/b.wav',
+  )
 })

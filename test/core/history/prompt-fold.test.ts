@@ -60,7 +60,7 @@ const roles = (history: ConversationHistory) => history.prompt().map(({ role }) 
 const lastOf = (history: ConversationHistory) => history.prompt().at(-1)
 
 describe('a prompt of any history', () => {
-  test('begins with a user message and alternates; a tool message only follows calls (PROMPT-1)', () => {
+  test('begins with a user message and alternates; a tool message only follows calls (PROMPT-1) [0.10, 1.10]', () => {
     const mayFollow = { beginning: 'user', user: 'assistant', assistant: 'user tool', tool: 'user assistant' }
     always((parts) => {
       parts.forEach(({ role }, index) => {
@@ -71,7 +71,7 @@ describe('a prompt of any history', () => {
     })
   })
 
-  test('gives each call exactly one result, directly after it and in call order (PROMPT-1)', () => {
+  test('gives each call exactly one result, directly after it and in call order (PROMPT-1) [2.9]', () => {
     always((parts) => {
       parts.forEach((part, index) => {
         if (part.role !== 'assistant') return
@@ -193,7 +193,7 @@ describe('a prompt of any history', () => {
 })
 
 describe('messages of users and workers', () => {
-  test('merge if no other message is between them', () => {
+  test('merge if no other message is between them [1.10]', () => {
     const parts = of(user('a'), { type: 'error', id: id(), at, message: 'e' }, user('b')).prompt()
     expect(parts).toEqual([{ role: 'user', content: [says('a'), says('b')] }])
   })
@@ -233,7 +233,7 @@ describe('messages of users and workers', () => {
     })
   })
 
-  test('a summary is a user message that is marked as a summary', () => {
+  test('a summary is a user message that is marked as a summary [4.9]', () => {
     const parts = of({ type: 'summary', id: id(), at, text: 'so far', messagesCompacted: 9 }, user('on')).prompt()
     expect(parts).toEqual([{ role: 'user', content: [says('[Previous conversation handoff]\nso far'), says('on')] }])
   })
@@ -266,7 +266,7 @@ describe('messages of the assistant', () => {
     ])
   })
 
-  test('lose the signatures of one model if another model continues', () => {
+  test('lose the signatures of one model if another model continues [4.10]', () => {
     const signed = [
       { type: 'reasoning', text: 'hm', providerOptions: options } as const,
       { ...says('b'), providerOptions: options },
@@ -314,7 +314,7 @@ describe('calls and results', () => {
     })
   })
 
-  test('a call is shown as cancelled while it has no result', () => {
+  test('a call is shown as cancelled while it has no result [1.39]', () => {
     const history = of(...asked, result('c2', '2'))
     expect(lastOf(history)).toEqual({ role: 'tool', results: [cancelled('c1'), answer('c2', '2')] })
     history.push(result('c1', '1'))

@@ -42,6 +42,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['GeneratingResponse', 'limitReached', 'Failed'],
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
+  ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],
@@ -57,7 +58,7 @@ describe('the table', () => {
     expect(runArrows.filter((arrow) => arrow.from === from && arrow.event === event)).toEqual([{ event, from, to }])
   })
 
-  test('has all nineteen of them and calls none an addition', () => {
+  test('has all nineteen of them and calls none an addition [3.2]', () => {
     expect(designed).toHaveLength(19)
     expect(arrowsOf(runArrows.filter(({ why }) => why === undefined))).toEqual(
       arrowsOf(designed.map(([from, , to]) => ({ from, to }))),
@@ -102,7 +103,7 @@ describe('the machine', () => {
     expect(told).toEqual(next === null ? [[state, event]] : [])
   })
 
-  test('every event counts once: as a change or as ignored', () => {
+  test('every event counts once: as a change or as ignored [3.3]', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...events)), (list) => {
         let ignored = 0

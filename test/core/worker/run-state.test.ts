@@ -34,7 +34,7 @@ describe('a running worker', () => {
     expect(fineState({ run, worker: 'running' })).toBe(fine)
   })
 
-  test('is receiving once the first byte was seen, and only while it awaits the reply', () => {
+  test('is receiving once the first byte was seen, and only while it awaits the reply [1.2]', () => {
     for (const run of runStates) {
       const expected = run === 'AwaitingLLMResponse' ? 'receiving' : running[run]
       expect(fineState({ run, worker: 'running', firstByteSeen: true })).toBe(expected)
@@ -63,7 +63,7 @@ describe('a worker that is not running', () => {
     expect(coarseState({ run: 'Failed', worker })).toBe('idleFailed')
   })
 
-  test('is busy again as soon as a new message has queued it after a failure', () => {
+  test('is busy again as soon as a new message has queued it after a failure [1.3]', () => {
     expect(coarseState({ run: 'Failed', worker: 'queued' })).toBe('busy')
     expect(coarseState({ run: 'Failed', worker: 'running' })).toBe('busy')
   })
@@ -72,7 +72,7 @@ describe('a worker that is not running', () => {
 describe('every pair of states', () => {
   const pairs = runStates.flatMap((run) => workerStates.map((worker) => ({ run, worker })))
 
-  test('has one of the seven fine states and one of the three coarse ones', () => {
+  test('has one of the seven fine states and one of the three coarse ones [1.2, 1.3]', () => {
     const coarse = new Set<CoarseState>(['idle', 'busy', 'idleFailed'])
     for (const pair of pairs) {
       expect(fineStates).toContain(fineState(pair))

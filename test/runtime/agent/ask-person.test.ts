@@ -56,7 +56,7 @@ describe('a model that asks a person', () => {
     const [open] = await openAsks(troupe)
     expect(open).toMatchObject({ kind: 'question', question: 'Send it?', options: ['yes', 'no'], workerKind: 'clerk' })
     await isParked(session)
-    expect(await session.root.report()).toMatchObject({ node: null, waitsFor: 'a timer or an answer' })
+    expect(await session.root.report()).toMatchObject({ node: null, waitsFor: 'a person to answer "Send it?"' })
     await expectSound(troupe)
     await expect(troupe.client.asks.answer(open?.id as string, 'perhaps')).rejects.toMatchObject({
       code: 'input_invalid',

@@ -53,7 +53,7 @@ function toldOf(value: unknown, bytesMax = 100_000): unknown {
 const long = `${'long '.repeat(300)}end`
 
 describe('the results of children', () => {
-  test('come in the order of the tasks, with the status of each (DELEGATION-2)', () => {
+  test('come in the order of the tasks, with the status of each (DELEGATION-2) [4.19]', () => {
     const at = Date.now()
     const failure = { code: 'run_failed', message: 'no', origin: 'handler', at, attempt: 1, retryable: false } as const
     const notes = [note(2), note(1), note(3, { detached: true }), note(4)]

@@ -1,27 +1,13 @@
 /** How an agent's run may end without an answer, and which failures are retried first. */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
+import { runOnce, tool } from '../../support/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
-
-function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
-  return defineTool({ name, description: 'A tool.', effect, approval: 'never', input: z.unknown(), run })
-}
-
-async function runOnce(worker: AgentWorker, input: unknown = 'go') {
-  const troupe = await TestTroupe.start({ workers: { agent: defineWorker(worker) }, policy: quick })
-  const session = await troupe.create('agent', input, { keepOpen: true })
-  const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
-  return { troupe, session, result, history: await troupe.history(session.rootId) }
-}
 
 describe('a model that fails', () => {
   test('with a failure that may pass is asked again with the same key', async () => {
@@ -44,7 +30,7 @@ describe('a model that fails', () => {
     expect((await session.report()).workers[0]).toMatchObject({ lastFailure: null, run: 'Idle', state: 'inactive' })
   })
 
-  test('with a final failure fails the run at once, and the worker lives on', async () => {
+  test('with a final failure fails the run at once, and the worker lives on [3.6, 4.14]', async () => {
     const model = recordedModel('test/m', [new TerminalError('401', { code: 'model_refused' }), say('again')])
     const { troupe, result, session } = await runOnce({ instructions: 'x', model })
     await using _ = troupe
@@ -71,7 +57,7 @@ describe('a model that fails', () => {
     expect(history.map(({ type }) => type)).toEqual(['user', 'failed'])
   })
 
-  test('is asked again after growing delays, even if the provider asks for no wait', async () => {
+  test('is asked again after growing delays, even if the provider asks for no wait [1.50]', async () => {
     const hasty = new TransientError('busy', { code: 'model_overloaded', retryAfterMs: 0 })
     const model = recordedModel('test/m', [
       hasty,
@@ -91,7 +77,7 @@ describe('a model that fails', () => {
     expect(waits[1]).toBeGreaterThanOrEqual(40)
   })
 
-  test('too often fails the run with the last failure', async () => {
+  test('too often fails the run with the last failure [1.11, 4.14]', async () => {
     const model = recordedModel('test/m', () => new TransientError('gone', { code: 'model_unavailable' }))
     const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 2 })
     await using _ = troupe
@@ -126,7 +112,7 @@ describe('a model that fails', () => {
     expect((await session.root.report()).lastFailure).toBeNull()
   })
 
-  test('with blank replies is asked again with the nudge, three times', async () => {
+  test('with blank replies is asked again with the nudge, three times [2.5]', async () => {
     const model = recordedModel('test/m', () => say('  '))
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, nudge: 'Say something.' })
     await using _ = troupe
@@ -183,7 +169,7 @@ describe('a model that fails', () => {
 })
 
 describe('an agent that does not come to an end', () => {
-  test('is ended by the limit of iterations; the error names both numbers, and the last tools are not run', async () => {
+  test('is ended by the limit of iterations; the error names both numbers, and the last tools are not run [0.8, 2.7, 2.13]', async () => {
     let runs = 0
     const model = recordedModel('test/m', () => call('count'))
     const { troupe, result, history } = await runOnce({
@@ -213,7 +199,7 @@ describe('an agent that does not come to an end', () => {
     expect(model.requests).toHaveLength(1)
   })
 
-  test('is ended when the same errors occur three times in a row', async () => {
+  test('is ended when the same errors occur three times in a row [2.14]', async () => {
     const model = recordedModel('test/m', (_, number) => call(number === 2 ? 'fine' : 'bad'))
     const { troupe, result } = await runOnce({
       instructions: 'x',
@@ -269,7 +255,7 @@ describe('a tool that fails', () => {
     expect(await session.result()).toMatchObject({ status: 'completed' })
   })
 
-  test('with a failure that may pass is called again, then its error goes to the model', async () => {
+  test('with a failure that may pass is called again, then its error goes to the model [3.4, 3.14]', async () => {
     let tries = 0
     const model = recordedModel('test/m', [call('flaky'), say('ok')])
     const flaky = tool('flaky', () => {
@@ -331,7 +317,7 @@ describe('a tool that fails', () => {
     expect(results).toEqual(['ok', 'error', 'cancelled'])
   })
 
-  test('with a TerminalError fails the run', async () => {
+  test('with a TerminalError fails the run [3.14]', async () => {
     const model = recordedModel('test/m', [call('broken')])
     const broken = tool('broken', () => {
       throw new TerminalError('the disk is gone')
@@ -343,7 +329,7 @@ describe('a tool that fails', () => {
 })
 
 describe('a cancel', () => {
-  test('of a run answers its open calls and records no failure of the worker', async () => {
+  test('of a run answers its open calls and records no failure of the worker [1.5, 1.39]', async () => {
     const started = Promise.withResolvers<void>()
     const model = recordedModel('test/m', [call('hang', {}, 'h')])
     const hang = defineTool({

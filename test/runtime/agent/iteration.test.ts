@@ -29,13 +29,13 @@ describe('a reply', () => {
     expect(stagesOf(content, 3, 3)).toMatchObject(blank)
   })
 
-  test('with text and without calls is the answer, also at the last iteration', () => {
+  test('with text and without calls is the answer, also at the last iteration [0.9, 2.5, 2.10]', () => {
     const done = { decision: 'done', error: null, calls: [], trace: ['parse_no_tools'] }
     expect(stagesOf([text('yes')])).toMatchObject(done)
     expect(stagesOf([text('yes')], 3, 3)).toMatchObject(done)
   })
 
-  test('with calls continues with each call checked, in order (ITERATION-2)', () => {
+  test('with calls continues with each call checked, in order (ITERATION-2) [2.2, 2.3, 2.10]', () => {
     checked.length = 0
     const iteration = stagesOf([text('I look'), calling('good'), calling('bad'), calling('other')], 2)
     expect(iteration).toMatchObject({ number: 2, most: 3, decision: 'continue', error: null })
@@ -45,7 +45,7 @@ describe('a reply', () => {
     expect(checked).toEqual(['good', 'bad', 'other'])
   })
 
-  test('with calls at the last iteration is an error, and no call is approved (ITERATION-1)', () => {
+  test('with calls at the last iteration is an error, and no call is approved (ITERATION-1) [2.4, 2.7]', () => {
     for (const number of [3, 4]) {
       const iteration = stagesOf([calling('good'), calling('good')], number, 3)
       expect(iteration).toMatchObject({ decision: null, error: { code: 'iterations_exceeded', retryable: false } })

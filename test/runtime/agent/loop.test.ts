@@ -17,7 +17,7 @@ const double = defineTool({
 })
 
 describe('an agent', () => {
-  test('answers an input', async () => {
+  test('answers an input [1.11, 1.15]', async () => {
     const model = recordedModel('test/one', [say('Hello back.')])
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
@@ -131,7 +131,7 @@ describe('an agent', () => {
     ])
   })
 
-  test('spawns workers and gets their results in the order of the tasks', async () => {
+  test('spawns workers and gets their results in the order of the tasks [4.19]', async () => {
     const parent = recordedModel('test/parent', [
       call('spawn_workers', { tasks: ['x', 'y', 'z'].map((input) => ({ kind: 'child', input })) }),
       say('done'),

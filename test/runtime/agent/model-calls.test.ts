@@ -96,7 +96,7 @@ test('the signal of an answered call does not fire later', async () => {
   expect(calls.map(({ signal }) => signal.aborted)).toEqual([false, true])
 })
 
-test('the signal of a model fires when its run is cancelled, and the node does not wait for the model', async () => {
+test('the signal of a model fires when its run is cancelled, and the node does not wait for the model [1.22]', async () => {
   const { model, calls } = deafModel()
   await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions: 'x', model }) } })
   const session = await troupe.create('agent')

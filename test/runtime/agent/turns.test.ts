@@ -83,7 +83,7 @@ test('a node that stops ends the turn of an agent at its next step, and another 
   expect([first.requests.length, second.requests.length, runs]).toEqual([1, 1, 1])
 })
 
-test('the end of a run does not wait for the first reply of the next run in its turn', async () => {
+test('the end of a run does not wait for the first reply of the next run in its turn [2.11]', async () => {
   const gate = Promise.withResolvers<void>()
   const model = recordedModel('test/m', async (_request, number) => {
     if (number === 2) await gate.promise

@@ -24,7 +24,7 @@ async function inFolder(files: Record<string, string>, look: (folder: string) =>
 }
 
 describe('loadWorkers', () => {
-  test('takes the path of a file below the folder as its kind', () =>
+  test('takes the path of a file below the folder as its kind [2.20]', () =>
     inFolder({ 'reader.ts': worker, 'team/lead.mts': worker, 'team/deep/member_1.ts': worker }, async (folder) => {
       expect([...(await loadWorkers(folder)).keys()].sort()).toEqual(['reader', 'team/deep/member_1', 'team/lead'])
     }))

@@ -73,7 +73,7 @@ test('an object with a property called `arguments` is not unwrapped', () => {
   expect(check(z.looseObject({}), { arguments: { a: 1 } })).toEqual(accepted({ arguments: { a: 1 } }))
 })
 
-test('text that is not JSON is accepted by tools that take text', () => {
+test('text that is not JSON is accepted by tools that take text [3.16]', () => {
   expect(check(z.string(), null, 'hello world')).toEqual(accepted('hello world'))
   expect(check(z.string().max(3), null, 'hello')).toEqual(refused('Too big: expected string to have <=3 characters'))
   expect(check(person, null, '{"name": "Ad')).toEqual(
@@ -134,7 +134,7 @@ test('a schema that throws or is asynchronous refuses the arguments', () => {
   ).toEqual(refused('the schema could not check it: it is asynchronous, but schemas must answer at once'))
 })
 
-test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1)', () => {
+test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1) [3.16]', () => {
   const schemas = [undefined, person, z.string(), z.array(z.string()), z.json(), z.strictObject({ a: person })]
   fc.assert(
     fc.property(
@@ -149,7 +149,7 @@ test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1)', () => 
   )
 })
 
-test('the errors for the model have a fixed form', () => {
+test('the errors for the model have a fixed form [2.6]', () => {
   expect(unknownToolText('x', ['a', 'b'])).toBe("Error: unknown tool 'x'. Available: a, b")
   expect(unknownToolText('x', [])).toBe("Error: unknown tool 'x'. Available: none")
   expect(invalidArgumentsText('x', ['a: wrong', 'b: wrong'])).toBe(

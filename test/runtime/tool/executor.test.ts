@@ -25,7 +25,7 @@ test('errors of a tool and outputs of its reconcile have the same size limit as 
   expect(await executor.reconcile(once, {}, callParts().parts)).toMatchObject({ done: true, output: { value: cut } })
 })
 
-test('a tool sees its input and the whole context', async () => {
+test('a tool sees its input and the whole context [3.15]', async () => {
   const facts = { part: { n: 1 } }
   const child = { workerId: 'c', name: 'c', kind: 'k', status: 'completed', facts: { n: 1 }, given: [] } as const
   const seen = callParts({ facts, children: [child], attempt: 3, depth: 2, folder: import.meta.dirname })
@@ -62,7 +62,7 @@ test('a tool may wrap its context or pass on a part of it (CALL-CONTEXT-3, CALL-
   expect(made).toEqual(Array.from({ length: 3 }, () => [true, true, true, 1]))
 })
 
-test('whatever a tool throws becomes an error for the model (EXECUTOR-1, EXECUTOR-3)', async () => {
+test('whatever a tool throws becomes an error for the model (EXECUTOR-1, EXECUTOR-3) [2.8]', async () => {
   const throwing = (error: unknown) =>
     runOf(
       toolOf(() => {

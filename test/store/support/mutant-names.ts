@@ -2,11 +2,13 @@
 import * as agentChecks from './agent-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
+import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as pauseChecks from './pause-checks.ts'
 import * as releaseChecks from './release-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
@@ -18,6 +20,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     checks,
     agentChecks,
     askChecks,
+    cancelChecks,
     letterChecks,
     lineChecks,
     wakeupChecks,
@@ -26,6 +29,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     createChecks,
     retryChecks,
     sendChecks,
+    pauseChecks,
     releaseChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))

@@ -1,15 +1,17 @@
 /** `troupe worker …`: one worker, or the workers of a session. */
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
+import { addCancelCommand } from './cancel.ts'
 import { addHistoryCommand } from './history.ts'
 import { addListCommand } from './list.ts'
 import { addShowCommand } from './show.ts'
 
 export function addWorkerCommands(program: Command): void {
-  const group = addGroup(program, 'worker', 'list, show, read histories', [
+  const group = addGroup(program, 'worker', 'list, show, read histories, cancel', [
     ['troupe worker history 0199…', 'the messages that it received'],
   ])
   addListCommand(group)
   addShowCommand(group)
   addHistoryCommand(group)
+  addCancelCommand(group)
 }

@@ -1,5 +1,6 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
 import type { Entry } from '../../../core/history/entry.ts'
+import { decodeMail, inputPositionOf } from '../../../core/worker/message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../amounts.ts'
 import { formatDuration, formatTime } from '../duration.ts'
@@ -35,7 +36,9 @@ function entryText(entry: Entry): string {
     case 'attemptFailed':
       return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
-      return 'cancelled'
+      return entry.dropped
+        ? `cancelled before it received ${messageLine(decodeMail('inbox', inputPositionOf(entry.dropped.id) ?? 0, entry.dropped.mail).message)}`
+        : 'cancelled'
     case 'retried':
       return retriedText(entry)
     case 'system':

@@ -6,11 +6,12 @@
 import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
+import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
-import type { AskInput } from './ask-person.ts'
 import { passApprovals } from './approvals.ts'
+import type { AskInput } from './ask-person.ts'
 import { beginAsk, takeAnswers, waitForAnswers } from './asked-calls.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
@@ -52,6 +53,9 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
+  // What a pause kept from beginning is still open: the next turn begins it.
+  const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
+  if (isLeft) return { for: goOn }
   const answers = waitForAnswers(journal)
   // An answer ends the wait for results too (WAIT-2).
   return delegated.collectResults(inbox) ?? answers

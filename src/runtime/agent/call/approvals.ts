@@ -13,8 +13,8 @@ import type { CallApproval } from '../../../core/history/call-approvals.ts'
 import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
 import { askId } from '../../../core/ids.ts'
 import type { AskOrder } from '../../../core/ports/ports.ts'
-import { approvalHash } from '../../../core/worker/approval-hash.ts'
 import { type ApprovalDetails, approvalBody } from '../../../core/worker/approval-ask.ts'
+import { approvalHash } from '../../../core/worker/approval-hash.ts'
 import { encodeAnswer, encodeAskBody } from '../../../core/worker/ask.ts'
 import { forSignal } from '../../../core/worker/wait.ts'
 import { readArguments } from '../../tool/arguments.ts'
@@ -77,7 +77,11 @@ export function approvalContext(journal: Journal, toolCallId: string): ApprovalC
 }
 
 /** `calls`: those without a result that wait for nothing. They have the arguments that were approved. */
-export async function passApprovals(agentTurn: AgentTurn, tools: AgentTools, calls: readonly CheckedCall[]): Promise<Gate> {
+export async function passApprovals(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  calls: readonly CheckedCall[],
+): Promise<Gate> {
   const { approvals, started } = agentTurn.journal.container.pending
   if (approvals.size === 0 && calls.every(runsFreely)) return { kind: 'pass', calls }
   const approvalOf = ({ call }: CheckedCall) => approvals.get(call.toolCallId)
@@ -102,8 +106,11 @@ export async function passApprovals(agentTurn: AgentTurn, tools: AgentTools, cal
   const { machine } = agentTurn.journal
   if (machine.state === 'AwaitingToolApproval') machine.apply('approved')
   // LOCAL-2 of local-calls.ts: a call that was started, and is not the one that was approved, is not run again.
-  const changed = (one: CheckedCall) => started.has(one.call.toolCallId) && !isAsApproved(agentTurn, tools, one.call, approvalOf(one))
-  const pass = calls.map((one): CheckedCall => (changed(one) ? { kind: 'invalid', call: one.call, text: changedText } : one))
+  const changed = (one: CheckedCall) =>
+    started.has(one.call.toolCallId) && !isAsApproved(agentTurn, tools, one.call, approvalOf(one))
+  const pass = calls.map(
+    (one): CheckedCall => (changed(one) ? { kind: 'invalid', call: one.call, text: changedText } : one),
+  )
   return { kind: 'pass', calls: pass }
 }
 
@@ -111,35 +118,55 @@ function runsFreely(one: CheckedCall): boolean {
   return one.kind === 'invalid' || one.verdict.do === 'run'
 }
 
-function standingOf(agentTurn: AgentTurn, tools: AgentTools, one: CheckedCall, approval: CallApproval | undefined): Standing {
+function standingOf(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  one: CheckedCall,
+  approval: CallApproval | undefined,
+): Standing {
   if (approval?.status === 'denied') {
     return { kind: 'denied', text: deniedText(approval), failsRun: approval.expired === 'fail' }
   }
   if (one.kind === 'invalid') {
     if (approval?.status === 'pending') return { kind: 'released' }
     const isEdited = approval?.status === 'approved' && approval.arguments !== undefined
-    return isEdited ? { kind: 'ask', why: 'a person changed the arguments', eachTime: true, again: one.text } : { kind: 'free' }
+    return isEdited
+      ? { kind: 'ask', why: 'a person changed the arguments', eachTime: true, again: one.text }
+      : { kind: 'free' }
   }
   if (approval?.status === 'approved') {
     return isAsApproved(agentTurn, tools, one.call, approval)
       ? { kind: 'free' }
-      : { kind: 'ask', ...(one.verdict.do === 'ask' ? one.verdict : { why: 'a person was asked before', eachTime: true }), again: changedText }
+      : {
+          kind: 'ask',
+          ...(one.verdict.do === 'ask' ? one.verdict : { why: 'a person was asked before', eachTime: true }),
+          again: changedText,
+        }
   }
   if (one.verdict.do === 'run') return { kind: approval === undefined ? 'free' : 'released' }
   if (approval !== undefined) return { kind: 'waits' }
   const { whenNobodyAnswers, approvalMs } = agentTurn.turn.assignment.approval
-  if (whenNobodyAnswers === 'wait' || approvalMs !== null) return { kind: 'ask', why: one.verdict.why, eachTime: one.verdict.eachTime }
+  if (whenNobodyAnswers === 'wait' || approvalMs !== null)
+    return { kind: 'ask', why: one.verdict.why, eachTime: one.verdict.eachTime }
   return { kind: 'denied', text: neededText, failsRun: whenNobodyAnswers === 'fail' }
 }
 
 /** True if the call was not approved by a person, or is what they approved. */
-function isAsApproved({ turn }: AgentTurn, tools: AgentTools, call: ToolCallBlock, approval: CallApproval | undefined): boolean {
+function isAsApproved(
+  { turn }: AgentTurn,
+  tools: AgentTools,
+  call: ToolCallBlock,
+  approval: CallApproval | undefined,
+): boolean {
   if (approval?.status !== 'approved' || approval.isReleased) return true
   const read = readArguments(call)
   const { toolName: tool, toolCallId } = call
   const { workerId } = turn.assignment
   if (!read.ok) return false
-  return approval.hash === approvalHash({ tool, schemaHash: tools.schemaHash(tool), workerId, toolCallId, arguments: read.value })
+  return (
+    approval.hash ===
+    approvalHash({ tool, schemaHash: tools.schemaHash(tool), workerId, toolCallId, arguments: read.value })
+  )
 }
 
 function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standings[]): void {
@@ -157,7 +184,16 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
     const schemaHash = tools.schemaHash(tool)
     const hash = approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: args })
     const { why, eachTime, again } = standing as Standing & { kind: 'ask' }
-    const details = { tool, toolCallId, arguments: args, schemaHash, hash, why, eachTime, ...(again !== undefined && { again }) }
+    const details = {
+      tool,
+      toolCallId,
+      arguments: args,
+      schemaHash,
+      hash,
+      why,
+      eachTime,
+      ...(again !== undefined && { again }),
+    }
     const body = approvalBody(details as ApprovalDetails, tools.inputSchema(tool))
     const id = askId(workerId, journal.position.run, `${toolCallId}:approval:${run.retries}`, (approval?.asks ?? 0) + 1)
     const answer = encodeAnswer(JSON.stringify(whenNobodyAnswers), { status: 'expired', by: null, reason: null })
@@ -167,7 +203,12 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
       body: encodeAskBody(body),
       ...(approvalMs !== null && { expiry: { ms: approvalMs, answer } }),
     }
-    const note = { id, sort: 'approval' as const, question: body.question, ...(approvalMs !== null && { expiresMs: approvalMs }) }
+    const note = {
+      id,
+      sort: 'approval' as const,
+      question: body.question,
+      ...(approvalMs !== null && { expiresMs: approvalMs }),
+    }
     return { order, note, entry: journal.entry('asked', { toolCallId, asks: [note] }) }
   })
   toApproval(agentTurn)
@@ -191,12 +232,22 @@ async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Prom
     const text = standing.kind === 'denied' ? standing.text : one.kind === 'invalid' ? one.text : siblingText(status)
     const output = { type: 'error-text', value: text } as const
     const more = approval === undefined && standing.kind !== 'denied' ? {} : { approval: status }
-    return journal.entry('toolResult', { id: journal.nextId(index), toolCallId, toolName, status: 'error', output, ...more })
+    return journal.entry('toolResult', {
+      id: journal.nextId(index),
+      toolCallId,
+      toolName,
+      status: 'error',
+      output,
+      ...more,
+    })
   })
   const withdraws = refused.flatMap(({ approval }) => (approval?.status === 'pending' ? [approval.askId] : []))
   const isLast = container.history.openCount === refused.length
   const runState = isLast ? 'GeneratingResponse' : 'AwaitingToolApproval'
-  const parts = { withdraws, position: { runState, signalsOpen: Math.max(0, position.signalsOpen - withdraws.length) } } as const
+  const parts = {
+    withdraws,
+    position: { runState, signalsOpen: Math.max(0, position.signalsOpen - withdraws.length) },
+  } as const
   toApproval(agentTurn)
   if (withdraws.length === 0) journal.add(results, parts)
   else {

@@ -147,6 +147,30 @@ local function writeInput(tag, plan, event, seed, wakeupMs)
   return position, wakeups
 end
 
+-- What is written of the message that a cancelled run was to begin with, when the run has not received it: else its next run would. Nil: nothing.
+local function readDropped(recordKey, record, hit)
+  if hit ~= 'own' or record.open == '1' then return nil end -- guard: a worker that is cancelled for good keeps its mail for reading
+  local mail = lengthOf(recordKey .. laneKeys.inbox) > 0 and redis.call('LINDEX', recordKey .. laneKeys.inbox, 0)
+  if not mail then return nil end
+  return ',"dropped":{"id":"inbox-' .. digits(tonumber(record.inbox or atStart.inbox)) .. '","mail":' .. cjson.encode(mail) .. '}}'
+end
+
+local function entryWith(entry, dropped)
+  return dropped and (string.sub(entry, 1, -2) .. dropped) or entry
+end
+
+-- The result of a run that was cancelled while no node ran it, for the parent that waits: a plan, or nil. encodeResult of core/worker/message.ts
+-- writes the same of a run that a node ended.
+local function planCancelled(tag, id, record, now)
+  if not record.parent or (record.run or atStart.run) ~= '1' or record.parentRun == '-' then return nil end
+  local call = digits(tonumber(record.call) or 0)
+  local number = '-' .. call
+  local name = record.name or (string.sub(record.kind, 1, 64 - #number) .. number)
+  local failure = { code = 'cancelled', message = 'worker ' .. name .. ' was cancelled', origin = 'runtime', at = now, attempt = 1, retryable = false }
+  local body = cjson.encode({ name = name, kind = record.kind, value = cjson.null, failure = failure })
+  return planReport(tag, record, 'r\t' .. id .. '\t' .. call .. '\tcancelled\t' .. body)
+end
+
 -- Drops what only the ended run could have used: its open timers and asks, and signals and results nobody received.
 -- Returns how many mails went from the control and the results lane.
 local function writeRunLeftovers(tag, id, record, awaited, now)

@@ -99,11 +99,16 @@ local function guardTurn(tag, turn, batch)
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
   local hit, outcome = nil, commit.outcome
-  hit, turn.cancelCount, turn.spentBefore, turn.caps = readCancellation(tag, record, worker)
+  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused = readCancellation(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
   turn.hit = hit
+  local dropped = hit and readDropped(recordKey, record, hit)
+  if dropped then
+    local last = commit.texts + commit.entries - 1
+    commit.inputsConsumed, turn.texts[last] = 1, entryWith(turn.texts[last], dropped) -- guard: a cancelled run takes the message that it was to begin with
+  end
 end
 
 -- What concerns other workers, or all of the session. Most steps of a worker that is alone have nothing of it. Returns what is refused, or nil.
@@ -117,6 +122,7 @@ local function planConcerned(tag, turn)
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
     pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
   turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled as it is born
+  if turn.paused then turn.own.inline = false end -- guard: no slot runs a child of a paused session
   local refused
   turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
   return refused
@@ -142,7 +148,7 @@ local function planTurn(tag, turn)
     local ask = commit.withdraws[index].id
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
   end
-  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and outcome ~= 'cancelled'
+  turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
   end

@@ -114,7 +114,7 @@ describe('children', () => {
     expect(offered?.description).toMatch(/Kinds:\n- reader: Reads what it is given\.\n- elsewhere$/)
   })
 
-  test('have their own context, and get facts by name and not from a model’s text', async () => {
+  test('have their own context, and get facts by name and not from a model’s text [3.19]', async () => {
     const find = defineTool({
       name: 'find',
       description: 'x',
