@@ -43,6 +43,7 @@ import {
   type PruneQuery,
   pruneRules,
   type RedriveQuery,
+  redriveRules,
   type SessionsQuery,
   sessionsRules,
   type WorkersQuery,
@@ -164,9 +165,10 @@ export class Troupe implements AsyncDisposable {
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
+        inspect: this.#inspect[partition] as InspectStore,
       })),
       waker,
-      (workerId) => this.#submission.store(workerId, 'worker'),
+      this.#submission,
     )
   }
 
@@ -285,10 +287,10 @@ export class Troupe implements AsyncDisposable {
 
   /**
    * Puts dead letters back into their mailboxes: the letter with this id, or all letters of a worker, or all letters. Each is put back once, and
-   * received as a new message. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
+   * received as a new message. `newSession: true` begins new sessions with the messages instead. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
-    checkOptions('redrive', query, lettersRules, InputError)
+    checkOptions('redrive', query, redriveRules, InputError)
     return this.#dead.redrive(query)
   }
 

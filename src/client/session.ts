@@ -23,7 +23,7 @@ import { orAborted } from './or-aborted.ts'
 import { type PauseOptions, pauseSession, resumeSession } from './pause.ts'
 import { type AsksQuery, type ResultQuery, resultRules } from './queries.ts'
 import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
-import { type Retried, type RetryQuery, retryRules, retrySession } from './retry.ts'
+import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -267,6 +267,11 @@ export class Session {
     const retried = await retrySession(this.id, this.#context, query)
     this.#context.hub.forget(this.id)
     return retried
+  }
+
+  /** What `retry` would do now: at which step it would go on, whether somebody must decide first, or why it cannot. Changes nothing. */
+  retryOutlook(): Promise<RetryOutlook> {
+    return retryOutlook(this.id, this.#context.store)
   }
 
   /** Ends a conversation once its worker has answered every message that waits. */

@@ -76,6 +76,8 @@ export interface Redriven extends Handled {
   readonly status: 'redriven' | 'again' | 'refused'
   /** The id of the message in the mailbox; null if it was refused. */
   readonly messageId: string | null
+  /** The session that the letter began; null if it was put back, or refused. */
+  readonly newSessionId: string | null
 }
 
 export interface Dismissed extends Handled {
