@@ -89,6 +89,3 @@ export function readDecision(value: unknown): BoundDecision | null {
   if (!isObject(value) || (value.decision !== 'approve' && value.decision !== 'deny')) return null
   return value as unknown as BoundDecision
 }
-
-/** What the worker receives of an approval that expired. fail: its run fails; else the call is denied. */
-export type ExpiredApproval = 'deny' | 'fail'
