@@ -1,19 +1,12 @@
 /**
  * Duty: define what an author writes about approvals: for a tool, and as rules of a kind. core/worker/approval.ts decides by them.
  */
-import { posix } from 'node:path'
 import { checkOptions, oneOfRule, type Rule, type Rules } from '../check/check-options.ts'
 import { didYouMean } from '../check/closest.ts'
 import { isObject } from '../check/is-object.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
-import type { ToolContext } from './define-tool.ts'
-
-/** What a function that decides about a call gets beside the arguments of the call. */
-export type ApprovalContext = Pick<
-  ToolContext,
-  'workerId' | 'sessionId' | 'toolCallId' | 'depth' | 'limits' | 'input' | 'log' | 'facts'
->
+import { isToolGlob, toolGlobRule } from './tool-glob.ts'
 
 /**
  * Which calls a rule is about. A text is a glob over names of tools: `delete_*`, `{read,list}_*`. With `when`, only calls whose arguments it
@@ -54,11 +47,6 @@ const rulesOfRules: Rules<ApprovalRules> = {
 
 export const ruleGlob = (rule: ApprovalRule) => (typeof rule === 'string' ? rule : rule.tool)
 
-/** True if the glob is about the tool of this name. */
-export function isAboutTool(glob: string, tool: string): boolean {
-  return posix.matchesGlob(tool, glob)
-}
-
 /**
  * Throws a ConfigError that names the wrong rule. `tools`: the names of all tools that the kind has. A name that is none of them is refused,
  * because its rule would protect nothing. A glob may match no tool, so that kinds can share rules.
@@ -74,10 +62,12 @@ export function checkApprovalRules(rules: unknown, tools: readonly string[]): vo
 
 function checkRule(where: string, rule: unknown, tools: readonly string[]): void {
   const glob = isObject(rule) ? rule.tool : rule
-  if (typeof glob !== 'string' || glob === '')
+  if (typeof glob !== 'string')
     throw new ConfigError(
       `${where} must be a glob over names of tools, like "delete_*", or { tool, when: (input) => boolean }, not ${preview(rule)}.`,
     )
+  if (!isToolGlob(glob))
+    throw new ConfigError(`${where} has ${preview(glob)}, which is no glob over names of tools: use ${toolGlobRule}.`)
   if (isObject(rule)) {
     const unknown = Object.keys(rule).find((name) => name !== 'tool' && name !== 'when')
     if (unknown !== undefined)

@@ -10,7 +10,6 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { ChildFacts, Json } from '../history/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
-import type { ApprovalContext } from './approval-rules.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
@@ -53,6 +52,12 @@ export interface ToolContext {
   /** Children of this run that have reported, in call order. */
   readonly children: readonly ChildFacts[]
 }
+
+/** What a function that decides about a call gets beside the arguments of the call. */
+export type ApprovalContext = Pick<
+  ToolContext,
+  'workerId' | 'sessionId' | 'toolCallId' | 'depth' | 'limits' | 'input' | 'log' | 'facts'
+>
 
 /** Whether the call was carried out. */
 export type Reconciled = { readonly done: true; readonly output: unknown } | { readonly done: false }

@@ -1,7 +1,8 @@
 /** Whether a call runs, is asked about or is denied: every combination of tool, rules and policy (APPROVAL-1 to APPROVAL-3). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ApprovalContext, ApprovalRule, ApprovalRules } from '../../../src/core/definition/approval-rules.ts'
+import type { ApprovalRule, ApprovalRules } from '../../../src/core/definition/approval-rules.ts'
+import type { ApprovalContext } from '../../../src/core/definition/define-tool.ts'
 import { decideApproval, isDangerous, type JudgedCall, type JudgedTool } from '../../../src/core/worker/approval.ts'
 import { type ApprovalPolicy, approvalPolicies } from '../../../src/core/worker/session-approval.ts'
 
@@ -86,6 +87,10 @@ describe('globs over names of tools', () => {
     ['{read,list}_*', 'list_files', true],
     ['read_?', 'read_12', false],
     ['docs__*', 'docs__search', true],
+    ['{read,list}_*', 'read_', true],
+    ['{read*,l?st}_a', 'readers_a', true],
+    ['a*b*c', 'a-x-b-c', true],
+    ['Act', 'act', false],
     ['act', 'act', true],
     ['act', 'action', false],
   ])('%s and %s: %s', (glob, name, applies) => {
