@@ -7,9 +7,8 @@
  */
 
 import type { Fit } from '../../../core/check/schema-problems.ts'
-import type { ApprovalContext } from '../../../core/definition/approval-rules.ts'
 import type { AgentSelf } from '../../../core/definition/define-agent.ts'
-import type { Tool } from '../../../core/definition/define-tool.ts'
+import type { ApprovalContext, Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'

@@ -7,7 +7,7 @@
  * APPROVALS-3 When a call is denied, the commit that records the results withdraws what was asked about the others. It is refused if one of
  *             them has been answered meanwhile; then the worker takes that answer first.
  */
-import type { ApprovalContext } from '../../../core/definition/approval-rules.ts'
+import type { ApprovalContext } from '../../../core/definition/define-tool.ts'
 import { TerminalError } from '../../../core/errors.ts'
 import type { CallApproval } from '../../../core/history/call-approvals.ts'
 import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
