@@ -5,13 +5,13 @@
 import { readDecision } from '../worker/approval-ask.ts'
 import type { ApprovalStatus } from '../worker/approval-status.ts'
 import type { AnswerMessage } from '../worker/message.ts'
-import type { Json } from './chat-message.ts'
+import type { Json, ToolResultMessage } from './chat-message.ts'
 import type { AskedEntry, AskWithdrawnEntry, Entry } from './entry.ts'
 
 export interface CallApproval {
   readonly status: ApprovalStatus
-  /** The newest ask of the call. */
-  readonly askId: string
+  /** The newest ask of the call. Null if nobody was asked. */
+  readonly askId: string | null
   /** How often it was asked. */
   readonly asks: number
   /** The hash of what was approved. */
@@ -94,9 +94,23 @@ export class CallApprovals {
       this.#calls.set(toolCallId, { ...approval, status: 'approved', isReleased: true })
   }
 
+  /** A rule forbids the call: nobody was asked. */
+  refused({ toolCallId, approval: status }: ToolResultMessage): void {
+    if (status === 'denied' && !this.#calls.has(toolCallId))
+      this.#calls.set(toolCallId, { status, askId: null, asks: 0 })
+  }
+
   apply(entry: Entry): void {
     if (entry.type === 'asked') this.asked(entry)
     else if (entry.type === 'received' && entry.message.kind === 'answer') this.answered(entry.message)
     else if (entry.type === 'askWithdrawn') this.withdrawn(entry)
+    else if (entry.type === 'toolResult') this.refused(entry)
   }
+}
+
+/** How the approval of each call stands, by the id of the call. Calls that needed none are not there. */
+export function approvalsOf(entries: Iterable<Entry>): Map<string, CallApproval> {
+  const approvals = new CallApprovals()
+  for (const entry of entries) approvals.apply(entry)
+  return new Map(approvals.entries())
 }

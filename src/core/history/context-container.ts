@@ -19,7 +19,6 @@ import {
   type ChatMessage,
   isCutText,
   type Json,
-  type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
@@ -32,7 +31,9 @@ import {
   type RetriedEntry,
 } from './entry.ts'
 import { ConversationHistory } from './history.ts'
+import { leftOutNote } from './left-out.ts'
 import { cancelledText } from './open-calls.ts'
+import type { PendingTurn } from './pending-turn.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
@@ -42,22 +43,6 @@ export interface SessionMetadata {
   readonly kind: string
   readonly parentId: string | null
   readonly depth: number
-}
-
-/** What the newest assistant message asked for, and how far it is carried out. */
-export interface PendingTurn {
-  /** Calls without a result, in call order. */
-  readonly calls: readonly ToolCallBlock[]
-  /** `once` calls that are recorded as started. */
-  readonly started: ReadonlySet<string>
-  /** Calls that started children. */
-  readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
-  /** Calls that opened asks. */
-  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
-  /** Calls of which a person was asked whether they may run. */
-  readonly approvals: CallApprovals
-  /** Results of these children that are recorded so far, by the number of the spawn. */
-  readonly childResults: ReadonlyMap<number, ResultMessage>
 }
 
 /** What was known of a run when it failed, until the next run begins. */
@@ -403,17 +388,4 @@ export class ContextContainer {
 function factsOf(value: unknown): Record<string, Json> {
   const facts = (value as { facts?: unknown } | null)?.facts
   return isObject(facts) ? (facts as Record<string, Json>) : {}
-}
-
-const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
-  ['context_overflow', 'it was too long for the model'],
-  ['input_invalid', 'it did not have the form that this worker takes'],
-  ['permission_exceeded', 'it asked for a folder that this worker may not use'],
-])
-
-function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
-  const why = leftOutBecause.get(code) ?? 'the model could not take it'
-  return what === 'input'
-    ? `(a message was left out here: ${why}, and nobody answered it)`
-    : `(this result was left out: ${why}; the tool did run)`
 }

@@ -22,7 +22,7 @@ export interface ApprovalDetails {
   /** Why a person is asked. */
   readonly why: string
   /** Trust in the tool would change nothing. */
-  readonly eachTime: boolean
+  readonly eachTime?: true
   /** Why the same call is asked about again. */
   readonly again?: string
 }

@@ -191,7 +191,7 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
       schemaHash,
       hash,
       why,
-      eachTime,
+      ...(eachTime && { eachTime }),
       ...(again !== undefined && { again }),
     }
     const body = approvalBody(details as ApprovalDetails, tools.inputSchema(tool))
@@ -241,7 +241,9 @@ async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Prom
       ...more,
     })
   })
-  const withdraws = refused.flatMap(({ approval }) => (approval?.status === 'pending' ? [approval.askId] : []))
+  const withdraws = refused.flatMap(({ approval }) =>
+    approval?.status === 'pending' && approval.askId !== null ? [approval.askId] : [],
+  )
   const isLast = container.history.openCount === refused.length
   const runState = isLast ? 'GeneratingResponse' : 'AwaitingToolApproval'
   const parts = {
@@ -262,7 +264,7 @@ async function refuse(agentTurn: AgentTurn, refused: readonly Standings[]): Prom
 /** Records that these asks need no answer any more. Returns false if one of them has been answered meanwhile. */
 async function release({ journal, turn }: AgentTurn, released: readonly Standings[]): Promise<boolean> {
   const withdrawn = released.flatMap(({ one, approval }) =>
-    approval === undefined ? [] : [{ toolCallId: one.call.toolCallId, ask: approval.askId }],
+    approval?.askId == null ? [] : [{ toolCallId: one.call.toolCallId, ask: approval.askId }],
   )
   await turn.settled()
   const declined = await journal.propose(
