@@ -94,7 +94,8 @@ export function iterate(
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
       : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
-  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
+  const approve = (one: AcceptedCall) =>
+    tools.approve(one, journal.turn.session.approval, approvalContext(journal, one.call.toolCallId))
   return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 
