@@ -358,6 +358,7 @@ test('an answer that comes while a denial is recorded is taken first, and the co
   const asks = await openAsks(troupe, 2)
   await isParked(session)
   const [denied, other] = asks.map(({ id }) => id) as [string, string]
+  // oxlint-disable-next-line typescript/unbound-method -- called with its own receiver below
   const { commit } = RedisTurnStore.prototype
   let hasAnswered = false
   RedisTurnStore.prototype.commit = async function (this: RedisTurnStore, request) {
