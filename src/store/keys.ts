@@ -145,5 +145,7 @@ export function sessionKeys(tag: string, id: string) {
     asks: `${session}:asks`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */
     cancelled: `${session}:cancelled`,
+    /** hash; element of `cancelled` to the reason that a caller gave; goes with `cancelled`. */
+    reasons: `${session}:reasons`,
   }
 }

@@ -102,7 +102,7 @@ export const cancelScript = defineScript({
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
   keys: words('record cancelling events'),
-  args: words('worker what channel event'),
+  args: words('worker what reason channel event'),
 })
 
 export const finishScript = defineScript({
