@@ -3,7 +3,15 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type { AskedEntry, Entry, ReceivedEntry, ResultStatus, RetriedEntry, SpawnNote } from '../core/history/entry.ts'
+import type {
+  AskedEntry,
+  CancelledEntry,
+  Entry,
+  ReceivedEntry,
+  ResultStatus,
+  RetriedEntry,
+  SpawnNote,
+} from '../core/history/entry.ts'
 import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
 
@@ -113,7 +121,7 @@ export class HistoryFold {
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    else if (entry.type === 'cancelled') this.#cancelled(entry)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
@@ -169,6 +177,11 @@ export class HistoryFold {
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
+  }
+
+  #cancelled({ dropped, onCancel }: CancelledEntry): void {
+    if (dropped) this.#dropped(dropped)
+    for (const to of onCancel?.sent ?? []) add(this.sent, to)
   }
 
   // A cancelled run takes the message along that it was to begin with.

@@ -183,8 +183,8 @@ export class RedisTurnStore implements TurnStore {
     const { record } = workerKeys(keys.tag, workerId)
     const path = depth === 0 ? [] : await read(() => redis.hmget(record, ...levels))
     const nearestFirst = [`${workerId}:${run}`, ...path.filter((element) => element !== null).reverse()]
-    const marks = nearestFirst.flatMap((element) => [`${element.slice(0, idLength)}:*`, element])
-    const reasons = await read(() => redis.hmget(sessionKeys(keys.tag, sessionId).reasons, ...marks))
+    const names = nearestFirst.flatMap((element) => [`${element.slice(0, idLength)}:*`, element])
+    const reasons = await read(() => redis.hmget(sessionKeys(keys.tag, sessionId).reasons, ...names))
     return reasons.find((reason) => reason !== null) ?? 'the run that waited for it has ended'
   }
 

@@ -22,13 +22,7 @@ import {
   toRuntimeError,
 } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import {
-  type CancelledEntry,
-  completedEntry,
-  entryJson,
-  type ReceivedEntry,
-  receivedEntry,
-} from '../../core/history/entry.ts'
+import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
 import { retryWaitMs } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
