@@ -3,14 +3,15 @@
  * FOLD-1 Of a run that is over it keeps only counts, so that a long history takes no memory.
  * FOLD-2 It passes over entries of unknown types, as the runtime does.
  */
-import type {
-  AskedEntry,
-  CancelledEntry,
-  Entry,
-  ReceivedEntry,
-  ResultStatus,
-  RetriedEntry,
-  SpawnNote,
+import {
+  type AskedEntry,
+  type CancelledEntry,
+  type Entry,
+  isGiven,
+  type ReceivedEntry,
+  type ResultStatus,
+  type RetriedEntry,
+  type SpawnNote,
 } from '../core/history/entry.ts'
 import { decodeHead, inputPositionOf, type ResultMessage } from '../core/worker/message.ts'
 import type { Say } from './finding.ts'
@@ -77,6 +78,8 @@ export class HistoryFold {
   readonly holes = new Set<number>()
   last: Entry | null = null
   lastEpoch = 0
+  /** With how many messages the history began. They came from elsewhere: nobody sent or received them. */
+  given = 0
   #place = -1
   readonly #say: Say
   readonly #isAgent: boolean
@@ -113,6 +116,12 @@ export class HistoryFold {
   }
 
   #add(position: number, entry: Entry): void {
+    if (isGiven(entry)) {
+      if (position !== this.given)
+        this.#say('I4', 'given', `an entry of run 0 stands at position ${position}, behind entries of the worker`)
+      this.given++
+      return
+    }
     if (entry.type === 'retried') this.#retried(entry)
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)

@@ -32,7 +32,7 @@ export class StreamFacts {
         for (const { type, sessionId, workerId, details, ended } of eventsOf(entry)) {
           if (type === 'session.created') {
             this.#created.add(sessionId)
-            this.#accept(rootIdOf(sessionId))
+            if (details.rests !== true) this.#accept(rootIdOf(sessionId))
           } else if (ended) this.#ended.add(sessionId)
           else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
         }

@@ -8,6 +8,8 @@ import { isObject } from '../core/check/is-object.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
+import type { ChatMessage } from '../core/history/chat-message.ts'
+import { encodeGivenHistory } from '../core/history/given-history.ts'
 import {
   digestKey,
   type KeyOwner,
@@ -35,11 +37,17 @@ import type { Sent } from './summaries.ts'
 
 export interface CreateSession {
   readonly kind: string
-  readonly input: unknown
+  /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
+  readonly input?: unknown
   /** Shown to people; default: the kind. At most 64 bytes. */
   readonly name?: string | undefined
   /** A conversation stays open for further input after each run. Default: a job, which completes. */
   readonly keepOpen?: boolean | undefined
+  /**
+   * What its first worker, an agent, knows from the beginning: a conversation that began elsewhere. A call without a result gets one that says
+   * so, a result without a call becomes text, and ids that come twice are replaced. At most 50 000 messages and 32 MiB.
+   */
+  readonly history?: readonly ChatMessage[] | undefined
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly permissions?: Permissions | undefined
@@ -52,6 +60,7 @@ const createRules: Rules<CreateSession> = {
   input: anything,
   name: nameRule,
   keepOpen: yesOrNo,
+  history: { expects: 'a list of messages', fits: Array.isArray },
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   idempotencyKey: keyRule,
@@ -183,7 +192,8 @@ export class Submission {
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
-    const mail = encodeInput(null, toJson(request.input, 'the input'))
+    const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
+    const mail = firstMail(request)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
@@ -192,10 +202,17 @@ export class Submission {
     const event = encodeEvents([
       [
         'session.created',
-        { kind, ...(name === kind ? {} : { name }), ...(mode === 'job' ? {} : { mode }), ...this.by },
+        {
+          kind,
+          ...(name === kind ? {} : { name }),
+          ...(mode === 'job' ? {} : { mode }),
+          ...this.by,
+          ...(history && { messages: history.length }),
+          ...(mail === null && { rests: true as const }),
+        },
       ],
     ])
-    const order = { sessionId, kind, name, pool, mode, mail, keyDigest, limits, permissions, event } as const
+    const order = { sessionId, kind, name, pool, mode, mail, history, keyDigest, limits, permissions, event } as const
     return { request, store, order }
   }
 
@@ -216,6 +233,11 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
   }
 
   /** Lets the failed run of a session go on, and wakes a slot for it. */
@@ -249,6 +271,15 @@ async function created({ store, order }: Prepared, made: CreateAnswer): Promise<
   const isNew = sessionId === order.sessionId
   const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
   return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
+}
+
+/** Null for a conversation that waits for its first message. */
+function firstMail({ input, history, keepOpen }: CreateSession): string | null {
+  if (input !== undefined || history === undefined) return encodeInput(null, toJson(input, 'the input'))
+  if (keepOpen) return null
+  throw new InputError(
+    'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
+  )
 }
 
 function randomPartition(partitions: number): number {

@@ -150,6 +150,8 @@ export const policy = {
   threadYoungMb: 16,
   /** After this many blank replies in a row the run fails. */
   blankStops: 3,
+  /** How often in a row a model goes on with a text that was cut off at its length. */
+  continues: 3,
   /** After this many iterations in a row with the same errors the run fails. */
   sameErrors: 3,
   /** A lazy step is committed with the next one, or after this at the latest. */
@@ -176,6 +178,10 @@ export const policy = {
   stepPartsMax: 5_000,
   /** The size of all their values, and of all tasks in one call of an agent. With more, leases could not be renewed in time. */
   stepBytesMax: 33_554_432,
+  /** How many messages a session may begin with. One script writes them. */
+  givenMessagesMax: 50_000,
+  /** The size of all messages with which a session begins. */
+  givenHistoryBytesMax: 33_554_432,
   /** A claim returns at most this many bytes of mail. The next claim returns the rest. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,

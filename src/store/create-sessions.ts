@@ -16,7 +16,7 @@ import {
 } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { PartitionKeys } from './keys.ts'
-import { batchesOf } from './script/batcher.ts'
+import { batchesOf, bytesOf } from './script/batcher.ts'
 import type { HeaderValue, ScriptCaller } from './script/script.ts'
 import { createSessionsScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
@@ -27,7 +27,10 @@ export interface SessionOrder {
   readonly name: string
   readonly pool: string
   readonly mode: 'job' | 'conversation'
-  readonly mail: string
+  /** Its first message. Null: it rests until a message is sent to it. */
+  readonly mail: string | null
+  /** What its history begins with; absent: nothing. */
+  readonly history?: readonly string[] | undefined
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
   readonly limits: SessionLimits
@@ -47,7 +50,8 @@ export interface CreateAnswer {
 interface Prepared {
   /** Its part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
-  readonly texts: readonly [mail: string, event: string]
+  /** The mail, the event, then the entries. */
+  readonly texts: readonly string[]
   readonly bytes: number
 }
 
@@ -113,7 +117,9 @@ export class CreateSessions {
   }
 
   /** What is as a session starts by default is left out. */
-  #prepare({ sessionId, kind, name, pool, mode, limits, permissions, keyDigest, mail, event }: SessionOrder): Prepared {
+  #prepare(order: SessionOrder): Prepared {
+    const { sessionId, kind, name, pool, mode, limits, permissions, keyDigest, event, history = [] } = order
+    const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeSpending(limits)
     const fields: Record<string, HeaderValue | undefined> = {
@@ -125,13 +131,15 @@ export class CreateSessions {
       limits: limitsText === startLimits ? undefined : limitsText,
       permissions: permissions || undefined,
       caps: caps === startCaps ? undefined : caps,
+      entries: history.length || undefined,
+      rests: order.mail === null || undefined,
     }
     if (keyDigest !== null) {
       fields.key = keyDigest
-      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, caps]))
+      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, caps, ...history]))
       fields.keyMs = this.#policy.givenKeyMs
     }
-    const bytes = fieldsBytes + (permissions?.length ?? 0) + mail.length + event.length
-    return { fields, texts: [mail, event], bytes }
+    const texts = [mail, event, ...history]
+    return { fields, texts, bytes: fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) }
   }
 }

@@ -16,6 +16,8 @@ const wishes: readonly CreateOptions[] = [
   { label: 'bound', permissions: 'tools a b' },
   { label: 'nobody', pool: 'unhosted', kind: 'later' },
   { label: 'keyed', key: 'order-7' },
+  { label: 'known', mode: 'conversation', history: Array.from({ length: 2_500 }, (_, n) => `{"n":${n}}`) },
+  { label: 'resting', mode: 'conversation', history: ['{"n":0}'], rests: true },
 ]
 
 const sorted = (lines: readonly string[]) => lines.toSorted((one, other) => one.localeCompare(other))
@@ -83,7 +85,7 @@ describe('many sessions', () => {
       'default',
       undefined,
       'gpu',
-      ...Array.from({ length: 5 }, () => undefined),
+      ...Array.from({ length: 7 }, () => undefined),
     ])
     expect(again.flatMap(([, , wakeups]) => wakeups || [])).toEqual(made.flatMap(({ wakeups }) => wakeups))
     expect(await place.dump()).toEqual(before)

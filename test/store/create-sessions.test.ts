@@ -26,6 +26,20 @@ describe('creating a session', () => {
     expect(changed['w:<one.root>']).toMatchObject({ mode: 'conversation' })
   })
 
+  test('a session without a first message is its record and its history, and nothing wakes it', async () => {
+    await using place = await Place.open()
+    const changed = await place.changed(() =>
+      place.create({ mode: 'conversation', history: ['{"a":1}', '{"b":2}'], rests: true }),
+    )
+    expect(changed).toEqual({
+      sessions: ['<one> now'],
+      's:<one>': {},
+      'w:<one.root>': { status: 'idle', kind: 'echo', name: 'one', mode: 'conversation', version: '1' },
+      'w:<one.root>:log': ['{"a":1}', '{"b":2}'],
+      events: [['session.created <one.root>']],
+    })
+  })
+
   test('a worker of another pool waits in the queue of that pool', async () => {
     await using place = await Place.open()
     const changed = await place.changed(() => place.create({ pool: 'gpu-2_b', kind: 'paint' }))

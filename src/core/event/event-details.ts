@@ -34,6 +34,8 @@ type DeltaDetails = {
   readonly request: string
 }
 
+type PauseDetails = { readonly why?: string; readonly by?: string }
+
 type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
 type Nothing = Readonly<Record<string, never>>
@@ -44,11 +46,17 @@ export interface EventDetails {
     readonly name?: string
     readonly mode?: 'conversation'
     readonly by?: string
+    /** How many messages its history began with. */
+    readonly messages?: number
+    /** It has no first message yet, and waits for one. */
+    readonly rests?: true
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
+  readonly 'session.paused': PauseDetails
+  readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {

@@ -16,12 +16,20 @@ import type { Action } from './chat-context.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
+  isCutText,
   type Json,
   type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry, FailedEntry, RetriedEntry } from './entry.ts'
+import {
+  type AskedEntry,
+  type DelegatedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type RetriedEntry,
+} from './entry.ts'
 import { ConversationHistory } from './history.ts'
 import { cancelledText } from './open-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
@@ -237,7 +245,8 @@ export class ContextContainer {
     else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
-      if (this.#firstText === undefined) {
+      this.#run.startedAt ??= message.at
+      if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
       }
@@ -250,6 +259,8 @@ export class ContextContainer {
     const run = this.#run
     run.iterations++
     run.blanks = 0
+    if (isCutText(message)) run.cut.push(textOf(message.content))
+    else run.cut = []
     run.tokens += tokensOf(message.usage)
     this.#clearPending()
     this.#lastReply = message
@@ -282,7 +293,7 @@ export class ContextContainer {
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
-  #retried({ run: number, reopened = [] }: RetriedEntry): void {
+  #retried({ run: number, reopened = [], at }: RetriedEntry): void {
     const failed = this.#failedRun
     if (failed?.run.number !== number) {
       this.#passedOver++
@@ -297,6 +308,7 @@ export class ContextContainer {
       failure: null,
       sameErrors: 0,
       errors: '',
+      startedAt: at,
       retriedAfter: failed.code,
       retries: failed.run.retries + 1,
     }

@@ -5,6 +5,7 @@
  * ENTRY-1 A run or an epoch of 1 is not written, because most workers have one run and are claimed once. The type `cancelled` is the
  *         exception: scripts write it too, and there a missing run means that the run is unknown.
  * ENTRY-2 Readers pass over entries of a type that they do not know.
+ * ENTRY-3 Run 0 and epoch 0 mark the entries with which a session began. They stand before all others.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -256,6 +257,11 @@ function toEntry(entry: unknown): Entry {
 }
 
 const unreadable = { type: 'unreadable' } as unknown as Entry
+
+/** True for an entry that a session got when it was created (ENTRY-3). */
+export function isGiven({ run }: Partial<EntryHead>): boolean {
+  return run === 0
+}
 
 /** When an entry was written. Null if there is no entry, or if it is damaged. */
 export function writtenAt(json: string | null): number | null {

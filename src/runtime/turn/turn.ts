@@ -24,6 +24,7 @@ import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 import { stateOf, TurnLive } from './turn-live.ts'
+import { TurnPause } from './turn-pause.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
@@ -38,6 +39,7 @@ export class Turn {
   readonly lease: Lease
   readonly startedAt = performance.now()
   readonly doing: RunDoing
+  readonly pausing = new TurnPause(this)
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -170,10 +172,8 @@ export class Turn {
 
   /** Resolves when every step is acknowledged but lazy ones, or the turn is over or ends as cancelled. */
   async settled(): Promise<void> {
-    while (!this.isSettled) {
-      const inFlight = this.#inFlight ?? Promise.resolve()
-      await (this.#cancelWaits ? Promise.race([inFlight, this.#abort.fired]) : inFlight)
-    }
+    const commit = () => this.#inFlight ?? Promise.resolve()
+    while (!this.isSettled) await (this.#cancelWaits ? Promise.race([commit(), this.#abort.fired]) : commit())
   }
 
   /** Says what the run does between two commits; without arguments: nothing in particular. */
@@ -354,6 +354,7 @@ export class Turn {
         this.#steps.acknowledge(steps.length, step)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
+        if (answer.isPaused) this.pausing.begin()
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
         if (end) this.#finish('ended')

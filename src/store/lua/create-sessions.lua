@@ -15,10 +15,12 @@ ARGV[1] header    json:
     key            digest of an idempotency key of the caller
     asked          with a key: digest of what is asked for
     keyMs          with a key: how long it is known
-ARGV[2] texts     two for each session: its first message, and what is told of it, json
+    entries        how many entries its history begins with; absent: none
+    rests          true: it has no first message, and waits for one
+ARGV[2] texts     of each session: its first message, what is told of it, json, and the entries of its history
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered.
-Builds  T:w:<id> and its mail:inbox of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
+Builds  T:w:<id> and its mail:inbox and log of the roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey = KEYS[1]
@@ -47,7 +49,7 @@ end
 if #fresh > 0 then
   -- The first write, so it may fail.
   redis.call('ZADD', sessionsKey, unpack(indexed))
-  writeSessions(tag, fresh, now, header.seed, header.wakeupMs)
+  writeSessions(tag, fresh, now, header.seed, header.wakeupMs, texts)
 end
 for index = 1, #orders do
   local order, answer = orders[index], answers[index]

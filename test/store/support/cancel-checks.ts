@@ -207,3 +207,14 @@ export const aLastStepThatEndsItsNodeIsIsolated: Check = async (place) => {
   expect(await careful(place).ask({ maySuspect: false })).toEqual({ kind: 'unfit' })
   expect((await careful(place).claim()).assignment).toMatchObject({ purpose: 'cancelled', suspect: true, starts: 3 })
 }
+
+export const aPauseHoldsUpNoLastStep: Check = async (place) => {
+  const { id } = await place.create()
+  const turn = await careful(place).claim()
+  await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }] })
+  await place.sessions.pauses.pause(id, { at: 1 })
+  await turn.node.upkeep.fire()
+  expect(await finished(place)).toBe('empty')
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('1 cancelled')
+}

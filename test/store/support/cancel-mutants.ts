@@ -112,4 +112,10 @@ export const cancelMutants: readonly Mutant[] = [
     takenOut: { value: "suspect and purpose == 'run'" },
     check: checks.aLastStepThatEndsItsNodeIsIsolated,
   },
+  {
+    guard: 'a pause holds up no last step',
+    script: finishScript,
+    takenOut: { value: 'false' },
+    check: checks.aPauseHoldsUpNoLastStep,
+  },
 ]

@@ -35,6 +35,17 @@ export const sessionsThatAreSentTwiceAreCreatedOnce: Check = async (place) => {
   expect(await place.dump()).toEqual(before)
 }
 
+/** Its first claim reads what it began with; a session without a first message is not claimed before it has one. */
+export const aSessionMayRestWithAHistory: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation', history: ['{"one":1}', '{"two":2}'], rests: true })
+  const node = place.node()
+  expect((await node.ask()).kind).toBe('empty')
+  await place.post(root, 'hello')
+  const assignment = await node.claim()
+  expect([assignment.worker, assignment.version]).toEqual([root, 1])
+  expect(await place.redis.lrange(place.workerKeys(root).log, 0, -1)).toEqual(['{"one":1}', '{"two":2}'])
+}
+
 const created = (results: readonly PromiseSettledResult<CreateAnswer>[]) =>
   results.map((result) => (result.status === 'fulfilled' ? [result.value.kind, result.value.sessionId] : 'rejected'))
 

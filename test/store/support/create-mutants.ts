@@ -43,6 +43,18 @@ export const createMutants: readonly Mutant[] = [
     check: checks.aForeignKeyStopsTheCallBeforeItWrites,
   },
   {
+    guard: 'a session without a first message rests',
+    script,
+    takenOut: 'line',
+    check: checks.aSessionMayRestWithAHistory,
+  },
+  {
+    guard: 'a worker that begins with a history knows of it',
+    script,
+    takenOut: 'line',
+    check: checks.aSessionMayRestWithAHistory,
+  },
+  {
     guard: 'idempotency key of a session',
     script,
     takenOut: 'line',

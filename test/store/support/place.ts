@@ -48,6 +48,10 @@ export interface CreateOptions {
   readonly permissions?: string
   readonly key?: string
   readonly input?: unknown
+  /** The entries with which its history begins. */
+  readonly history?: readonly string[]
+  /** True: it has no first message. */
+  readonly rests?: boolean
 }
 
 export interface MadeSession {
@@ -141,7 +145,8 @@ export class Place implements AsyncDisposable {
       name: label,
       pool: options.pool ?? 'default',
       mode: options.mode ?? 'job',
-      mail: encodeInput(null, JSON.stringify(options.input ?? 'first')),
+      mail: options.rests ? null : encodeInput(null, JSON.stringify(options.input ?? 'first')),
+      history: options.history,
       keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
       permissions: options.permissions,

@@ -3,11 +3,11 @@
 -- The sessions that are asked for, as the header of create-sessions.lua says; their texts stand from `cursor` on.
 local function readOrders(tag, header, texts, cursor)
   local orders = listOf(header, 'sessions')
-  if #texts ~= cursor - 1 + 2 * #orders then error('the texts should be two for each session', 0) end
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
     checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'key')
+    checkNumbersIfAny(order, 'entries')
     if order.key then
       checkTexts(order, 'asked')
       checkNumbers(order, 'keyMs')
@@ -16,8 +16,10 @@ local function readOrders(tag, header, texts, cursor)
     order.mail, order.event, order.wakeups = texts[cursor], texts[cursor + 1], ''
     order.recordKey = rootKeyOf(tag, order.session)
     order.inboxKey = order.recordKey .. laneKeys.inbox
-    cursor = cursor + 2
+    order.firstEntry, order.entries = cursor + 2, order.entries or 0
+    cursor = order.firstEntry + order.entries
   end
+  if #texts ~= cursor - 1 then error('the texts should be two for each session, and its entries', 0) end
   return orders
 end
 
@@ -38,13 +40,14 @@ local function answerBefore(tag, order, known)
   if not known.some then return nil end -- guard: sessions that go together are created once
   -- Somebody may have written what is in its place.
   checkSort('hash', order.recordKey)
-  checkSort('list', order.inboxKey) -- guard: a key of another sort stops a script before it writes
+  checkSort('list', order.inboxKey, order.recordKey .. ':log') -- guard: a key of another sort stops a script before it writes
   if redis.call('EXISTS', order.recordKey) == 0 then return nil end -- guard: a session is created once
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
 local function writeRoot(order)
   local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
+  if order.rests then record[6] = 'idle' end -- guard: a session without a first message rests
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
@@ -57,22 +60,28 @@ local function writeRoot(order)
   set('mode', order.mode)
   set('permissions', order.permissions)
   set('caps', order.caps)
+  -- The history with which a worker begins counts as a commit of no claim: who claims it reads the history.
+  if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
 -- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
-local function writeSessions(tag, orders, now, seed, wakeupMs)
+local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
   local queued, firsts, events = {}, {}, {}
   for index = 1, #orders do
     local order = orders[index]
     local pool = order.pool
-    redis.call('RPUSH', order.inboxKey, order.mail)
-    firsts[pool] = firsts[pool] or order
-    local scored = queued[pool] or {}
-    queued[pool] = scored
-    scored[#scored + 1] = digits(now)
-    scored[#scored + 1] = rootOf(order.session)
+    local lastEntry = order.firstEntry + order.entries - 1
+    for from = order.firstEntry, lastEntry, 1000 do redis.call('RPUSH', order.recordKey .. ':log', unpack(texts, from, math.min(from + 999, lastEntry))) end
+    if not order.rests then
+      redis.call('RPUSH', order.inboxKey, order.mail)
+      firsts[pool] = firsts[pool] or order
+      local scored = queued[pool] or {}
+      queued[pool] = scored
+      scored[#scored + 1] = digits(now)
+      scored[#scored + 1] = rootOf(order.session)
+    end
     events[2 * index - 1], events[2 * index] = order.session, order.event
   end
   for pool, scored in pairs(queued) do enterRunQueue(tag, pool, scored) end
