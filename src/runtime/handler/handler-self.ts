@@ -59,7 +59,7 @@ export interface SelfContext {
   readonly openChildren: number
   /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
   readState(json: string | undefined): unknown
-  readonly definition: Pick<HandlerDefinition, 'state' | 'spawns'>
+  readonly definition: Pick<HandlerDefinition, 'state' | 'spawns' | 'output'>
   readonly limits: WorkerLimits
   readonly spending: Spending
   readonly signal: () => AbortSignal
