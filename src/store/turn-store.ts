@@ -182,7 +182,7 @@ export class RedisTurnStore implements TurnStore {
     const levels = Array.from({ length: depth }, (_, level) => `path${level + 1}`)
     const { record } = workerKeys(keys.tag, workerId)
     const path = depth === 0 ? [] : await read(() => redis.hmget(record, ...levels))
-    const nearestFirst = [`${workerId}:${run}`, ...path.filter((element) => element !== null).reverse()]
+    const nearestFirst = [`${workerId}:${run}`, ...path.filter((element) => element !== null).toReversed()]
     const names = nearestFirst.flatMap((element) => [`${element.slice(0, idLength)}:*`, element])
     const reasons = await read(() => redis.hmget(sessionKeys(keys.tag, sessionId).reasons, ...names))
     return reasons.find((reason) => reason !== null) ?? 'the run that waited for it has ended'

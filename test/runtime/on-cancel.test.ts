@@ -6,7 +6,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { AgentCancelSelf, CancelSelf } from '../../src/core/definition/on-cancel.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import type { CancelledEntry } from '../../src/core/history/entry.ts'
-import type { Message, ResultMessage } from '../../src/core/worker/message.ts'
+import type { Message } from '../../src/core/worker/message.ts'
 import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -139,7 +139,7 @@ describe('onCancel of a handler', () => {
     const parent = defineWorker<{ status?: string }, unknown>({
       initial: {},
       receive(message, self) {
-        if (message.kind === 'result') return self.reply({ status: (message as ResultMessage).status })
+        if (message.kind === 'result') return self.reply({ status: message.status })
         if (message.value !== 'go') return self.reply(message.value)
         self.spawn('kind', 'hotel', { name: 'child' })
       },
@@ -181,17 +181,17 @@ describe('onCancel of a handler', () => {
     ['that throws', () => Promise.reject(new TerminalError('the hotel does not answer')), 'the hotel does not answer'],
     [
       'that spawns',
-      (self) => void (self as never as { spawn: (kind: string) => void }).spawn('sink'),
+      (self) => (self as never as { spawn: (kind: string) => void }).spawn('sink'),
       'self.spawn cannot be used in onCancel',
     ],
     [
       'that replies',
-      (self) => void (self as never as { reply: (value: unknown) => void }).reply(1),
+      (self) => (self as never as { reply: (value: unknown) => void }).reply(1),
       'self.reply cannot be used in onCancel',
     ],
     [
       'that asks',
-      (self) => void (self as never as { ask: (text: string) => void }).ask('May I?'),
+      (self) => (self as never as { ask: (text: string) => void }).ask('May I?'),
       'self.ask cannot be used in onCancel',
     ],
     ['that takes too long', () => new Promise(() => {}), 'took longer than 50 ms'],

@@ -98,7 +98,7 @@ export interface AgentWorker<Given = unknown> {
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
   /** Called once when a run in progress is cancelled, as its last step. It may send messages and log. See docs/sagas.md. */
-  onCancel?(self: AgentCancelSelf, reason: string): void | Promise<void>
+  onCancel?(this: void, self: AgentCancelSelf, reason: string): void | Promise<void>
   /** How long `onCancel` may take. Default 30 000. */
   readonly onCancelMs?: number
 }

@@ -143,7 +143,7 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
    * Called once when a run in progress is cancelled, as its last step: to undo what the run did outside, and to tell others. It may send
    * messages, set the state and log. Whatever it does, the run ends as cancelled. See docs/sagas.md.
    */
-  onCancel?(self: CancelSelf<State>, reason: string): void | Promise<void>
+  onCancel?(this: void, self: CancelSelf<State>, reason: string): void | Promise<void>
   /** How long `onCancel` may take, and how long it waits for a `receive` that ignores its signal. Default 30 000. */
   readonly onCancelMs?: number
   /** Only an agent has `instructions`. */
