@@ -22,16 +22,20 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
+import { ContextSize } from './context-size.ts'
 import {
   type AskedEntry,
+  type CompactedEntry,
   type DelegatedEntry,
   type Entry,
   type FailedEntry,
   isGiven,
   type RetriedEntry,
 } from './entry.ts'
-import { ConversationHistory } from './history.ts'
+import { type ConversationHistory, NotedHistory } from './history.ts'
+import { leftOutNote } from './left-out.ts'
 import { cancelledText } from './open-calls.ts'
+import { handoffText } from './prompt-fold.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
@@ -73,25 +77,14 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
-class NotedHistory extends ConversationHistory {
-  readonly #note: (message: ChatMessage) => void
-
-  constructor(note: (message: ChatMessage) => void) {
-    super()
-    this.#note = note
-  }
-
-  protected override accept(message: ChatMessage): void {
-    this.#note(message)
-  }
-}
-
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
   /** What was said. What is pushed here counts for the container as what is pushed to the container. */
   readonly history: ConversationHistory = new NotedHistory((message) => this.#say(message))
   readonly session: SessionMetadata
+  /** How large the next prompt is. */
+  readonly size = new ContextSize()
   #run = newRun(0)
   #lastReply: AssistantMessage | null = null
   #started = new Set<string>()
@@ -211,6 +204,12 @@ export class ContextContainer {
         this.#run.blanks++
         this.#run.tokens += tokensOf(entry.usage)
         return
+      case 'compacted':
+        this.#compacted(entry)
+        return
+      case 'expanded':
+        if (this.history.expand()) this.size.restart(this.history.prompt())
+        return
       case 'failed':
         this.#failed(entry)
         return
@@ -241,6 +240,7 @@ export class ContextContainer {
       this.#blocksBefore = this.history.openBlocks
     }
     this.history.add(message)
+    this.size.add(message)
     if (message.type === 'user' && message.nudge) this.#isRunOpen = true
     else if (message.type === 'user') {
       this.#isRunOpen = true
@@ -253,6 +253,13 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
+  }
+
+  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+    this.#run.tokens += tokensOf(usage)
+    const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
+    if (this.history.compact(firstKept, texts)) this.size.restart(this.history.prompt())
+    else this.#passedOver++
   }
 
   #replied(message: AssistantMessage): void {
@@ -378,17 +385,4 @@ export class ContextContainer {
 function factsOf(value: unknown): Record<string, Json> {
   const facts = (value as { facts?: unknown } | null)?.facts
   return isObject(facts) ? (facts as Record<string, Json>) : {}
-}
-
-const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
-  ['context_overflow', 'it was too long for the model'],
-  ['input_invalid', 'it did not have the form that this worker takes'],
-  ['permission_exceeded', 'it asked for a folder that this worker may not use'],
-])
-
-function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
-  const why = leftOutBecause.get(code) ?? 'the model could not take it'
-  return what === 'input'
-    ? `(a message was left out here: ${why}, and nobody answered it)`
-    : `(this result was left out: ${why}; the tool did run)`
 }
