@@ -32,6 +32,7 @@ import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookAtNewest } from './health/stranded.ts'
+import { type PauseOptions, pauseAll, resumeAll } from './pause.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -42,6 +43,7 @@ import {
   type PruneQuery,
   pruneRules,
   type RedriveQuery,
+  redriveRules,
   type SessionsQuery,
   sessionsRules,
   type WorkersQuery,
@@ -70,6 +72,8 @@ export type Purpose = 'create' | 'change' | 'look'
 /** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
+/** How many sessions `health` looks at to find those that are paused. */
+const newestMost = 200
 
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -161,9 +165,10 @@ export class Troupe implements AsyncDisposable {
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
+        inspect: this.#inspect[partition] as InspectStore,
       })),
       waker,
-      (workerId) => this.#submission.store(workerId, 'worker'),
+      this.#submission,
     )
   }
 
@@ -282,10 +287,10 @@ export class Troupe implements AsyncDisposable {
 
   /**
    * Puts dead letters back into their mailboxes: the letter with this id, or all letters of a worker, or all letters. Each is put back once, and
-   * received as a new message. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
+   * received as a new message. `newSession: true` begins new sessions with the messages instead. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
-    checkOptions('redrive', query, lettersRules, InputError)
+    checkOptions('redrive', query, redriveRules, InputError)
     return this.#dead.redrive(query)
   }
 
@@ -316,6 +321,20 @@ export class Troupe implements AsyncDisposable {
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
   }
 
+  /**
+   * Pauses all sessions of the namespace, also those that are created later. Every node learns it within about a second: it takes up no work then,
+   * and its turns end at their next step. What is sent waits in its order. The pause lasts until `resume`. If all sessions are paused, the first
+   * pause stands.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseAll(this.#submission, why, options)
+  }
+
+  /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
+  async resume(): Promise<void> {
+    await resumeAll(this.#submission)
+  }
+
   async #retentionMs(): Promise<number> {
     const read = () => retentionOf(this.#redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
@@ -330,7 +349,9 @@ export class Troupe implements AsyncDisposable {
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
     const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
-    return { ...health, ...(await lookAtNewest(this.#index, this.#audits)) }
+    const newest = await this.#index.list({ limit: newestMost })
+    const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
+    return { ...health, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**
@@ -363,4 +384,9 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
   }
+}
+
+/** A session that ended during its pause holds nothing any more, but for detached workers. */
+function isHeld({ paused, finishedAt, workers }: ListedSession): boolean {
+  return paused !== null && (finishedAt === null || workers > 1)
 }

@@ -64,7 +64,7 @@ export interface WorkerReport {
   readonly node: string | null
   /** What it waits for, in words; null if it does not wait. */
   readonly waitsFor: string | null
-  /** Since when it waits, in ms since 1970: when its oldest open ask was asked, or else `updatedAt`. Null if it does not wait. */
+  /** Since when it waits, in ms since 1970: when the pause began, or when its oldest open ask was asked, or else `updatedAt`. Null if it does not wait. */
   readonly waitsSince: number | null
   /** What it has asked and nobody has answered: up to ten asks, the oldest first. */
   readonly openAsks: readonly OpenAsk[]
@@ -115,7 +115,10 @@ export function workerReport(
     kind: record.kind,
     parentId: record.parentId,
     depth: record.depth,
-    activity: activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
+    activity:
+      row.pause !== null
+        ? 'paused'
+        : activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
@@ -132,7 +135,7 @@ export function workerReport(
     approvals: [],
     node: row.node,
     waitsFor: waits,
-    waitsSince: waits === null ? null : (row.open.some[0]?.askedAt ?? updatedAt),
+    waitsSince: waits === null ? null : (row.pause?.at ?? row.open.some[0]?.askedAt ?? updatedAt),
     openAsks: row.open.some,
     openChildren: record.pendingCalls.length,
     historyLength: row.historyLength,
@@ -153,7 +156,8 @@ function overwritten(what: string): Failure {
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
-function waitsFor({ record, isHosted, open }: ReadableRow): string | null {
+function waitsFor({ record, isHosted, pause, open }: ReadableRow): string | null {
+  if (pause !== null) return pause.of === 'session' ? 'the session to be resumed' : 'all sessions to be resumed'
   if (record.status === 'queued') return isHosted ? slotText(record) : `a node that hosts ${record.kind}`
   if (record.status !== 'parked') return null
   return waitText(record.wait, {

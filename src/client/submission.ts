@@ -235,6 +235,11 @@ export class Submission {
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
+  }
+
   /** Lets the failed run of a session go on, and wakes a slot for it. */
   async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
     const store = this.store(sessionId, 'session')

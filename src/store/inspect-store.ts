@@ -11,8 +11,10 @@ import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
 import { type AskCount, noSignals, type OpenSignals, openAsksOf, openSignalsOf } from './open-asks.ts'
+import { type Pause, pauseOfAll, pausesOf } from './pauses.ts'
 import { ReadStore } from './read-store.ts'
 import type { FieldDamage } from './record/field.ts'
+import type { PauseNote } from './record/pause-note.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
 import {
   isOfSession,
@@ -35,6 +37,8 @@ export interface WorkerRow {
   readonly node: string | null
   /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
+  /** What keeps a queued worker from being claimed; null: no pause does. */
+  readonly pause: Pause | null
   readonly historyLength: number
   /** When its newest history entry was written; null without a readable entry. */
   readonly updatedAt: number | null
@@ -165,6 +169,7 @@ export class InspectStore {
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const holders = isAny('running') ? await this.#holders() : undefined
     const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
+    const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = await this.#newestEntries(rows)
     const open = await this.#openSignals(rows)
     return rows.map((row, index) => ({
@@ -174,7 +179,13 @@ export class InspectStore {
       wasCancelled: saysCancelled(newest[index] ?? null),
       node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
       isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
+      pause: pauses[index] ?? null,
     }))
+  }
+
+  /** Of all sessions; null if they are not paused. */
+  pauseNote(): Promise<PauseNote | null> {
+    return pauseOfAll(this.#redis, this.#keys)
   }
 
   async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {
@@ -355,7 +366,7 @@ export class InspectStore {
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
+): Omit<WorkerRow, 'node' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

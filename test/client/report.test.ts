@@ -18,7 +18,15 @@ const pending = { inbox: 0, results: 0, signals: 0 }
 
 function row(fields: RecordFields, id = root): ReadableRow {
   const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
-  const none = { failureJson: null, damage: null, keyDamage: null, node: null, isHosted: true, historyLength: 0 }
+  const none = {
+    failureJson: null,
+    damage: null,
+    keyDamage: null,
+    node: null,
+    isHosted: true,
+    pause: null,
+    historyLength: 0,
+  } as const
   return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending, open: noSignals }
 }
 

@@ -36,6 +36,8 @@ export const healthySystem: Health = {
   submitPrefix: '{troupe.0}:q',
   misplaced: [],
   pausedWakeups: [],
+  paused: null,
+  pausedSessions: [],
   running: 0,
   expiredLeases: 0,
   timers: 0,

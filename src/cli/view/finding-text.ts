@@ -3,7 +3,7 @@ import type { Finding, FindingCode, FindingFacts } from '../../client/health/fin
 import type { StrandedReason } from '../../client/health/stranded.ts'
 import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
-import { formatDuration } from './duration.ts'
+import { formatDuration, formatMoment } from './duration.ts'
 
 export interface FindingText {
   readonly what: string
@@ -158,6 +158,14 @@ const workTexts = {
       todo: 'check whether turns hang (docs/operations.md, "When work stands still"); if not, start another node or raise --concurrency',
     }
   },
+  all_paused: ({ by, why, at }, { command }) => ({
+    what: `all sessions are paused${by === null ? '' : ` by ${by}`} since ${formatMoment(at)}${why === null ? '' : ` (${why})`}: no node takes up work`,
+    todo: `${command}`,
+  }),
+  sessions_paused: ({ sessions }, { command }) => ({
+    what: `${count(sessions.length, 'session')} of the newest ${sessions.length === 1 ? 'is' : 'are'} paused: ${sessions.slice(0, 3).join(', ')}${sessions.length > 3 ? ', …' : ''}`,
+    todo: `go on with \`${command}\``,
+  }),
   submissions_paused: ({ jobs }) => {
     const what = 'the queue submit is paused in BullMQ'
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }

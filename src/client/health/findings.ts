@@ -46,6 +46,8 @@ export interface FindingFacts {
   wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
   /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
+  all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
+  sessions_paused: { readonly sessions: readonly string[] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
@@ -90,6 +92,7 @@ export function judge(health: Health): Finding[] {
     ...judgeAside(health),
     ...judgeStranded(health),
     ...judgeWrongEntries(health),
+    ...judgePauses(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
@@ -213,6 +216,23 @@ function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
     const workerIds = [oldest, ...others].map(({ id }) => id)
     return finding('kind_unhosted', 'problem', facts, { workerIds, command: `troupe worker show ${oldest.id}` })
   })
+}
+
+function judgePauses({ paused, pausedSessions: sessions }: Health): Finding[] {
+  const ofAll =
+    paused === null
+      ? []
+      : [
+          finding(
+            'all_paused',
+            'problem',
+            { by: paused.by ?? null, why: paused.why ?? null, at: paused.at },
+            { command: 'troupe resume --all' },
+          ),
+        ]
+  if (sessions.length === 0) return ofAll
+  const command = `troupe session resume ${sessions[0]}`
+  return [...ofAll, finding('sessions_paused', 'warning', { sessions }, { command })]
 }
 
 function judgeAside({ aside, nodes }: Health): Finding[] {

@@ -1,6 +1,7 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
+import type { PauseNote } from '../../store/record/pause-note.ts'
 import type { RedisAccess } from '../../store/redis/access.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
@@ -51,6 +52,10 @@ export interface Health {
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues `wakeup-<pool>` that somebody paused, each with its prefix in BullMQ. Work of these pools may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
+  /** Who paused all sessions, why and when; null if they are not paused. */
+  readonly paused: PauseNote | null
+  /** Those among the newest sessions that are paused by themselves. */
+  readonly pausedSessions: readonly string[]
   readonly running: number
   readonly expiredLeases: number
   readonly timers: number
@@ -73,7 +78,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers>> {
+): Promise<Omit<Health, keyof NewestWorkers | 'pausedSessions'>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()
@@ -128,6 +133,7 @@ export async function readHealth(
     submitPrefix: submission.prefix,
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedWakeups,
+    paused: (await Promise.all(stores.map((store) => store.pauseNote()))).find((note) => note !== null) ?? null,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     timers: sum((fact) => fact.timers),

@@ -85,7 +85,8 @@ local function pictureOf(id)
   if #flat == 0 then return { id, listed(id) } end
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('STRLEN', record .. ':state')
-  local queued = {}
+  local queued, fields = {}, {}
+  for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
   end
@@ -95,6 +96,11 @@ local function pictureOf(id)
   for index = 1, #pools do isKnown = isKnown or pools[index] == own end
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
+  if fields.status == 'queued' then
+    -- A pause keeps its place. Without the pause nobody would put it back.
+    local of = sessionOf(id, fields.path1)
+    if redis.call('ZSCORE', heldKeyOf(tag, of), id) and redis.call('HGET', rootKeyOf(tag, of), 'paused') then queued[#queued + 1] = fields.pool or atStart.pool end
+  end
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,

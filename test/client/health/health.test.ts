@@ -32,6 +32,7 @@ function storeOf({
     now: async () => now,
     info: async () => info,
     refusal: async () => null,
+    pauseNote: async () => null,
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     poolsEverKnown: () => Promise.resolve([]),

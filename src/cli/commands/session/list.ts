@@ -47,11 +47,16 @@ list does not check all data of a session; troupe audit does.`,
   })
 }
 
+/** A session that is paused goes on later: for programs it is active. */
+function shownState({ state, paused }: ListedSession): string {
+  return state === 'active' && paused !== null ? 'paused' : state
+}
+
 function columnsOf(sessions: readonly ListedSession[], now: number): Column<ListedSession>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },
-    { header: 'state', value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+    { header: 'state', value: shownState, style: (session) => stateStyle(shownState(session)) },
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
     { header: 'workers', value: ({ workers }) => workers, align: 'right' },
     ...(sessions.some(({ openAsks }) => openAsks > 0) ? [asksColumn(now)] : []),

@@ -5,6 +5,7 @@ import { addCancelCommand, addCloseCommand } from './end.ts'
 import { addFollowCommand } from './follow.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
+import { addPauseCommand, addResumeCommand } from './pause.ts'
 import { addPruneCommand } from './prune.ts'
 import { addResultCommand } from './result.ts'
 import { addRetryCommand } from './retry.ts'
@@ -12,11 +13,16 @@ import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, follow, result, retry, limit, close, cancel, prune', [
-    ['troupe session list', 'the newest ones'],
-    ['troupe session follow 0199…', 'see it run'],
-    ['troupe session result 0199… --wait', 'wait for a result, and print it'],
-  ])
+  const group = addGroup(
+    program,
+    'session',
+    'list, show, tree, follow, result, retry, limit, pause, resume, close, cancel, prune',
+    [
+      ['troupe session list', 'the newest ones'],
+      ['troupe session follow 0199…', 'see it run'],
+      ['troupe session result 0199… --wait', 'wait for a result, and print it'],
+    ],
+  )
   addListCommand(group)
   addShowCommand(group)
   addTreeCommand(group)
@@ -24,6 +30,8 @@ export function addSessionCommands(program: Command): void {
   addResultCommand(group)
   addRetryCommand(group)
   addLimitCommand(group)
+  addPauseCommand(group)
+  addResumeCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
   addPruneCommand(group)

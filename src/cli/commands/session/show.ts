@@ -32,7 +32,7 @@ export function addShowCommand(group: Command): void {
 }
 
 function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
-  const { state, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, mode, createdAt, finishedAt, limits, result, failure } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -43,6 +43,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['name', session.name === session.kind ? null : escapeLine(session.name)],
       ['kind', escapeLine(session.kind)],
       ['state', page.paint(stateStyle(state), state) + reason],
+      ['paused', paused && escapeLine(pauseText(paused))],
       ['mode', mode],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
@@ -63,6 +64,10 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
     ...waitsColumn<WorkerReport>(workers, (worker) => worker, now, session.rootId),
   ]
   return [...facts, '', ...tableLines(workers, columns, page)]
+}
+
+function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
+  return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
 }
 
 /** The command that answers, if there is one open ask; else the one that lists them. */
