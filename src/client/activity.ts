@@ -54,6 +54,8 @@ export class Roster {
         return
       case 'message.consumed':
       case 'step.recorded':
+      case 'context.compacted':
+      case 'compaction.failed':
       case 'model.blanked':
       case 'model.replied':
       case 'tool.failed':

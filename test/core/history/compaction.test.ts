@@ -50,7 +50,7 @@ function isValid(parts: readonly PromptMessage[]): void {
 }
 
 describe('a prompt that begins with a summary', () => {
-  test('is one that providers accept, whenever it was compacted, and ends as it would have (PROMPT-6)', () => {
+  test('is one that providers accept, whenever it was compacted, and ends as it would have (PROMPT-6) [1.36]', () => {
     fc.assert(
       fc.property(numbered, tries, (list, compactions) => {
         const { whole, compacted, count } = lived(list, compactions)
@@ -70,7 +70,7 @@ describe('a prompt that begins with a summary', () => {
     )
   })
 
-  test('is byte by byte what it was, once all summaries are taken back (PROMPT-6)', () => {
+  test('is byte by byte what it was, once all summaries are taken back (PROMPT-6) [1.56]', () => {
     fc.assert(
       fc.property(numbered, tries, (list, compactions) => {
         const { whole, compacted, count } = lived(list, compactions)

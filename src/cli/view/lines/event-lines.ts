@@ -176,6 +176,12 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return limitedPart(details)
     case 'model.replied':
       return repliedPart(details)
+    case 'context.compacted':
+      return `its conversation was compacted from ${stringOr(details.tokensBefore)} to ${stringOr(details.tokensAfter)} tokens`
+    case 'context.expanded':
+      return 'the last summary of its conversation was taken back'
+    case 'compaction.failed':
+      return `its conversation could not be compacted: ${stringOr(details.reason)}`
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
