@@ -262,9 +262,15 @@ export class Troupe implements AsyncDisposable {
   }
 
   async nodes(): Promise<NodeSummary[]> {
+    return (await this.#allNodes()).live
+  }
+
+  async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
-    return (await store.liveNodes()).map((row) => nodeSummary(row, now))
+    const { live, stalled } = await store.nodesBySight()
+    const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
+    return { live: summaries(live), stalled: summaries(stalled) }
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -348,10 +354,11 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
+    const { live, stalled: stalledNodes } = await this.#allNodes()
+    const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const newest = await this.#index.list({ limit: newestMost })
     const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
-    return { ...health, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
+    return { ...health, stalledNodes, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**

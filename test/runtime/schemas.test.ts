@@ -181,7 +181,14 @@ describe.each(checks)('a schema that %s finds a value wrong, and nothing is trie
 
   test('the arguments of a tool', async () => {
     const ran: unknown[] = []
-    const tool = defineTool({ name: 'act', description: 'x', effect: 'once', input: schema, run: () => ran.push(1) })
+    const tool = defineTool({
+      name: 'act',
+      description: 'x',
+      effect: 'once',
+      approval: 'never',
+      input: schema,
+      run: () => ran.push(1),
+    })
     const model = recordedModel('test/one', [call('act', { arguments: 'x' }, 'a'), say('fine')])
     const agent = defineWorker({ instructions: 'x', model, tools: [tool] })
     await using troupe = await TestTroupe.start({ workers: { agent } })

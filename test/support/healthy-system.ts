@@ -40,6 +40,8 @@ export const healthySystem: Health = {
   pausedSessions: [],
   running: 0,
   expiredLeases: 0,
+  expiredWorkers: [],
+  stalledNodes: [],
   timers: 0,
   cancelling: 0,
   deadLetters: 0,

@@ -10,6 +10,19 @@ export interface FindingText {
   readonly todo?: string
 }
 
+/** `host (1234), not seen for 20s` */
+function stalledText({ host, pid, lastSeenMs }: FindingFacts['nodes_stalled']['nodes'][number]): string {
+  return `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}, not seen for ${formatDuration(lastSeenMs)}`
+}
+
+function expiredText(workers: FindingFacts['leases_expired']['workers']): string {
+  if (workers.length === 0) return ''
+  const named = workers
+    .slice(0, 5)
+    .map(({ id, kind, lastWords }) => `${kind} ${id}${lastWords ? ` (${lastWords})` : ''}`)
+  return `: ${named.join(', ')}${workers.length > 5 ? ', …' : ''}`
+}
+
 type Texts = {
   readonly [Code in FindingCode]: (facts: FindingFacts[Code], finding: Finding) => FindingText
 }
@@ -179,8 +192,12 @@ const workTexts = {
     what: `the queue wakeup-${pool} (prefix ${prefixes.join(', ')}) is paused in BullMQ: work may begin a second late`,
     todo: resume,
   }),
-  leases_expired: ({ leases, isNodeLive }) => ({
-    what: `${count(leases, 'lease')} expired during a turn: the nodes that held them died or are frozen`,
+  nodes_stalled: ({ nodes }) => ({
+    what: `${count(nodes.length, 'node')} stalled: ${nodes.map(stalledText).join(', ')}`,
+    todo: 'a process that died needs nothing; in one that still runs, code blocks the event loop or it was stopped: read its stderr, and end it',
+  }),
+  leases_expired: ({ leases, isNodeLive, workers }) => ({
+    what: `${count(leases, 'lease')} expired during a turn: the nodes that held them died or are frozen${expiredText(workers)}`,
     todo: isNodeLive
       ? 'nothing: a live node takes them over within seconds; if they stay, read its log'
       : 'start a node: it continues the work of their workers',

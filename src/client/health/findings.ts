@@ -4,6 +4,7 @@
  * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
 import { unhostedPool } from '../../core/ids.ts'
+import type { ExpiredWorker } from '../../store/leases.ts'
 import type { Health } from './health.ts'
 import type { StrandedReason } from './stranded.ts'
 
@@ -51,7 +52,19 @@ export interface FindingFacts {
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
-  leases_expired: { readonly leases: number; readonly isNodeLive: boolean }
+  nodes_stalled: {
+    readonly nodes: readonly {
+      readonly host: string | null
+      readonly pid: number | null
+      readonly lastSeenMs: number
+    }[]
+  }
+  /** `workers`: some of them, `kind` and what is known of the cause. */
+  leases_expired: {
+    readonly leases: number
+    readonly isNodeLive: boolean
+    readonly workers: readonly ExpiredWorker[]
+  }
   dead_letters: { readonly kept: number; readonly open: number }
 }
 
@@ -96,6 +109,7 @@ export function judge(health: Health): Finding[] {
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
+    ...judgeStalled(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
   ]
@@ -282,10 +296,23 @@ function judgeWakeups({ pausedWakeups }: Health): Finding[] {
   )
 }
 
-function judgeLeases({ redis, expiredLeases: leases, nodes }: Health): Finding[] {
+function judgeStalled({ stalledNodes }: Health): Finding[] {
+  if (stalledNodes.length === 0) return []
+  const nodes = stalledNodes.map(({ host, pid, lastSeenMs }) => ({ host, pid, lastSeenMs }))
+  return [finding('nodes_stalled', 'warning', { nodes })]
+}
+
+function judgeLeases({ redis, expiredLeases: leases, expiredWorkers: workers, nodes }: Health): Finding[] {
   if (leases === 0 || redis.refusal !== null) return []
   const isNodeLive = nodes.length > 0
-  return [finding('leases_expired', isNodeLive ? 'warning' : 'problem', { leases, isNodeLive })]
+  return [
+    finding(
+      'leases_expired',
+      isNodeLive ? 'warning' : 'problem',
+      { leases, isNodeLive, workers },
+      { workerIds: workers.map(({ id }) => id) },
+    ),
+  ]
 }
 
 function judgeDeadLetters({ deadLetters: kept, settled }: Health): Finding {

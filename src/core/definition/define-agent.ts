@@ -8,9 +8,10 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import { policy } from '../policy.ts'
+import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
-import { isTool, type Tool } from './define-tool.ts'
+import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
 /** What a function for instructions gets: the identity of the worker, and its folder. */
@@ -53,6 +54,8 @@ export interface AgentWorker {
   readonly spawns?: readonly string[]
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
   readonly asks?: boolean
+  /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
+  readonly approval?: ApprovalRules
   readonly limits?: AgentLimits
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
@@ -92,6 +95,7 @@ export const agentKeys = new Set([
   'tools',
   'spawns',
   'asks',
+  'approval',
   'limits',
   'onUnknown',
   'input',
@@ -119,6 +123,7 @@ export function checkAgent(agent: AgentWorker): void {
     if (names.has(tool.name)) throw new ConfigError(`two tools have the name "${tool.name}": rename one of them.`)
     names.add(tool.name)
   }
+  checkApprovalRules(agent.approval, [...names, ...reservedNames])
   for (const [name, value] of Object.entries(limits ?? {})) {
     if (!limitNames.some((known) => known === name)) {
       const known = limitNames.join(', ')

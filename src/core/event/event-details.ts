@@ -111,7 +111,6 @@ export interface EventDetails {
     readonly inputTokens: number
     readonly outputTokens: number
   }
-  readonly 'context.expanded': Nothing
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails

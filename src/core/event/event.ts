@@ -39,7 +39,6 @@ export const eventTypes = [
   'model.replied',
   'model.blanked',
   'context.compacted',
-  'context.expanded',
   'compaction.failed',
   'tool.started',
   'tool.succeeded',

@@ -178,8 +178,6 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return repliedPart(details)
     case 'context.compacted':
       return `its conversation was compacted from ${stringOr(details.tokensBefore)} to ${stringOr(details.tokensAfter)} tokens`
-    case 'context.expanded':
-      return 'the last summary of its conversation was taken back'
     case 'compaction.failed':
       return `its conversation could not be compacted: ${stringOr(details.reason)}`
     case 'model.blanked':
