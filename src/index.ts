@@ -43,6 +43,7 @@ export type {
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
+export type { CreateOf, Sessions } from './client/sessions.ts'
 export type { CreateSession } from './client/submission.ts'
 export type {
   DeadLetter,
@@ -79,10 +80,11 @@ export type {
   Self,
   SpawnOptions,
   WorkerDefinition,
-  WorkerRef,
 } from './core/definition/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/definition/define-worker.ts'
+export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
   ModelCall,
