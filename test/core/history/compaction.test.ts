@@ -57,14 +57,11 @@ describe('a prompt that begins with a summary', () => {
         const parts = compacted.prompt()
         isValid(parts)
         expect(compacted.openCalls()).toEqual(whole.openCalls())
-        if (count === 0) {
-          expect(parts).toEqual(whole.prompt())
-          return
-        }
-        expect(parts[0]).toMatchObject({ role: 'user' })
-        expect(JSON.stringify(parts[0])).toContain(`summary ${count}`)
-        const rest = parts.slice(1)
+        const [first] = parts
+        expect(count === 0 || (first?.role === 'user' && JSON.stringify(first).includes(`summary ${count}`))).toBe(true)
+        const rest = count === 0 ? parts : parts.slice(1)
         expect(rest).toEqual(rest.length === 0 ? [] : whole.prompt().slice(-rest.length))
+        expect(count > 0 || rest.length === whole.prompt().length).toBe(true)
       }),
       { numRuns: 1_000 },
     )
