@@ -11,6 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
+import { CallApprovals, isForApproval } from './call-approvals.ts'
 import { readChatMessage } from './chat-codec.ts'
 import type { Action } from './chat-context.ts'
 import {
@@ -18,7 +19,6 @@ import {
   type ChatMessage,
   isCutText,
   type Json,
-  type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
@@ -35,6 +35,7 @@ import {
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { leftOutNote } from './left-out.ts'
 import { cancelledText } from './open-calls.ts'
+import type { PendingTurn } from './pending-turn.ts'
 import { handoffText } from './prompt-fold.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
@@ -47,20 +48,6 @@ export interface SessionMetadata {
   readonly depth: number
 }
 
-/** What the newest assistant message asked for, and how far it is carried out. */
-export interface PendingTurn {
-  /** Calls without a result, in call order. */
-  readonly calls: readonly ToolCallBlock[]
-  /** `once` calls that are recorded as started. */
-  readonly started: ReadonlySet<string>
-  /** Calls that started children. */
-  readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
-  /** Calls that opened asks. */
-  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
-  /** Results of these children that are recorded so far, by the number of the spawn. */
-  readonly childResults: ReadonlyMap<number, ResultMessage>
-}
-
 /** What was known of a run when it failed, until the next run begins. */
 interface FailedRun {
   readonly run: MutableRun
@@ -68,6 +55,7 @@ interface FailedRun {
   readonly started: ReadonlySet<string>
   readonly delegated: Map<string, DelegatedEntry['spawned']>
   readonly asked: ReadonlyMap<string, AskedEntry['asks']>
+  readonly approvals: CallApprovals
   readonly childResults: Map<number, ResultMessage>
   readonly results: readonly ToolResultMessage[]
   readonly firstText: string | undefined
@@ -76,6 +64,9 @@ interface FailedRun {
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
+
+/** Of nearly all replies. Nothing is added to it. */
+const noApprovals = new CallApprovals()
 
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
@@ -90,6 +81,7 @@ export class ContextContainer {
   #started = new Set<string>()
   #delegated = new Map<string, DelegatedEntry['spawned']>()
   #asked = new Map<string, AskedEntry['asks']>()
+  #approvals = noApprovals
   #childResults = new Map<number, ResultMessage>()
   /** Results of the calls of the newest assistant message. */
   #results: ToolResultMessage[] = []
@@ -120,6 +112,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
     }
   }
@@ -190,6 +183,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
+        else if (entry.message.kind === 'answer') this.#approvals.answered(entry.message)
         return
       case 'toolStarted':
         this.#started.add(entry.toolCallId)
@@ -198,7 +192,10 @@ export class ContextContainer {
         this.#delegated.set(entry.toolCallId, entry.spawned)
         return
       case 'asked':
-        this.#asked.set(entry.toolCallId, entry.asks)
+        this.#noteAsked(entry)
+        return
+      case 'askWithdrawn':
+        this.#approvals.withdrawn(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -226,6 +223,15 @@ export class ContextContainer {
       default:
         this.#say(entry)
     }
+  }
+
+  #noteAsked(entry: AskedEntry): void {
+    if (!isForApproval(entry)) {
+      this.#asked.set(entry.toolCallId, entry.asks)
+      return
+    }
+    if (this.#approvals === noApprovals) this.#approvals = new CallApprovals()
+    this.#approvals.asked(entry)
   }
 
   #say(entry: unknown): void {
@@ -324,6 +330,7 @@ export class ContextContainer {
     this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
     this.#delegated = failed.delegated
     this.#asked = new Map([...failed.asked].filter(([id]) => !again.has(id)))
+    this.#approvals = failed.approvals.without(again)
     this.#childResults = failed.childResults
     this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
     this.#firstText = failed.firstText
@@ -338,6 +345,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
       results: this.#results,
       firstText: this.#firstText,
@@ -377,6 +385,7 @@ export class ContextContainer {
     this.#started = new Set()
     this.#delegated = new Map()
     this.#asked = new Map()
+    this.#approvals = noApprovals
     this.#childResults = new Map()
     this.#results = []
   }
