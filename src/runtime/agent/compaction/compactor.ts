@@ -14,7 +14,8 @@ import { promptTokens } from '../../../core/history/estimate.ts'
 import { withoutSenderLines } from '../../../core/history/prompt-fold.ts'
 import { addUsage } from '../../../core/worker/usage.ts'
 import { mayCall } from '../../turn/permit.ts'
-import type { AgentTurn } from '../agent-turn.ts'
+import type { Turn } from '../../turn/turn.ts'
+import type { Journal } from '../journal.ts'
 import type { ContextLimit } from './context-limit.ts'
 import { type Handoff, writeHandoff } from './handoff.ts'
 
@@ -36,16 +37,24 @@ const overflowsMost = 2
 const taskCharsMax = 20_000
 
 /** What a summary is to stand for: the parts of the prompt before a message. */
-interface Place {
+interface Cut {
   readonly firstKept: string
   readonly parts: number
   readonly owed?: string
 }
 
-type Written = (Place & { readonly handoff: Handoff }) | { readonly error: Error }
+type Written = (Cut & { readonly handoff: Handoff }) | { readonly error: Error }
+
+/** What it needs of the turn of its agent. */
+interface CompactorHost {
+  readonly turn: Turn
+  readonly journal: Journal
+  /** The turn must record nothing more. */
+  readonly isOver: boolean
+}
 
 export class Compactor {
-  readonly #agentTurn: AgentTurn
+  readonly #host: CompactorHost
   readonly #compaction: Compaction | null
   #writing: Promise<void> | null = null
   #written: Written | null = null
@@ -53,8 +62,8 @@ export class Compactor {
   #overflows = 0
 
   /** Null: the kind does not compact. */
-  constructor(agentTurn: AgentTurn, compaction: Compaction | null) {
-    this.#agentTurn = agentTurn
+  constructor(host: CompactorHost, compaction: Compaction | null) {
+    this.#host = host
     this.#compaction = compaction
   }
 
@@ -72,7 +81,7 @@ export class Compactor {
 
   /** After a reply that ended its run: the conversation goes on later. */
   afterAnswer(): void {
-    const { assignment } = this.#agentTurn.turn
+    const { assignment } = this.#host.turn
     if (!assignment.isJob && assignment.parentId === null) this.#beginIfLarge()
   }
 
@@ -90,14 +99,14 @@ export class Compactor {
   /** The provider says that the prompt is too long. Returns true if it is shorter now. */
   async afterOverflow(): Promise<boolean> {
     if (this.#compaction === null || ++this.#overflows > overflowsMost) return false
-    this.#compaction.limit.learn(this.#agentTurn.journal.container.size.tokens)
+    this.#compaction.limit.learn(this.#host.journal.container.size.tokens)
     if (!this.isPending && !this.#hasFailed) this.#begin(this.#compaction)
     return this.finish()
   }
 
   #share(): number {
     const window = this.#compaction?.limit.tokens
-    return window ? this.#agentTurn.journal.container.size.tokens / window : 0
+    return window ? this.#host.journal.container.size.tokens / window : 0
   }
 
   #beginIfLarge(): void {
@@ -106,12 +115,12 @@ export class Compactor {
   }
 
   #begin({ settings, model, limit }: Compaction): void {
-    const { journal, turn } = this.#agentTurn
+    const { journal, turn } = this.#host
     const boundary = journal.container.history.boundary(settings.keep ?? keepDefault, leastParts)
     if (boundary === null || !mayCall(turn)) return
     const { firstKept, before } = boundary
     const task = owedTask(journal.container.run.inputText, journal.container.history.prompt().slice(before.length))
-    const place: Place = { firstKept, parts: before.length, ...(task !== null && { owed: task }) }
+    const cut: Cut = { firstKept, parts: before.length, ...(task !== null && { owed: task }) }
     const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}`
     const signal = AbortSignal.any([turn.signal, AbortSignal.timeout(turn.host.policy.modelCallMs)])
     const written = writeHandoff(model, before, {
@@ -121,7 +130,7 @@ export class Compactor {
       signal,
     })
     this.#writing = written.then(
-      (handoff) => this.#note({ ...place, handoff }),
+      (handoff) => this.#note({ ...cut, handoff }),
       (thrown: unknown) => this.#note({ error: toRuntimeError(thrown) }),
     )
   }
@@ -134,7 +143,7 @@ export class Compactor {
   /** Returns true if the prompt begins with a new summary now. */
   #record(): boolean {
     const written = this.#written
-    const { journal, isOver } = this.#agentTurn
+    const { journal, isOver } = this.#host
     if (written === null || isOver || this.#compaction === null) return false
     this.#written = null
     if ('error' in written) {

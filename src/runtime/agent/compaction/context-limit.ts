@@ -9,11 +9,11 @@ export class ContextLimit {
   #hasAsked = false
   readonly #model: Model
 
-  /** `told`: what the author of the kind says. */
-  constructor(model: Model, told: number | undefined) {
+  /** `given`: what the author of the kind says. */
+  constructor(model: Model, given: number | undefined) {
     this.#model = model
-    this.#tokens = told ?? null
-    this.#hasAsked = told !== undefined
+    this.#tokens = given ?? null
+    this.#hasAsked = given !== undefined
   }
 
   /** Null while nobody knows it. The table answers a little later, in time for the next request. */
