@@ -139,10 +139,14 @@ function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEven
   return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
 }
 
-function askPart(type: string, { id, question, by }: RawEvent['details']): string {
-  if (type === 'ask.opened') return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)})`
+function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
+  if (type === 'ask.opened') {
+    const answer = sort === 'approval' ? ' approve' : ''
+    return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+  }
   if (type === 'ask.expired') return 'got no answer in time'
-  return by === undefined ? 'was answered' : `was answered by ${stringOr(by)}`
+  const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
+  return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
 
 function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: RawEvent['details']): string {
