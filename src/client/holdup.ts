@@ -202,18 +202,18 @@ function parkedCause({ id, record, open, times }: ReadableRow): Cause {
 function failureCause({ record, failureJson }: ReadableRow, sessionId: string): Cause | null {
   if (record.parentId !== null || !record.hasFailed) return null
   const failure = Object(fromJson(failureJson ?? '')) as Partial<Failure>
-  const command = commandIn(failure.message) ?? `troupe session retry ${sessionId}`
+  const command = `troupe session retry ${sessionId}${higherLimitIn(failure.message)}`
   const since = typeof failure.at === 'number' ? { since: failure.at } : {}
   return failure.code === 'budget_exceeded'
     ? { reason: 'budget', waitsFor: 'a higher limit', command, ...since }
     : { reason: 'failure', waitsFor: 'somebody to retry its failed run', command, ...since }
 }
 
-/** The failure of a run that has used up a limit names the command that raises it (runtime/agent/think.ts). */
-function commandIn(message: unknown): string | undefined {
-  return typeof message === 'string'
-    ? /troupe session (?:retry|limit) \S+(?: --limits)? \w+=\d+/.exec(message)?.[0]
-    : undefined
+/** The failure of a run that has used up a limit of its session names one that is high enough (runtime/agent/think.ts). */
+function higherLimitIn(message: unknown): string {
+  const limit =
+    typeof message === 'string' ? /troupe session \S+ \S+ (?:--limits )?(\w+=\d+)/.exec(message)?.[1] : undefined
+  return limit === undefined ? '' : ` --limits ${limit}`
 }
 
 /** The id of a child is made from its call. So the call is found by trying. */
@@ -222,6 +222,7 @@ function callOf({ id, run, calls }: WorkerRecord, child: string): number | null 
   return null
 }
 
+/** What of a session says whether it goes on. */
 export interface SessionFlow {
   readonly id: string
   readonly rootId: string
