@@ -115,7 +115,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       'that ended by %j is a failed call; no tool of it runs',
       async (ends) => {
         let ran = 0
-        const pay = tool('pay', () => ++ran, { effect: 'once' })
+        const pay = tool('pay', () => ++ran, { effect: 'once', approval: 'never' })
         const broken: Act = { text: 'Half of it', calls: [{ id: 'c0', name: 'pay', args: '{}' }], ends }
         const { result, history, preview } = await run([broken, fine], { worker: { tools: [pay] } })
         expect(result).toMatchObject(completed)
@@ -234,7 +234,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
           if (tries < 3) throw new TransientError('too early', { retryAfterMs: 1 })
           return 'now'
         },
-        { effect: 'once' },
+        { effect: 'once', approval: 'never' },
       )
       const ran = await run([calling({ name: 'early' }), fine], { worker: { tools: [early] } })
       expect(ran.result).toMatchObject(completed)

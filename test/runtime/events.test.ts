@@ -75,7 +75,7 @@ test.each([
 test('an agent tells of its model, its tools, its children, its tries and how it ends', async () => {
   const none = z.object({})
   const tools = [
-    defineTool({ name: 'works', description: 'x', effect: 'once', input: none, run: () => 1 }),
+    defineTool({ name: 'works', description: 'x', effect: 'once', approval: 'never', input: none, run: () => 1 }),
     defineTool({
       name: 'breaks',
       description: 'x',

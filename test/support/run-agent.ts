@@ -10,7 +10,7 @@ const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
 
 /** A tool that takes any arguments. */
 export function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
-  return defineTool({ name, description: 'A tool.', effect, input: z.unknown(), run })
+  return defineTool({ name, description: 'A tool.', effect, approval: 'never', input: z.unknown(), run })
 }
 
 /** Runs one agent once, in a session that stays open. Dispose of `troupe` when done. */

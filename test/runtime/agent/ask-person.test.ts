@@ -72,7 +72,13 @@ describe('a model that asks a person', () => {
 
   test('has its other calls run meanwhile, and is called when all questions, children and tools have results', async () => {
     let seen = 0
-    const look = defineTool({ name: 'look', description: 'Looks.', effect: 'once', run: () => `seen ${++seen}` })
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      effect: 'once',
+      approval: 'never',
+      run: () => `seen ${++seen}`,
+    })
     const child = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.ask('Child?')
