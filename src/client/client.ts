@@ -50,7 +50,7 @@ import type { SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type Sessions, sessionsOf } from './sessions.ts'
 import { Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
