@@ -141,8 +141,7 @@ const cases: [what: string, fields: RecordFields, more: Partial<ReadableRow>, ex
 describe('a worker waits for', () => {
   test.each(cases)('%s', (_, fields, more, expected) => {
     const found = holdupOf(readableRow(root, fields, more), sessionId, updatedAt)
-    if (expected === null) expect(found).toBeNull()
-    else expect(found).toMatchObject({ workerId: root, ...expected })
+    expect(found).toEqual(expected && expect.objectContaining({ workerId: root, ...expected }))
   })
 
   test('nobody after a child has failed: its parent knows', () => {
