@@ -141,7 +141,7 @@ const cases: [what: string, fields: RecordFields, more: Partial<ReadableRow>, ex
 describe('a worker waits for', () => {
   test.each(cases)('%s', (_, fields, more, expected) => {
     const found = holdupOf(readableRow(root, fields, more), sessionId, updatedAt)
-    expect(found).toEqual(expected && expect.objectContaining({ workerId: root, ...expected }))
+    expect({ found }).toMatchObject({ found: expected && { workerId: root, ...expected } })
   })
 
   test('nobody after a child has failed: its parent knows', () => {
