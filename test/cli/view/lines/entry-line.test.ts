@@ -49,8 +49,16 @@ describe('entryLine', () => {
     expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
   })
 
+  it('shows a summary with its model and from where on it counts', () => {
+    const summary = { type: 'compacted', text: 'They\ncounted.', firstKept: 'm7', model: 'test/m', usage: {} } as const
+    expect(entryLine(0, { ...head, ...summary } as unknown as Entry)).toBe(
+      '   0  12:00:01  run 3  compacted: before m7 prompts hold a summary by test/m: They\\ncounted.',
+    )
+    expect(entryLine(0, { ...head, type: 'expanded' } as unknown as Entry)).toContain('the last summary was taken back')
+  })
+
   it('shows an entry of an unknown type as JSON', () => {
-    expect(entryLine(0, { type: 'compacted', ...head } as unknown as Entry)).toContain('{"type":"compacted"')
+    expect(entryLine(0, { type: 'hologram', ...head } as unknown as Entry)).toContain('{"type":"hologram"')
     expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')
   })
 
@@ -63,6 +71,9 @@ describe('entryLine of an agent', () => {
   const message = { ...head, id: 'm' }
   const usage = { inputTokens: 12_345, outputTokens: 80 }
   const long = 'x'.repeat(500)
+  const answered = { kind: 'answer', id: 'k1', from: null, status: 'answered', by: 'ada', reason: 'fine' } as const
+  const output = { type: 'error-text', value: 'not run' } as const
+  const refused = { type: 'toolResult', ...message, toolCallId: 'c', toolName: 'pay', output } as const
   const entries: [Entry, string][] = [
     [{ type: 'user', ...message, nudge: true, content: [{ type: 'text', text: 'Go on.' }] }, 'nudge: Go on.'],
     [
@@ -142,6 +153,29 @@ describe('entryLine of an agent', () => {
       { type: 'asked', ...head, toolCallId: 'c', asks: [{ id: 'k1', sort: 'question', question: 'Send it?' }] },
       'asked Send it? (ask k1)',
     ],
+    [{ type: 'askWithdrawn', ...head, toolCallId: 'c', ask: 'k1' }, 'ask k1 needs no answer any more'],
+    [
+      { type: 'received', ...head, message: { ...answered, value: { decision: 'approve', hash: 'f0' } } },
+      'received the approval of ada (fine)',
+    ],
+    [
+      {
+        type: 'received',
+        ...head,
+        message: { ...answered, value: { decision: 'approve', hash: 'f0', arguments: { n: 1 }, trust: 'tool' } },
+      },
+      'received the approval of ada, with {"n":1}, and trusts the tool (fine)',
+    ],
+    [
+      { type: 'received', ...head, message: { ...answered, by: null, value: { decision: 'deny', hash: 'f0' } } },
+      'received the denial of somebody (fine)',
+    ],
+    [
+      { type: 'received', ...head, message: { ...answered, value: { decision: 'deny' } } },
+      'received answer of ada: {"decision":"deny"} (fine)',
+    ],
+    [{ ...refused, status: 'error', approval: 'denied' }, 'tool pay was denied: not run'],
+    [{ ...refused, status: 'error', approval: 'approved' }, 'tool pay did not run: not run'],
     [
       { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },
       'blank reply (m/n, stop; 12.3k in, 80 out)',
