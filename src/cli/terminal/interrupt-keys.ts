@@ -20,8 +20,8 @@ type Terminal = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 
 
 interface Surroundings {
   readonly stdin?: Terminal
-  send?(signal: Signal): void
-  isForeground?(): boolean
+  readonly send?: (signal: Signal) => void
+  readonly isForeground?: () => boolean
 }
 
 export class InterruptKeys implements Disposable {
