@@ -1,0 +1,44 @@
+/** Duty: what hardly any format for models can carry, said once. */
+import type { Losses } from './format.ts'
+import { handoff } from './turns.ts'
+
+/** A request to a model holds what the model reads, and nothing about it. */
+export const ofRequests = {
+  senders: 'are left out',
+  facts: 'are left out',
+  emptyMessages: 'are left out',
+  errors: 'are left out',
+  summaries: `become the text of a user that begins with ${handoff}`,
+  summaryCounts: 'is left out',
+  ids: 'are left out',
+  times: 'is left out',
+  resultTimes: 'is left out',
+  models: 'is left out, except that of the newest reply where its provider is this one',
+  usage: 'are left out',
+  finishReasons: 'is left out',
+  unknownResults: 'is said by the text alone',
+  cancelledResults: 'is said by the text alone',
+} as const satisfies Losses
+
+export const noImages = {
+  images: 'become a note in the text',
+  imageLinks: 'become a note in the text',
+} as const satisfies Losses
+export const noAudio = {
+  audio: 'becomes a note in the text',
+  audioLinks: 'becomes a note in the text',
+} as const satisfies Losses
+export const noFiles = { files: 'become a note in the text' } as const satisfies Losses
+export const noReasoning = { reasoning: 'is left out', signedReasoning: 'is left out' } as const satisfies Losses
+export const oneText = {
+  blockOrder: 'the texts of a reply become one, and stand before its calls',
+} as const satisfies Losses
+export const objectsOnly = {
+  plainArguments: 'go under the name `arguments` of an object',
+  badArguments: 'go under the name `arguments` of an object',
+} as const satisfies Losses
+export const textResults = { jsonResults: 'become the text of the JSON' } as const satisfies Losses
+export const strictNames = {
+  oddCallIds: 'are replaced by others',
+  oddToolNames: 'are replaced by others',
+} as const satisfies Losses
