@@ -44,8 +44,7 @@ const blocks = (messages: Messages): (UserBlock | AssistantBlock)[] =>
   )
 const isBlank = (block: UserBlock | AssistantBlock) => block.type === 'text' && block.text.trim() === ''
 const ofStatus = (status: ToolResultMessage['status']) => (messages: Messages) =>
-  results(messages).flatMap((result) => (result.status === status ? [callText(result)] : []))
-const callText = ({ toolName }: { readonly toolName: string }) => (portableName.test(toolName) ? toolName : '')
+  results(messages).flatMap((result) => (result.status === status ? [status] : []))
 const dataOf = (type: MediaBlock['type'], from: 'data' | 'url') => (messages: Messages) =>
   media(messages).flatMap((block) => (block.type === type && block[from] !== undefined ? [block[from]] : []))
 
@@ -59,7 +58,7 @@ export const features = {
   laterSystem: {
     what: 'system messages behind the beginning',
     in: (messages) => {
-      const first = messages.findIndex(({ type }) => type !== 'system')
+      const first = messages.findIndex(({ type }) => type !== 'system' && type !== 'error')
       return messages
         .slice(first < 0 ? messages.length : first)
         .flatMap((message) => (message.type === 'system' ? [message.text] : []))
@@ -68,8 +67,9 @@ export const features = {
   severalSystem: {
     what: 'more than one system message at the beginning',
     in: (messages) => {
-      const first = messages.findIndex(({ type }) => type !== 'system')
-      const count = first < 0 ? messages.length : first
+      const first = messages.findIndex(({ type }) => type !== 'system' && type !== 'error')
+      const beginning = first < 0 ? messages : messages.slice(0, first)
+      const count = beginning.filter(({ type }) => type === 'system').length
       return count > 1 ? [String(count)] : []
     },
   },
@@ -114,8 +114,13 @@ export const features = {
       ),
   },
   blockOrder: {
-    what: 'the order of texts, reasoning and calls within a reply',
-    in: (messages) => replies(messages).flatMap((reply) => (isEmpty(reply) ? [] : orderOf(reply.content))),
+    what: 'texts behind calls, and several texts in one reply',
+    in: (messages) => pairsIn(messages, (type) => type !== 'reasoning').filter((pair) => pair.endsWith('text')),
+  },
+  reasoningOrder: {
+    what: 'reasoning behind texts and calls',
+    in: (messages) =>
+      pairsIn(messages, () => true).filter((pair) => pair.endsWith('reasoning') && !pair.startsWith('reasoning')),
   },
   calls: {
     what: 'tool calls',
@@ -232,22 +237,23 @@ function texts(messages: readonly (UserMessage | AssistantMessage)[]): string[] 
     .filter((line) => line.trim() !== '')
 }
 
+/** Line by line, and what is signed with its signature. */
 function reasoningOf(messages: Messages, isSigned: boolean): string[] {
   return replies(messages).flatMap(({ content }) =>
-    content.flatMap((block) =>
-      block.type === 'reasoning' && (block.providerOptions !== undefined) === isSigned
-        ? [`${block.text} ${JSON.stringify(block.providerOptions ?? {})}`]
-        : [],
-    ),
+    content.flatMap((block) => {
+      if (block.type !== 'reasoning' || (block.providerOptions !== undefined) !== isSigned) return []
+      return isSigned ? [`${block.text} ${JSON.stringify(block.providerOptions)}`] : block.text.split('\n')
+    }),
   )
 }
 
-/** Nothing for one text in front of the calls, which every format can say. */
-function orderOf(content: readonly AssistantBlock[]): string[] {
-  const order = content.filter((block) => !isBlank(block)).map(({ type }) => type)
-  const usual = /^(reasoning )?(text )?(tool-call )*$/
-  const text = order.map((type) => `${type} `).join('')
-  return usual.test(text) ? [] : [text]
+/** The types of blocks of each reply, each with the type behind it. */
+function pairsIn(messages: Messages, counts: (type: AssistantBlock['type']) => boolean): string[] {
+  return replies(messages).flatMap((reply) => {
+    const types = reply.content.filter((block) => !isBlank(block)).map(({ type }) => type)
+    const counted = isEmpty(reply) ? [] : types.filter(counts)
+    return counted.slice(1).map((type, index) => `${counted[index]} ${type}`)
+  })
 }
 
 function timesOf(messages: Messages): string[] {

@@ -7,16 +7,30 @@ import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat-message.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
-import { type Feature, featureNames, features, marksOf } from './features.ts'
+import { anthropic } from './anthropic.ts'
+import { featureNames, features, marksOf } from './features.ts'
 import { flat } from './flat.ts'
 import type { Format, Written } from './format.ts'
+import { gemini } from './gemini.ts'
+import { llmCore } from './llm-core.ts'
+import { ollama } from './ollama.ts'
 import { openaiChat } from './openai-chat.ts'
+import { openaiResponses } from './openai-responses.ts'
 import { Said } from './said.ts'
 import { sourceOf } from './source.ts'
 import { troupe } from './troupe.ts'
 
 /** In the order in which they are tried: of two that fit, the first one is taken. */
-export const formats: readonly Format[] = [troupe, openaiChat, flat]
+export const formats: readonly Format[] = [
+  troupe,
+  gemini,
+  anthropic,
+  openaiResponses,
+  openaiChat,
+  ollama,
+  llmCore,
+  flat,
+]
 
 export const formatNames: readonly string[] = formats.map(({ name }) => name)
 
@@ -91,13 +105,8 @@ function lossWarnings(format: Format, messages: readonly ChatMessage[]): string[
   return featureNames.flatMap((feature) => {
     const loss = format.losses[feature]
     const count = loss === undefined ? 0 : marksOf(feature, messages).length
-    return count === 0 ? [] : [`${lossText(feature, loss as string)} (${count} times).`.replace('(1 times)', '(once)')]
+    return count === 0 ? [] : [`${features[feature].what} (${count === 1 ? 'once' : `${count} times`}): ${loss}.`]
   })
-}
-
-/** `images: are left out`. */
-export function lossText(feature: Feature, loss: string): string {
-  return `${features[feature].what}: ${loss}`
 }
 
 function repairWarnings({ unanswered, orphans, renamedCalls }: Repairs): string[] {

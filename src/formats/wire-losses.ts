@@ -4,20 +4,20 @@ import { handoff } from './turns.ts'
 
 /** A request to a model holds what the model reads, and nothing about it. */
 export const ofRequests = {
-  senders: 'are left out',
-  facts: 'are left out',
-  emptyMessages: 'are left out',
-  errors: 'are left out',
+  senders: 'left out',
+  facts: 'left out',
+  emptyMessages: 'left out',
+  errors: 'left out',
   summaries: `become the text of a user that begins with ${handoff}`,
-  summaryCounts: 'is left out',
-  ids: 'are left out',
-  times: 'is left out',
-  resultTimes: 'is left out',
-  models: 'is left out, except that of the newest reply where its provider is this one',
-  usage: 'are left out',
-  finishReasons: 'is left out',
-  unknownResults: 'is said by the text alone',
-  cancelledResults: 'is said by the text alone',
+  summaryCounts: 'left out',
+  ids: 'left out',
+  times: 'left out',
+  resultTimes: 'left out',
+  models: 'left out, except that of the newest reply where its provider is this one',
+  usage: 'left out',
+  finishReasons: 'left out',
+  unknownResults: 'only the text says so',
+  cancelledResults: 'only the text says so',
 } as const satisfies Losses
 
 export const noImages = {
@@ -29,9 +29,10 @@ export const noAudio = {
   audioLinks: 'becomes a note in the text',
 } as const satisfies Losses
 export const noFiles = { files: 'become a note in the text' } as const satisfies Losses
-export const noReasoning = { reasoning: 'is left out', signedReasoning: 'is left out' } as const satisfies Losses
+export const noReasoning = { reasoning: 'left out', signedReasoning: 'is left out' } as const satisfies Losses
 export const oneText = {
   blockOrder: 'the texts of a reply become one, and stand before its calls',
+  reasoningOrder: 'reasoning stands before the text',
 } as const satisfies Losses
 export const objectsOnly = {
   plainArguments: 'go under the name `arguments` of an object',

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { pairedMessages } from '../../src/core/history/paired.ts'
-import { featureNames, isEmpty, marksOf } from '../../src/formats/features.ts'
+import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/features.ts'
 import { formatNames, formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
 import { anyHistory } from './support/any-history.ts'
 import { rules } from './support/rules.ts'
@@ -18,7 +18,9 @@ describe.each(formats.map((format) => [format.name, format] as const))('%s', (na
         const { text } = writeConversation(messages, name)
         const isNothing = /^(\[\]|\{\})?$/.test(text.trim())
         const back = isNothing ? [] : readBack(text, name)
-        const kept = featureNames.filter((feature) => !(feature in losses))
+        const isKept = (feature: Feature) =>
+          !(feature in losses || (feature === 'reasoningOrder' && 'reasoning' in losses))
+        const kept = featureNames.filter(isKept)
         const lost = kept.flatMap((feature) => {
           const missing = without(marksOf(feature, messages), marksOf(feature, back))
           return missing.length === 0 ? [] : [`${feature}: ${missing.join(', ')}`]

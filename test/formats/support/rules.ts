@@ -53,5 +53,152 @@ const flat: Rule = (text) =>
     return isFine && !Object.values(message).includes(null) ? [] : [`message ${at}: ${JSON.stringify(message)}`]
   })
 
+/** A user begins, and sides alternate. */
+function alternation(roles: readonly unknown[], user: string): string[] {
+  return [
+    ...(roles[0] === undefined || roles[0] === user ? [] : ['it does not begin with a user']),
+    ...roles.flatMap((role, at) => (role === roles[at - 1] ? [`two of ${String(role)} in a row at ${at}`] : [])),
+  ]
+}
+
+const isBlankText = ({ type, text }: Fields) =>
+  (type === undefined || type === 'text') && typeof text === 'string' && text.trim() === ''
+const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const anthropic: Rule = (text) => {
+  const { messages } = json(text) as { messages: { role: string; content: Fields[] }[] }
+  const used = (at: number) =>
+    list(messages[at]?.content)
+      .filter(({ type }) => type === 'tool_use')
+      .map(({ id }) => id)
+  return [
+    ...alternation(
+      messages.map(({ role }) => role),
+      'user',
+    ),
+    ...messages.flatMap(({ content }, at) => {
+      const results = content.filter(({ type }) => type === 'tool_result').map(({ tool_use_id }) => tool_use_id)
+      const isPaired = JSON.stringify([...results].sort()) === JSON.stringify([...used(at - 1)].sort())
+      const areFirst = content.slice(0, results.length).every(({ type }) => type === 'tool_result')
+      const ids = [...results, ...used(at)]
+      const areFine =
+        content.length > 0 &&
+        !content.some(isBlankText) &&
+        ids.every((id) => /^[a-zA-Z0-9_-]+$/.test(String(id))) &&
+        content.every(
+          ({ type, name, input }) =>
+            type !== 'tool_use' || (/^[a-zA-Z0-9_-]{1,64}$/.test(String(name)) && isObject(input)),
+        ) &&
+        content.every(({ type, signature }) => type !== 'thinking' || isText(signature))
+      return isPaired && areFirst && areFine ? [] : [`message ${at}: ${JSON.stringify(content)}`]
+    }),
+    ...(used(messages.length - 1).length > 0 ? ['a call at the end has no result'] : []),
+  ]
+}
+
+const gemini: Rule = (text) => {
+  const { contents } = json(text) as { contents: { role: string; parts: Fields[] }[] }
+  const named = (at: number, field: string) =>
+    list(contents[at]?.parts).flatMap((part) => (isObject(part[field]) ? [(part[field] as Fields).name] : []))
+  return [
+    ...alternation(
+      contents.map(({ role }) => role),
+      'user',
+    ),
+    ...contents.flatMap(({ parts }, at) => {
+      const results = named(at, 'functionResponse')
+      const isPaired = JSON.stringify(results) === JSON.stringify(named(at - 1, 'functionCall'))
+      const areFine =
+        parts.length > 0 &&
+        !parts.some(isBlankText) &&
+        parts.every(
+          ({ functionResponse }) => functionResponse === undefined || isObject((functionResponse as Fields).response),
+        ) &&
+        parts.every(({ functionCall }) => functionCall === undefined || isObject((functionCall as Fields).args)) &&
+        results.every((name) => /^[a-zA-Z_][\w.:-]{0,63}$/.test(String(name)))
+      return isPaired && areFine ? [] : [`content ${at}: ${JSON.stringify(parts)}`]
+    }),
+    ...(named(contents.length - 1, 'functionCall').length > 0 ? ['a call at the end has no result'] : []),
+  ]
+}
+
+const openaiResponses: Rule = (text) => {
+  const { input } = json(text) as { input: Fields[] }
+  const steps: { calls?: string[]; result?: string }[] = []
+  for (const { type, call_id } of input) {
+    const last = steps.at(-1)
+    if (type === 'function_call_output') steps.push({ result: String(call_id) })
+    else if (type === 'function_call' && last?.calls) last.calls.push(String(call_id))
+    else if (type === 'function_call') steps.push({ calls: [String(call_id)] })
+    else if (type === 'message' || type === 'reasoning') steps.push({ calls: [] })
+  }
+  const ofReply = ({ type, role }: Fields) => type === 'function_call' || type === 'reasoning' || role === 'assistant'
+  return [
+    // A reply may say something between its calls.
+    ...pairing(
+      steps
+        .filter(({ calls, result }) => result !== undefined || (calls?.length ?? 0) > 0)
+        .reduce<typeof steps>(merged, []),
+    ),
+    ...input.flatMap((item, at) => {
+      const { type, call_id, name, id, arguments: args, role, content } = item
+      if (type === 'reasoning')
+        return isText(id) && input[at + 1] !== undefined && ofReply(input[at + 1] as Fields)
+          ? []
+          : [`reasoning at ${at}`]
+      if (type === 'function_call')
+        return /^[\w-]{1,64}$/.test(String(call_id)) && /^[\w-]{1,64}$/.test(String(name)) && typeof args === 'string'
+          ? []
+          : [`call at ${at}`]
+      if (type === 'message')
+        return isText(content) || (role === 'user' && list(content).length > 0) ? [] : [`message at ${at}`]
+      return []
+    }),
+  ]
+}
+
+/** Calls of one reply that stand in a row, or with a text between them. */
+function merged(steps: { calls?: string[]; result?: string }[], step: { calls?: string[]; result?: string }) {
+  const last = steps.at(-1)
+  if (last?.calls && step.calls) last.calls.push(...step.calls)
+  else steps.push(step)
+  return steps
+}
+
+const ollama: Rule = (text) => {
+  const { messages } = json(text) as { messages: Fields[] }
+  let open: unknown[] = []
+  const faults: string[] = []
+  for (const [at, { role, tool_calls, tool_name, content }] of messages.entries()) {
+    if (typeof content !== 'string') faults.push(`message ${at} has no text`)
+    if (role === 'tool' && open.shift() !== tool_name) faults.push(`a result of ${String(tool_name)} at ${at}`)
+    if (role === 'tool') continue
+    if (open.length > 0) faults.push(`no result of ${open.join()}`)
+    open = list(tool_calls).map(({ function: made }) => (made as Fields).name)
+    if (list(tool_calls).some(({ function: made }) => !isObject((made as Fields).arguments)))
+      faults.push(`arguments at ${at}`)
+  }
+  return open.length > 0 ? [...faults, 'no result at the end'] : faults
+}
+
+const llmCore: Rule = (text) => {
+  const messages = list(json(text))
+  const steps = messages.map(({ role, tool_calls, tool_call_id }) =>
+    role === 'tool' ? { result: String(tool_call_id) } : { calls: list(tool_calls).map(({ id }) => String(id)) },
+  )
+  const isFine = ({ role, content, tool_calls }: Fields) =>
+    (typeof content === 'string' || (role === 'assistant' && content === null)) &&
+    list(tool_calls).every(({ name, arguments: args }) => isText(name) && isObject(args))
+  return [...pairing(steps), ...messages.flatMap((message, at) => (isFine(message) ? [] : [`message ${at}`]))]
+}
+
 /** Formats without rules of their own are not listed. */
-export const rules: Readonly<Record<string, Rule>> = { 'openai-chat': openaiChat, flat }
+export const rules: Readonly<Record<string, Rule>> = {
+  anthropic,
+  flat,
+  gemini,
+  'llm-core': llmCore,
+  ollama,
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+}

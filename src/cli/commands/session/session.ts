@@ -2,7 +2,9 @@
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
 import { addCancelCommand, addCloseCommand } from './end.ts'
+import { addExportCommand } from './export.ts'
 import { addFollowCommand } from './follow.ts'
+import { addImportCommand } from './import.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
 import { addPruneCommand } from './prune.ts'
@@ -12,11 +14,16 @@ import { addShowCommand } from './show.ts'
 import { addTreeCommand } from './tree.ts'
 
 export function addSessionCommands(program: Command): void {
-  const group = addGroup(program, 'session', 'list, show, tree, follow, result, retry, limit, close, cancel, prune', [
-    ['troupe session list', 'the newest ones'],
-    ['troupe session follow 0199…', 'see it run'],
-    ['troupe session result 0199… --wait', 'wait for a result, and print it'],
-  ])
+  const group = addGroup(
+    program,
+    'session',
+    'list, show, tree, follow, result, retry, limit, close, cancel, export, import, prune',
+    [
+      ['troupe session list', 'the newest ones'],
+      ['troupe session follow 0199…', 'see it run'],
+      ['troupe session result 0199… --wait', 'wait for a result, and print it'],
+    ],
+  )
   addListCommand(group)
   addShowCommand(group)
   addTreeCommand(group)
@@ -26,5 +33,7 @@ export function addSessionCommands(program: Command): void {
   addLimitCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
+  addExportCommand(group)
+  addImportCommand(group)
   addPruneCommand(group)
 }
