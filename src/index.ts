@@ -43,6 +43,7 @@ export type {
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
+export type { CreateOf, Sessions } from './client/sessions.ts'
 export type { CreateSession } from './client/submission.ts'
 export type {
   DeadLetter,
@@ -55,9 +56,11 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
+  ApprovalContext,
   Effect,
   Reconciled,
   Tool,
@@ -76,10 +79,11 @@ export type {
   Self,
   SpawnOptions,
   WorkerDefinition,
-  WorkerRef,
 } from './core/definition/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/definition/define-worker.ts'
+export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
   ModelCall,

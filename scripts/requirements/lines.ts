@@ -265,7 +265,8 @@ export const lines: readonly Line[] = [
   {
     id: '3.11',
     says: 'A tool and the whole loop have a time limit, and a tool may fail three times in a row.',
-    part: 'loop',
+    otherwise:
+      'tools and calls of a model have limits of their own, a run has one if its kind says so, and three iterations with the same errors end it',
   },
   { id: '3.12', says: 'Pending approvals are known by id and answered once.', part: 'approvals' },
   { id: '3.13', says: 'A call may say that the loop ends after it.', part: 'loop' },
@@ -309,7 +310,7 @@ export const lines: readonly Line[] = [
   },
   { id: '4.13', says: 'After a cancel the next input works, and late results are ignored.', part: 'steering' },
   { id: '4.14', says: 'A request is tried again only for failures that may pass.' },
-  { id: '4.15', says: 'A reply that was cut at its length is continued, a bounded number of times.', part: 'loop' },
+  { id: '4.15', says: 'A reply that was cut at its length is continued, a bounded number of times.' },
   {
     id: '4.16',
     says: 'Tools of a reply run side by side, and long results are kept aside with a preview.',

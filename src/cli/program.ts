@@ -15,6 +15,7 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
 import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNodeCommand } from './commands/node.ts'
+import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addSessionCommands } from './commands/session/session.ts'
@@ -80,6 +81,8 @@ function buildProgram(): Command {
   addSessionCommands(program)
   addWorkerCommands(program)
   addMailboxCommands(program)
+  addPauseAllCommand(program)
+  addResumeAllCommand(program)
   addAskCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)

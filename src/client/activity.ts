@@ -73,9 +73,7 @@ export class Roster {
         this.#goOn(workerId, 'waiting')
         return
       case 'worker.stateChanged':
-        // The stored events tell how a run ends, and in which order the next one begins.
-        if (isFineState(details.state) && !isOver(activityOfState(details.state)))
-          this.#goOn(workerId, activityOfState(details.state))
+        this.#changed(workerId, details.state)
         return
       case 'run.completed':
         this.#change(workerId, 'done')
@@ -97,6 +95,8 @@ export class Roster {
       case 'run.warned':
       case 'message.deadLettered':
       case 'message.redriven':
+      case 'session.paused':
+      case 'session.resumed':
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
       case 'session.limited':
@@ -163,6 +163,11 @@ export class Roster {
     if (!isAwaited) return
     parent.openChildren++
     if (isActive(parent.activity)) parent.activity = 'waiting'
+  }
+
+  /** The stored events tell how a run ends, and in which order the next one begins. */
+  #changed(id: string, state: unknown): void {
+    if (isFineState(state) && !isOver(activityOfState(state))) this.#goOn(id, activityOfState(state))
   }
 
   #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {

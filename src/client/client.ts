@@ -28,10 +28,10 @@ import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
-import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookAtNewest } from './health/stranded.ts'
+import { type PauseOptions, pauseAll, resumeAll } from './pause.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -39,18 +39,16 @@ import {
   type DismissQuery,
   deadLettersRules,
   lettersRules,
-  type PruneQuery,
-  pruneRules,
   type RedriveQuery,
-  type SessionsQuery,
-  sessionsRules,
+  redriveRules,
   type WorkersQuery,
   workersRules,
 } from './queries.ts'
 import type { WorkerReport } from './report.ts'
-import { Session, type SessionContext } from './session.ts'
+import type { SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
-import { type CreateSession, Submission } from './submission.ts'
+import { type Sessions, sessionsOf } from './sessions.ts'
+import { Submission } from './submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
@@ -70,6 +68,8 @@ export type Purpose = 'create' | 'change' | 'look'
 /** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
+/** How many sessions `health` looks at to find those that are paused. */
+const newestMost = 200
 
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -119,6 +119,8 @@ export class Troupe implements AsyncDisposable {
   readonly #bull: BullWaker | null
   /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
   readonly asks: Asks
+  /** Creates, finds and removes sessions. */
+  readonly sessions: Sessions
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -157,69 +159,22 @@ export class Troupe implements AsyncDisposable {
       })),
       { waker, namespace: this.#namespace, actor: options.actor },
     )
+    this.sessions = sessionsOf({
+      submission: this.#submission,
+      index: this.#index,
+      hub: this.#hub,
+      sessionContext: (id) => this.#context(id),
+      retentionMs: () => this.#retentionMs(),
+    })
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
+        inspect: this.#inspect[partition] as InspectStore,
       })),
       waker,
-      (workerId) => this.#submission.store(workerId, 'worker'),
+      this.#submission,
     )
-  }
-
-  readonly sessions = {
-    /**
-     * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
-     * session also gets what nodes told before, from the very beginning; it must come within half a minute.
-     */
-    create: async (request: CreateSession, { follow = false }: { follow?: boolean } = {}): Promise<Session> => {
-      let early: EarlyNotes | undefined
-      const followed = async (sessionId: string) => {
-        early = await EarlyNotes.open(this.#hub, sessionId)
-      }
-      const made = await this.#submission.create(request, (sessionId) => {
-        if (!request.keepOpen) this.#hub.track(sessionId)
-        return follow ? followed(sessionId) : undefined
-      })
-      return new Session(made.sessionId, this.#context(made.sessionId), made.warning, early)
-    },
-    /**
-     * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
-     * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
-     */
-    createMany: async (requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]> => {
-      if (!Array.isArray(requests))
-        throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
-      const results = await this.#submission.createMany(requests, (sessionId, { keepOpen }) => {
-        if (!keepOpen) this.#hub.track(sessionId)
-      })
-      return results.map((result) => {
-        if (result.status === 'rejected') return result
-        const { sessionId, warning } = result.value
-        return { status: 'fulfilled', value: new Session(sessionId, this.#context(sessionId), warning) }
-      })
-    },
-    /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
-    get: (id: string): Session => {
-      const sessionId = parseId(id, 'session')
-      return new Session(sessionId, this.#context(sessionId))
-    },
-    /** Newest first. `before` is the id of the last session of the page before. */
-    list: async (query: SessionsQuery = {}): Promise<ListedSession[]> => {
-      checkOptions('sessions.list', query, sessionsRules, InputError)
-      return this.#index.list(query)
-    },
-    /**
-     * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
-     * if it has none.
-     */
-    prune: async (query: PruneQuery = {}): Promise<number> => {
-      checkOptions('sessions.prune', query, pruneRules, InputError)
-      const olderThanMs = query.olderThanMs ?? (await this.#retentionMs())
-      let pruned = 0
-      for (const store of this.#submission.stores) pruned += await store.prune(olderThanMs)
-      return pruned
-    },
   }
 
   readonly workers = {
@@ -257,9 +212,15 @@ export class Troupe implements AsyncDisposable {
   }
 
   async nodes(): Promise<NodeSummary[]> {
+    return (await this.#allNodes()).live
+  }
+
+  async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
     const store = this.#inspect[0] as InspectStore
     const now = await store.now()
-    return (await store.liveNodes()).map((row) => nodeSummary(row, now))
+    const { live, stalled } = await store.nodesBySight()
+    const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
+    return { live: summaries(live), stalled: summaries(stalled) }
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -282,10 +243,10 @@ export class Troupe implements AsyncDisposable {
 
   /**
    * Puts dead letters back into their mailboxes: the letter with this id, or all letters of a worker, or all letters. Each is put back once, and
-   * received as a new message. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
+   * received as a new message. `newSession: true` begins new sessions with the messages instead. If the store refuses the letter that you named, the call throws. If it refuses one of several, the answer says so.
    */
   async redrive(query: RedriveQuery): Promise<Redriven[]> {
-    checkOptions('redrive', query, lettersRules, InputError)
+    checkOptions('redrive', query, redriveRules, InputError)
     return this.#dead.redrive(query)
   }
 
@@ -316,6 +277,20 @@ export class Troupe implements AsyncDisposable {
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
   }
 
+  /**
+   * Pauses all sessions of the namespace, also those that are created later. Every node learns it within about a second: it takes up no work then,
+   * and its turns end at their next step. What is sent waits in its order. The pause lasts until `resume`. If all sessions are paused, the first
+   * pause stands.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseAll(this.#submission, why, options)
+  }
+
+  /** Ends the pause of all sessions. Sessions that were paused by themselves stay paused. */
+  async resume(): Promise<void> {
+    await resumeAll(this.#submission)
+  }
+
   async #retentionMs(): Promise<number> {
     const read = () => retentionOf(this.#redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
@@ -329,8 +304,11 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const health = await readHealth(this.#inspect, await this.nodes(), await this.kinds(), queues)
-    return { ...health, ...(await lookAtNewest(this.#index, this.#audits)) }
+    const { live, stalled: stalledNodes } = await this.#allNodes()
+    const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
+    const newest = await this.#index.list({ limit: newestMost })
+    const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
+    return { ...health, stalledNodes, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
   }
 
   /**
@@ -363,4 +341,9 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
   }
+}
+
+/** A session that ended during its pause holds nothing any more, but for detached workers. */
+function isHeld({ paused, finishedAt, workers }: ListedSession): boolean {
+  return paused !== null && (finishedAt === null || workers > 1)
 }

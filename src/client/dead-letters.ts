@@ -1,16 +1,18 @@
 /**
  * Duty: list dead letters, put them back into their mailboxes, and dismiss them.
- * LETTERS-1 A letter is put back once, however often somebody asks for it. The letter itself stays, as evidence.
+ * LETTERS-1 A letter is put back once, or begins one new session, however often somebody asks for it. The letter itself stays, as evidence.
  * LETTERS-2 If somebody names one letter, its refusal is thrown. Of several letters, each refusal is part of the answer, and the others go on.
  */
-import { type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
+import { ConflictError, type ErrorCode, InputError, NotFoundError, RuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { isId, parseId, partitionOf, rootIdOf } from '../core/ids.ts'
+import { parseId, partitionOf } from '../core/ids.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { decodeMail, inputIdOf } from '../core/worker/message.ts'
 import { refusalError } from '../core/worker/refusal.ts'
+import type { InspectStore } from '../store/inspect-store.ts'
 import type { DeadRow, LetterStore } from '../store/letter-store.ts'
 import { type RedriveRefused, refusalOfPost, type SessionStore } from '../store/session-store.ts'
+import { type Begins, beginFromLetter, isOfRoot } from './letter-session.ts'
 import type { DismissQuery, LettersQuery, RedriveQuery } from './queries.ts'
 import type { DeadLetter, Dismissed, Redriven } from './summaries.ts'
 
@@ -23,18 +25,18 @@ const letterId = /^\d{1,19}-\d{1,19}$/
 export interface DeadLettersPlace {
   readonly letters: LetterStore
   readonly store: SessionStore
+  readonly inspect: InspectStore
 }
 
 export class DeadLetters {
   readonly #places: readonly DeadLettersPlace[]
   readonly #waker: Waker
-  readonly #storeOf: (workerId: string) => SessionStore
+  readonly #submission: Begins
 
-  /** `storeOf` throws if no worker can have this id. */
-  constructor(places: readonly DeadLettersPlace[], waker: Waker, storeOf: (workerId: string) => SessionStore) {
+  constructor(places: readonly DeadLettersPlace[], waker: Waker, submission: Begins) {
     this.#places = places
     this.#waker = waker
-    this.#storeOf = storeOf
+    this.#submission = submission
   }
 
   /** Newest first. */
@@ -52,11 +54,11 @@ export class DeadLetters {
    * Puts letters back, the oldest of a worker first: the one with this id, or all of a worker, or all letters. Of several, it takes those that
    * hold a message and were neither put back before nor dismissed (LETTERS-2).
    */
-  redrive(query: RedriveQuery): Promise<Redriven[]> {
+  redrive({ newSession = false, ...query }: RedriveQuery): Promise<Redriven[]> {
     return this.#handle<Redriven>('redrive', query, {
       wants: ({ message, redrivenAs, dismissed }) => message !== null && redrivenAs === null && !dismissed,
-      act: (letter) => this.#redriveOne(letter),
-      refused: (letter, refusal) => ({ ...whose(letter), status: 'refused', messageId: null, refusal }),
+      act: (letter, place) => (newSession ? this.#beginSession(letter, place) : this.#redriveOne(letter)),
+      refused: (letter, refusal) => ({ ...whose(letter), ...nothing, status: 'refused', refusal }),
     })
   }
 
@@ -98,12 +100,12 @@ export class DeadLetters {
   }
 
   #placeOf(workerId: string): DeadLettersPlace {
-    this.#storeOf(workerId)
+    this.#submission.store(workerId, 'worker')
     return this.#places[partitionOf(workerId)] as DeadLettersPlace
   }
 
   async #checkWorker(workerId: string): Promise<void> {
-    if ((await this.#storeOf(workerId).kindOf(workerId)) === null)
+    if ((await this.#submission.store(workerId, 'worker').kindOf(workerId)) === null)
       throw refusalError({ reason: 'not_found', id: workerId }, `worker ${workerId}`)
   }
 
@@ -115,7 +117,14 @@ export class DeadLetters {
     if (!('position' in answer)) throw refusal(answer, letter)
     this.#waker.wake(store.partition, answer.wakeups)
     const status = answer.kind === 'ok' ? 'redriven' : 'again'
-    return { ...whose(letter), status, messageId: inputIdOf(answer.position), refusal: null }
+    return { ...whose(letter), ...nothing, status, messageId: inputIdOf(answer.position) }
+  }
+
+  async #beginSession(letter: DeadLetter, { inspect }: DeadLettersPlace): Promise<Redriven> {
+    const { sessionId, isAgain } = await beginFromLetter(letter, inspect, this.#submission)
+    // The letter is dealt with. If this is lost, somebody who asks again gets the same session.
+    await this.#placeOf(letter.workerId).store.dismiss(letter.workerId, letter.id)
+    return { ...whose(letter), ...nothing, status: isAgain ? 'again' : 'redriven', newSessionId: sessionId }
   }
 }
 
@@ -141,6 +150,8 @@ async function dismissOne(letter: DeadLetter, { store }: DeadLettersPlace): Prom
       return { ...whose(letter), status: answer.kind === 'ok' ? 'dismissed' : 'again', refusal: null }
   }
 }
+
+const nothing = { messageId: null, newSessionId: null, refusal: null } as const
 
 function whose({ id, workerId }: DeadLetter): { readonly letterId: string; readonly workerId: string } {
   return { letterId: id, workerId }
@@ -254,13 +265,26 @@ function refusal(answer: RedriveRefused, letter: DeadLetter): RuntimeError {
       return new InputError(
         `dead letter ${id} of worker ${workerId} holds no message: what killed was ${killedBy}, within a run that has failed.${wayOn(letter)}`,
       )
+    case 'session_finished':
+      if (isOfRoot(letter)) return finished(letter, answer.state)
+      return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
     default:
       return refusalError(refusalOfPost(answer, workerId), `worker ${workerId}`)
   }
 }
 
+function finished({ id, workerId, sessionId }: DeadLetter, state: string): RuntimeError {
+  const isFailed = state === 'failed'
+  const anew = `egin a new session with it: troupe mailbox redrive ${workerId} --id ${id} --new-session`
+  return new ConflictError(
+    'session_finished',
+    `dead letter ${id} cannot go back to worker ${workerId}, because its session ${state === 'cancelling' ? 'is being cancelled' : `has ended (${state})`}. ${isFailed ? `Let that session go on with the message: troupe session retry ${sessionId}; or b${anew}` : `B${anew}`}`,
+  )
+}
+
 /** A run of a root may go on, whatever the mode of its session. A child has told its parent. */
-function wayOn({ workerId, sessionId }: DeadLetter): string {
-  const isRoot = isId(sessionId) && rootIdOf(sessionId) === workerId
-  return isRoot ? ` Let it go on at that step: troupe session retry ${sessionId}` : ' Its parent was told.'
+function wayOn(letter: DeadLetter): string {
+  return isOfRoot(letter)
+    ? ` Let it go on at that step: troupe session retry ${letter.sessionId}`
+    : ' Its parent was told.'
 }

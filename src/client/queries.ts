@@ -67,7 +67,13 @@ export interface LettersQuery<Done> {
   readonly onProgress?: ((done: Done) => void) | undefined
 }
 
-export type RedriveQuery = LettersQuery<Redriven>
+export interface RedriveQuery extends LettersQuery<Redriven> {
+  /**
+   * Does not put a letter back, but begins a new session with its message, like the session of the letter. The letter is then marked as dismissed.
+   * Only for letters of the first worker of a session.
+   */
+  readonly newSession?: boolean | undefined
+}
 export type DismissQuery = LettersQuery<Dismissed>
 
 export interface AuditQuery {
@@ -123,6 +129,7 @@ export const lettersRules: Rules<LettersQuery<never>> = {
   all: yesOrNo,
   onProgress: callback,
 }
+export const redriveRules: Rules<RedriveQuery> = { ...lettersRules, newSession: yesOrNo }
 export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
   onProgress: callback,

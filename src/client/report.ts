@@ -22,6 +22,7 @@ import {
 } from '../core/worker/run-state.ts'
 import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
 import { waitText } from '../core/worker/wait.ts'
+import type { OpenAsk } from '../store/open-asks.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerRecord } from '../store/record/worker-record.ts'
 import type { SessionFacts } from './session-summary.ts'
@@ -63,6 +64,10 @@ export interface WorkerReport {
   readonly node: string | null
   /** What it waits for, in words; null if it does not wait. */
   readonly waitsFor: string | null
+  /** Since when it waits, in ms since 1970: when the pause began, or when its oldest open ask was asked, or else `updatedAt`. Null if it does not wait. */
+  readonly waitsSince: number | null
+  /** What it has asked and nobody has answered: up to ten asks, the oldest first. */
+  readonly openAsks: readonly OpenAsk[]
   /** How many children of the current run have not reported yet. */
   readonly openChildren: number
   readonly historyLength: number
@@ -101,6 +106,8 @@ export function workerReport(
   const lastFailure = damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message)
   const runs = record.run - (isOpen || status === 'running' ? 0 : 1)
   const { wasCancelled } = row
+  const waits = waitsFor(row)
+  const updatedAt = row.updatedAt ?? timeOf(sessionId)
   return {
     id: row.id,
     sessionId,
@@ -108,7 +115,10 @@ export function workerReport(
     kind: record.kind,
     parentId: record.parentId,
     depth: record.depth,
-    activity: activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
+    activity:
+      row.pause !== null
+        ? 'paused'
+        : activityOf({ ...facts, hasBegun: runs > 0, wasCancelled, failureCode: lastFailure?.code }),
     lifecycle: coarseState(facts),
     state: fineState(facts),
     run,
@@ -124,10 +134,12 @@ export function workerReport(
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
     approvals: [],
     node: row.node,
-    waitsFor: waitsFor(row),
+    waitsFor: waits,
+    waitsSince: waits === null ? null : (row.pause?.at ?? row.open.some[0]?.askedAt ?? updatedAt),
+    openAsks: row.open.some,
     openChildren: record.pendingCalls.length,
     historyLength: row.historyLength,
-    updatedAt: row.updatedAt ?? timeOf(sessionId),
+    updatedAt,
   }
 }
 
@@ -144,10 +156,14 @@ function overwritten(what: string): Failure {
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
-function waitsFor({ record, isHosted }: ReadableRow): string | null {
+function waitsFor({ record, isHosted, pause, open }: ReadableRow): string | null {
+  if (pause !== null) return pause.of === 'session' ? 'the session to be resumed' : 'all sessions to be resumed'
   if (record.status === 'queued') return isHosted ? slotText(record) : `a node that hosts ${record.kind}`
   if (record.status !== 'parked') return null
   return waitText(record.wait, {
+    timers: open.timers,
+    asks: open.asks,
+    ask: open.some[0],
     openChildren: record.pendingCalls.length,
     attempts: record.attempts.attempt,
     callOf: (child) => callOf(record, child),

@@ -13,8 +13,9 @@ import { planRetry, type RetryVerdict, type UnknownDecision, unknownDecisions } 
 import { rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
-import type { InspectStore, SessionRow, WorkerRow } from '../store/inspect-store.ts'
+import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import type { RetryOrder } from '../store/session-store.ts'
+import type { WorkerRow } from '../store/worker-rows.ts'
 import { checkSpending } from './limits.ts'
 import { stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -169,13 +170,36 @@ function refused(sessionId: string, verdict: Exclude<RetryVerdict, { kind: 'plan
         `the failed step of session ${sessionId} has no call of unknown outcome: leave out \`unknown\` (--unknown).`,
       )
     case 'impossible':
-      return impossible(sessionId, verdict.why)
+      return impossible(sessionId, verdict.why, verdict.hasLetter)
   }
 }
 
-function impossible(sessionId: string, why: string): ConflictError {
+function impossible(sessionId: string, why: string, hasLetter = false): ConflictError {
+  const instead = hasLetter
+    ? `Begin a new session with its message: troupe mailbox redrive ${rootIdOf(sessionId)} --new-session`
+    : 'Create a new session.'
   return new ConflictError(
     'transition_illegal',
-    `the failed run of session ${sessionId} cannot go on: ${why}. Create a new session.`,
+    `the failed run of session ${sessionId} cannot go on: ${why}. ${instead}`,
   )
+}
+
+export type RetryOutlook =
+  /** The step at which it would go on, in words. */
+  | { readonly kind: 'step'; readonly run: number; readonly step: string }
+  /** Somebody must first say what became of these calls. */
+  | { readonly kind: 'undecided'; readonly calls: readonly string[] }
+  | { readonly kind: 'impossible'; readonly why: string }
+
+/** What `retrySession` would do now. Changes nothing. */
+export async function retryOutlook(sessionId: string, store: InspectStore): Promise<RetryOutlook> {
+  try {
+    await readSession(store, sessionId)
+    const { retried } = await orderOf(sessionId, store, undefined)
+    return { kind: 'step', ...retried }
+  } catch (thrown) {
+    if (!(thrown instanceof ConflictError)) throw thrown
+    const { calls } = thrown.details as { readonly calls?: readonly string[] }
+    return calls === undefined ? { kind: 'impossible', why: thrown.message } : { kind: 'undecided', calls }
+  }
 }

@@ -128,7 +128,7 @@ async function listOf(
   { state, kind }: SessionsQuery,
   start: SessionPlace | undefined,
 ): Promise<ListedSession[]> {
-  const found: ListedSession[] = []
+  const found: Listed[] = []
   const isPicky = state !== undefined || kind !== undefined
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
@@ -142,20 +142,38 @@ async function listOf(
     if (page.length < most) break
     from = page.at(-1)
   }
-  return found
+  return withAsks(store, found)
 }
 
-function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): ListedSession | null {
+async function withAsks(store: InspectStore, sessions: readonly Listed[]): Promise<ListedSession[]> {
+  const counts = sessions.length === 0 ? [] : await store.openAsks(sessions.map(({ id }) => id))
+  return sessions.map((session, index) => {
+    const { asks = 0, since = null } = counts[index] ?? {}
+    return { ...session, openAsks: asks, askedAt: since }
+  })
+}
+
+type Listed = Omit<ListedSession, 'openAsks' | 'askedAt'>
+
+function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): Listed | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
-  const { name, kind, mode, state, finishedAt } = factsOf(id, row.session, createdAt)
+  const { name, kind, mode, state, finishedAt, paused } = factsOf(id, row.session, createdAt)
   const { workers } = row.session
   if (row.damage.length > 0) return { ...unreadable, id, name, kind, mode, createdAt }
-  return { id, name, kind, state, mode, createdAt, finishedAt, workers }
+  return { id, name, kind, state, mode, createdAt, finishedAt, paused, workers }
 }
 
 /** What a list shows of a session whose root cannot be read. */
-const unreadable = { name: '', kind: '', state: 'damaged', mode: 'job', finishedAt: null, workers: 1 } as const
+const unreadable = {
+  name: '',
+  kind: '',
+  state: 'damaged',
+  mode: 'job',
+  finishedAt: null,
+  paused: null,
+  workers: 1,
+} as const
 
 function byAge(a: ListedSession, b: ListedSession): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)

@@ -6,6 +6,7 @@
  */
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
+import { decodePauseNote, type PauseNote } from '../store/record/pause-note.ts'
 import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerMode } from '../store/record/worker-record.ts'
 
@@ -31,6 +32,8 @@ export interface SessionFacts {
   readonly createdAt: number | null
   readonly finishedAt: number | null
   readonly cancelReason: string | null
+  /** Who paused it, why and when (ms since 1970); null if it is not paused by itself. */
+  readonly paused: PauseNote | null
   /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
@@ -53,6 +56,7 @@ export function factsOf(
     createdAt,
     finishedAt: session.end?.at ?? null,
     cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
+    paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
     result: session.end?.result ?? earlier,
   }
 }

@@ -20,9 +20,10 @@ import type { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { checkSpending } from './limits.ts'
 import { orAborted } from './or-aborted.ts'
+import { type PauseOptions, pauseSession, resumeSession } from './pause.ts'
 import { type AsksQuery, type ResultQuery, resultRules } from './queries.ts'
 import { type Report, type SessionSummary, sessionReport, workerReport } from './report.ts'
-import { type Retried, type RetryQuery, retryRules, retrySession } from './retry.ts'
+import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 import type { Submission } from './submission.ts'
@@ -44,7 +45,8 @@ export interface SessionContext {
 const pollMs = 2_000
 const pollMsMax = 10_000
 
-export class Session {
+/** `Result`: what its root returns. */
+export class Session<Result = unknown> {
   readonly id: string
   /** Set by `create` if its key was used before, or if the session may have to wait, for example for a kind that no node ever hosted. */
   readonly warning: string | null
@@ -108,10 +110,11 @@ export class Session {
    * conversation, the run in progress, or the last run if the root is idle. Throws the reason of the signal if that fires, and `client_closed` if
    * the client is closed.
    */
-  async result(query: ResultQuery = {}): Promise<RunResult> {
+  async result(query: ResultQuery = {}): Promise<RunResult<Result>> {
     checkOptions('result', query, resultRules, InputError)
     query.signal?.throwIfAborted()
-    return orAborted(this.#awaitResult(query), query.signal)
+    // The kind of the root has checked it.
+    return orAborted(this.#awaitResult(query), query.signal) as Promise<RunResult<Result>>
   }
 
   async #awaitResult(query: ResultQuery): Promise<RunResult> {
@@ -226,6 +229,20 @@ export class Session {
   }
 
   /**
+   * Pauses the session. Resolves once no node begins anything more in it: no `receive`, no model call and no tool. What runs goes on to its end, and
+   * is recorded. Messages, timers and results wait in their order. A pause lasts until `resume`, whatever restarts in between. Throws
+   * `session_finished` if the session has ended or is being cancelled.
+   */
+  async pause(why?: string, options: PauseOptions = {}): Promise<void> {
+    await pauseSession(this.#context.submission, this.id, why, options)
+  }
+
+  /** Ends a pause: everything that waits goes on. Does nothing if the session is not paused. */
+  async resume(why?: string, options: PauseOptions = {}): Promise<void> {
+    await resumeSession(this.#context.submission, this.id, why, options)
+  }
+
+  /**
    * Changes what all agents of this session may use together. A limit that you leave out stays as it is. Resolves with the limits that hold now.
    * A running agent gets them with its next commit. Throws `session_finished` if the session is being cancelled, or has ended without detached
    * workers.
@@ -252,6 +269,11 @@ export class Session {
     const retried = await retrySession(this.id, this.#context, query)
     this.#context.hub.forget(this.id)
     return retried
+  }
+
+  /** What `retry` would do now: at which step it would go on, whether somebody must decide first, or why it cannot. Changes nothing. */
+  retryOutlook(): Promise<RetryOutlook> {
+    return retryOutlook(this.id, this.#context.store)
   }
 
   /** Ends a conversation once its worker has answered every message that waits. */

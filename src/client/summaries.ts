@@ -4,9 +4,16 @@ import type { Message } from '../core/worker/message.ts'
 import type { SessionReport } from './report.ts'
 import type { ListedState } from './session-summary.ts'
 
-export type ListedSession = Pick<SessionReport, 'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt'> & {
+export type ListedSession = Pick<
+  SessionReport,
+  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused'
+> & {
   readonly state: ListedState
   readonly workers: number
+  /** How many asks of its workers nobody has answered, among its fifty newest ones. */
+  readonly openAsks: number
+  /** When the oldest of them was asked; null without any. */
+  readonly askedAt: number | null
 }
 
 export interface KindSummary {
@@ -69,6 +76,8 @@ export interface Redriven extends Handled {
   readonly status: 'redriven' | 'again' | 'refused'
   /** The id of the message in the mailbox; null if it was refused. */
   readonly messageId: string | null
+  /** The session that the letter began; null if it was put back, or refused. */
+  readonly newSessionId: string | null
 }
 
 export interface Dismissed extends Handled {

@@ -148,6 +148,8 @@ export const policy = {
   threadYoungMb: 16,
   /** After this many blank replies in a row the run fails. */
   blankStops: 3,
+  /** How often in a row a model goes on with a text that was cut off at its length. */
+  continues: 3,
   /** After this many iterations in a row with the same errors the run fails. */
   sameErrors: 3,
   /** A lazy step is committed with the next one, or after this at the latest. */

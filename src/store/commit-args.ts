@@ -139,13 +139,14 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, wakeups, claimed, spent, caps, assigned] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned, paused] = reply
       return {
         kind: 'ok',
         version: Number(version),
         wakeups: parseWakeups(wakeups),
         claimed: decodeClaim((claimed ?? null) as Reply | null, trustedUntil),
         ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
+        ...(paused == null ? {} : { isPaused: true }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
       }
     }

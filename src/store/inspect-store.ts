@@ -4,47 +4,23 @@
  * INSPECT-2 A report needs several reads. Each row of it is true at the moment when it was read.
  */
 
-import type { RuntimeError } from '../core/errors.ts'
-import { saysCancelled, writtenAt } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
 import { type Lane, lanes } from '../core/worker/message.ts'
 import type { PartitionKeys } from './keys.ts'
 import { rootKey, workerKeys } from './keys.ts'
+import { type ExpiredWorker, expiredWorkers } from './leases.ts'
+import { type AskCount, openAsksOf } from './open-asks.ts'
+import { pauseOfAll } from './pauses.ts'
 import { ReadStore } from './read-store.ts'
-import type { FieldDamage } from './record/field.ts'
+import type { PauseNote } from './record/pause-note.ts'
 import type { KindRow, NodeRow } from './record/register-line.ts'
-import {
-  isOfSession,
-  type ReadSession,
-  readSession,
-  readSessionValues,
-  sessionFieldNames,
-} from './record/session-record.ts'
-import { readRecord, takenFields, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
+import { type ReadSession, readSessionValues, sessionFieldNames } from './record/session-record.ts'
+import { takenFields } from './record/worker-record.ts'
 import { type RedisAccess, readAccess } from './redis/access.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
-import { refusalOf, storeError } from './script/store-error.ts'
-
-export interface WorkerRow {
-  readonly id: string
-  readonly record: WorkerRecord
-  readonly failureJson: string | null
-  /** The live node that runs it; null if none does. */
-  readonly node: string | null
-  /** False for a queued worker whose kind no live node hosts. */
-  readonly isHosted: boolean
-  readonly historyLength: number
-  /** When its newest history entry was written; null without a readable entry. */
-  readonly updatedAt: number | null
-  /** True if its newest history entry says that its run was cancelled. */
-  readonly wasCancelled: boolean
-  readonly pending: Readonly<Record<Lane, number>>
-  /** Fields of its record that another program wrote over. `record` has their defaults. */
-  readonly fieldDamage: readonly FieldDamage[]
-  /** An error that names a key that another program wrote over. What the key held is shown as empty. */
-  readonly keyDamage: RuntimeError | null
-}
+import { refusalOf } from './script/store-error.ts'
+import { type WorkerRow, WorkerRows } from './worker-rows.ts'
 
 /** The place of a session among all, by age. */
 export interface SessionPlace {
@@ -60,8 +36,6 @@ export interface SessionRow extends ReadSession {
 /** A node that was not seen for this long does not count as live. */
 const liveMs = 15_000
 
-/** Entries may be large, and only their time is needed here. So only this many are read at once. */
-const entriesAtOnce = 32
 const lettersAtOnce = 50
 
 export interface LaneRow {
@@ -77,11 +51,13 @@ export class InspectStore {
   readonly #redis: Redis
   readonly #keys: PartitionKeys
   readonly #read: ReadStore
+  readonly #rows: WorkerRows
 
   constructor(redis: Redis, keys: PartitionKeys, partition: number) {
     this.#redis = redis
     this.#keys = keys
     this.#read = new ReadStore(redis, keys)
+    this.#rows = new WorkerRows(redis, keys)
     this.partition = partition
   }
 
@@ -132,6 +108,11 @@ export class InspectStore {
     return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
   }
 
+  /** How many of the newest asks of each session are open. */
+  openAsks(sessionIds: readonly string[]): Promise<AskCount[]> {
+    return openAsksOf(this.#redis, this.#keys, sessionIds)
+  }
+
   /** The workers of a session, the root first; at most `limit`. */
   async workerIds(sessionId: string, limit?: number): Promise<string[]> {
     const most = limit === undefined ? undefined : limit - 1
@@ -140,40 +121,13 @@ export class InspectStore {
   }
 
   /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */
-  async workers(ids: readonly string[]): Promise<WorkerRow[]> {
-    const pipeline = this.#redis.pipeline()
-    for (const id of ids) {
-      const keys = workerKeys(this.#keys.tag, id)
-      pipeline
-        .hgetall(keys.record)
-        .get(keys.failure)
-        .llen(keys.inbox)
-        .llen(keys.results)
-        .llen(keys.signals)
-        .llen(keys.log)
-    }
-    const replies = await repliesOf(pipeline)
-    const rows = ids.flatMap((id, index) => rowOf(id, replies.slice(index * 6, index * 6 + 6)) ?? [])
-    const isAny = (status: string) => rows.some(({ record }) => record.status === status)
-    const holders = isAny('running') ? await this.#holders() : undefined
-    const hosted = isAny('queued') ? new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)) : undefined
-    const newest = await this.#newestEntries(rows)
-    return rows.map((row, index) => ({
-      ...row,
-      updatedAt: writtenAt(newest[index] ?? null),
-      wasCancelled: saysCancelled(newest[index] ?? null),
-      node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
-      isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
-    }))
+  workers(ids: readonly string[]): Promise<WorkerRow[]> {
+    return this.#rows.of(ids, async () => new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)))
   }
 
-  async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
-    const entries: (string | null)[] = []
-    for (let from = 0; from < rows.length; from += entriesAtOnce) {
-      const page = rows.slice(from, from + entriesAtOnce)
-      entries.push(...(await Promise.all(page.map(({ id }) => orElse(this.entryAt(id, -1), null)))))
-    }
-    return entries
+  /** Of all sessions; null if they are not paused. */
+  pauseNote(): Promise<PauseNote | null> {
+    return pauseOfAll(this.#redis, this.#keys)
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
@@ -194,19 +148,6 @@ export class InspectStore {
 
   async entryAt(workerId: string, position: number): Promise<string | null> {
     return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
-  }
-
-  /** From the nonce of a claim to the node whose slot holds it. No two claims have the same nonce. */
-  async #holders(): Promise<ReadonlyMap<string, string>> {
-    const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
-    const held = new Map<string, string>()
-    for (const node of nodes) {
-      for (const assignment of await this.#redis.hvals(this.#keys.claims(node))) {
-        const [nonce = ''] = assignment.split(' ')
-        held.set(nonce, node)
-      }
-    }
-    return held
   }
 
   /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
@@ -231,8 +172,21 @@ export class InspectStore {
   }
 
   async liveNodes(): Promise<NodeRow[]> {
+    return (await this.nodesBySight()).live
+  }
+
+  /** A stalled node was not seen for the time of a lease: its process stands still, or died without a word. */
+  async nodesBySight(): Promise<Record<'live' | 'stalled', NodeRow[]>> {
     const [now, nodes] = await Promise.all([this.now(), this.nodes()])
-    return nodes.filter(({ lastSeen }) => now - lastSeen < liveMs)
+    const { live = [], stalled = [] } = Object.groupBy(nodes, ({ lastSeen }) =>
+      now - lastSeen < liveMs ? 'live' : 'stalled',
+    )
+    return { live, stalled }
+  }
+
+  /** Some of the workers whose leases have ended during a turn. */
+  async expiredWorkers(): Promise<ExpiredWorker[]> {
+    return expiredWorkers(this.#redis, this.#keys, await this.now())
   }
 
   nodes(): Promise<NodeRow[]> {
@@ -243,12 +197,12 @@ export class InspectStore {
     return this.#read.kinds()
   }
 
-  /** Lengths of queues and sets, for doctor. */
   /** Pools that ever had a node or a queued worker. */
   poolsEverKnown(): Promise<string[]> {
     return orElse(this.#read.poolsEverHosted(), [])
   }
 
+  /** Lengths of queues and sets, for doctor. */
   async queueFacts(pools: readonly string[]): Promise<{
     pools: {
       pool: string
@@ -331,32 +285,6 @@ export class InspectStore {
       if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
     }
     return fields
-  }
-}
-
-/** Reads the answers of the commands in `workers` for one worker. Null if it has no record. */
-function rowOf(
-  id: string,
-  read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'updatedAt' | 'wasCancelled'> | null {
-  const error = read.find((reply) => reply instanceof Error)
-  const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
-    reply instanceof Error ? undefined : reply,
-  ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
-  // A script may write a score for a root that is gone. That alone is no record.
-  if (fields !== undefined && fields.status === undefined) return null
-  const { record, damage } =
-    fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)
-  const ofSession = readSession(fields ?? {}).damage.filter(isOfSession)
-  const keyDamage = error === undefined ? null : storeError(error, 'reading workers')
-  return {
-    id,
-    record,
-    failureJson,
-    historyLength,
-    pending: { inbox, results, signals },
-    fieldDamage: [...damage, ...ofSession],
-    keyDamage,
   }
 }
 

@@ -41,7 +41,7 @@ export function partitionKeys(tag: string) {
     redriven: `${tag}:redriven`,
     /** hash; sessions and workers that were pruned, and what their lanes had accepted (`inbox`, `results`, `signals`); for ever. */
     retired: `${tag}:retired`,
-    /** pub/sub channel; ids of sessions that were just cancelled; messages may be lost. */
+    /** pub/sub channel; ids of sessions that were just cancelled or paused, `*` when all were paused or resumed; messages may be lost. */
     cancelNotices: `${tag}:cancel-notices`,
     /** pub/sub channel; ids of wake-ups that were just put, for this node, which may have a slot free; messages may be lost. */
     wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
@@ -145,5 +145,9 @@ export function sessionKeys(tag: string, id: string) {
     asks: `${session}:asks`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */
     cancelled: `${session}:cancelled`,
+    /** zset; workers of a paused session that claims found in a run queue, by their score there; until it is resumed. */
+    held: `${session}:held`,
+    /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */
+    quiet: `${session}:quiet`,
   }
 }

@@ -10,6 +10,7 @@ import type { Refusal } from '../core/worker/refusal.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { PauseStore } from './pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -108,6 +109,7 @@ export type AnswerAnswer =
 
 export class SessionStore {
   readonly partition: number
+  readonly pauses: PauseStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
@@ -131,6 +133,7 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, deadlineMs)
   }

@@ -178,11 +178,12 @@ export class RedisTurnStore implements TurnStore {
         leaseMs: policy.leaseMs,
         wakeupMs: policy.wakeupMs,
         seed: newSeed(),
-        turns: turns.map(({ workerId, token, wakeup, becomesBusy, runState }) => ({
+        turns: turns.map(({ workerId, token, wakeup, becomesBusy, isQuiet, runState }) => ({
           worker: workerId,
           token,
           wakeup: wakeup || undefined,
           becomesBusy: becomesBusy || undefined,
+          quiet: isQuiet || undefined,
           runState: runState || undefined,
         })),
       },

@@ -76,6 +76,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     wakeups: readonly Wakeup[]
     damaged: readonly string[]
     left: number
+    isPaused: boolean
     wasGone: boolean
   }> {
     const { keys, policy, nodeId } = this.#o
@@ -107,8 +108,15 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const damaged = reply[2] as string[]
-    return { healed: Number(reply[0]), wakeups, damaged, left: Number(reply[3]), wasGone: reply[4] === 1 }
+    const [healed, , damaged, left, gone, paused] = reply
+    return {
+      healed: Number(healed),
+      wakeups,
+      damaged: damaged as string[],
+      left: Number(left),
+      wasGone: gone === 1,
+      isPaused: paused === '1',
+    }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {

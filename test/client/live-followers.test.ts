@@ -56,6 +56,7 @@ function heldTool(effect: 'pure' | 'idempotent' | 'once') {
     name: 'look',
     description: 'Looks.',
     effect,
+    approval: 'never',
     async run(_input, { progress }) {
       progress('half')
       hasBegun = true

@@ -9,6 +9,7 @@ import type { DeadRow } from '../../src/store/letter-store.ts'
 import type { SessionStore } from '../../src/store/session-store.ts'
 
 const worker = rootIdOf(newId(0))
+const submission = { create: () => Promise.reject(new Error('no session is begun here')) }
 const wakeup: Wakeup = { id: 'b', pool: 'default' }
 
 function row(id: string, of = worker): DeadRow {
@@ -20,7 +21,11 @@ function lettersWith(redrive: (letter: string) => Promise<unknown>, wakeCalls: u
   const store = { partition: 0, redrive: (_: string, letter: string) => redrive(letter) } as unknown as SessionStore
   const letters = { newestLetters: async () => rows.slice(-1), lettersBehind: async () => rows }
   const place = { letters, store } as unknown as DeadLettersPlace
-  return new DeadLetters([place], { wake: (...given) => void wakeCalls.push(given) }, () => place.store)
+  return new DeadLetters(
+    [place],
+    { wake: (...given) => void wakeCalls.push(given) },
+    { ...submission, store: () => place.store },
+  )
 }
 
 test('several letters are put back oldest first, and a wake-up is rung for each', async () => {
@@ -44,7 +49,14 @@ test('letters of all partitions are listed newest first, and no more than asked 
     return { letters: { newestLetters: async () => rows } } as unknown as DeadLettersPlace
   }
   const places = [placeOf(['5-0', '2-0']), placeOf(['9-0', '3-0'])]
-  const letters = new DeadLetters(places, { wake() {} }, () => (places[0] as DeadLettersPlace).store)
+  const letters = new DeadLetters(
+    places,
+    { wake() {} },
+    {
+      ...submission,
+      store: () => (places[0] as DeadLettersPlace).store,
+    },
+  )
   const ids = async (limit: number) => (await letters.list(limit)).map(({ id }) => id)
   expect(await ids(100)).toEqual(['9-0', '5-0', '3-0', '2-0'])
   expect(await ids(3)).toEqual(['9-0', '5-0', '3-0'])
@@ -68,7 +80,11 @@ test('an id that letters of two partitions have names both workers, and with one
     return { letters: { letter: async () => row('1-0', of) }, store: { partition, redrive } }
   }) as unknown as readonly DeadLettersPlace[]
   const placeOf = (id: string) => (places[id === second ? 1 : 0] as DeadLettersPlace).store
-  const letters = new DeadLetters(places, { wake: (...given) => void wakeCalls.push(given) }, placeOf)
+  const letters = new DeadLetters(
+    places,
+    { wake: (...given) => void wakeCalls.push(given) },
+    { ...submission, store: placeOf },
+  )
   const told = `a dead letter 1-0 of each of these workers: ${first}, ${second}. Name the worker, too (workerId).`
   await expect(letters.redrive({ letter: '1-0' })).rejects.toThrow(told)
   expect(wakeCalls).toEqual([])

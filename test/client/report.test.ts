@@ -7,6 +7,7 @@ import { encodeTally } from '../../src/core/history/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import type { UsageReport } from '../../src/core/worker/usage.ts'
+import { noSignals } from '../../src/store/open-asks.ts'
 import { readSession } from '../../src/store/record/session-record.ts'
 import { readRecord } from '../../src/store/record/worker-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
@@ -17,8 +18,16 @@ const pending = { inbox: 0, results: 0, signals: 0 }
 
 function row(fields: RecordFields, id = root): ReadableRow {
   const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
-  const none = { failureJson: null, damage: null, keyDamage: null, node: null, isHosted: true, historyLength: 0 }
-  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending }
+  const none = {
+    failureJson: null,
+    damage: null,
+    keyDamage: null,
+    node: null,
+    isHosted: true,
+    pause: null,
+    historyLength: 0,
+  } as const
+  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending, open: noSignals }
 }
 
 /** What the report of the session says, by fields of its root. */

@@ -32,9 +32,19 @@ describe('a session', () => {
       createdAt: 4,
       finishedAt: 9,
       cancelReason: 'enough',
+      paused: null,
       result: null,
     })
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')
+  })
+
+  test('tells who paused it and why, and that it is paused where that cannot be read', () => {
+    const paused = JSON.stringify({ why: 'look', by: 'ada', at: 5 })
+    expect(factsOf(id, session({ paused }), null)).toMatchObject({
+      state: 'active',
+      paused: { why: 'look', by: 'ada', at: 5 },
+    })
+    expect(factsOf(id, session({ paused: '{bad' }), null).paused).toEqual({ at: 0 })
   })
 
   test('tells the run that ended it, else the last one that was read', () => {

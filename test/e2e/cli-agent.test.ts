@@ -9,7 +9,7 @@ const look = defineTool({ name: 'look', description: 'Looks around.', effect: 'p
   context.setFact('found', 3)
   return { found: 3 }
 } })
-const jump = defineTool({ name: 'jump', description: 'Jumps.', effect: 'once', run: () => { throw new Error('no \\u001b[31mluck') } })
+const jump = defineTool({ name: 'jump', description: 'Jumps.', effect: 'once', approval: 'never', run: () => { throw new Error('no \\u001b[31mluck') } })
 export default defineWorker({ description: 'Plans.', instructions: 'You plan.\\n1. Call \`look\`.\\n2. Call \`jump\`.', tools: [look, jump] })`
 
 let project: Project

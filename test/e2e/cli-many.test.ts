@@ -106,11 +106,13 @@ describe('dead letters', () => {
       expect.arrayContaining([first, workerId, 'put back as inbox-1', '{"starts":6}']),
     ])
     await cli.project.run(['session', 'cancel', sessionId, ...other])
-    const refused = [second, workerId, 'refused', expect.stringMatching(/takes no more messages/)]
+    const refused = [second, workerId, 'refused', expect.stringMatching(/cannot go back .* --new-session$/)]
     expect(await told('redrive', workerId)).toEqual([1, head, refused])
     const dismissed = [head[0], head[1], head[2], head[4]]
     expect(await told('dismiss', workerId)).toEqual([0, dismissed, [second, workerId, 'dismissed']])
     const again = [workerId, '--id', String(second)]
+    const begun = [second, workerId, 'redriven', expect.stringMatching(/^session [0-9a-f-]{36}$/)]
+    expect(await told('redrive', ...again, '--new-session')).toEqual([0, head, begun])
     expect(await told('dismiss', ...again)).toEqual([0, dismissed, [second, workerId, 'dismissed before']])
   })
 })

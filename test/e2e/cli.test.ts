@@ -66,6 +66,9 @@ describe.concurrent('troupe run', () => {
       stderr: expect.stringContaining('handler_failed (handler): no \\e[31mluck'),
     })
     expect(human.stderr).not.toContain('\u001b')
+    expect(human.stderr).toMatch(
+      /\nTo let it go on with message inbox-0 \(input\): troupe session retry [0-9a-f-]{36}\n$/,
+    )
     expect(json).toMatchObject({ code: 1 })
     expect(json.objects.at(-1)).toMatchObject({ type: 'result', status: 'failed', failure: { code: 'handler_failed' } })
   })

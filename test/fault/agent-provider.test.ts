@@ -115,7 +115,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
       'that ended by %j is a failed call; no tool of it runs',
       async (ends) => {
         let ran = 0
-        const pay = tool('pay', () => ++ran, { effect: 'once' })
+        const pay = tool('pay', () => ++ran, { effect: 'once', approval: 'never' })
         const broken: Act = { text: 'Half of it', calls: [{ id: 'c0', name: 'pay', args: '{}' }], ends }
         const { result, history, preview } = await run([broken, fine], { worker: { tools: [pay] } })
         expect(result).toMatchObject(completed)
@@ -131,8 +131,12 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
         { 'openai-chat/fake': 'content_filter', 'openai/fake': 'content_filter', 'anthropic/fake': 'refusal' },
       ],
     ])('that was cut by %s says so in the result', async (finishReason, words: Record<string, string>) => {
-      const { result } = await run([{ text: 'Half of', ends: words[surface.model] as string }])
+      const ends = words[surface.model] as string
+      const { result } = await run([{ text: 'Half of', ends }], { worker: { continues: 0 } })
       expect(result).toMatchObject({ status: 'completed', value: { text: 'Half of', finishReason } })
+      if (finishReason !== 'length') return
+      const both = await run([{ text: 'Half of ', ends }, { text: 'it.' }])
+      expect(both.result).toMatchObject({ status: 'completed', value: { text: 'Half of it.' } })
     })
   })
 
@@ -230,7 +234,7 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
           if (tries < 3) throw new TransientError('too early', { retryAfterMs: 1 })
           return 'now'
         },
-        { effect: 'once' },
+        { effect: 'once', approval: 'never' },
       )
       const ran = await run([calling({ name: 'early' }), fine], { worker: { tools: [early] } })
       expect(ran.result).toMatchObject(completed)
@@ -352,7 +356,7 @@ describe('a child whose answer was cut', () => {
         surface,
         acts,
         worker: { spawns: ['child'] },
-        others: { child: { instructions: 'Help.' } },
+        others: { child: { instructions: 'Help.', continues: 0 } },
       })
       expect(ran.result).toMatchObject(completed)
       expect(JSON.parse(told(ran)[0] ?? '')).toMatchObject([{ status: 'completed', finishReason: 'length' }])

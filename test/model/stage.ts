@@ -131,6 +131,7 @@ export class Stage implements AsyncDisposable {
         }
         const { verdicts, wakeups } = await this.#node('n1').turns.renew([renewal])
         const verdict = verdicts[0] ?? 'fenced'
+        if (verdict === 'paused') throw new Error('the model knows no pause')
         return { kind: 'verdict', verdict, wakeups: this.#learn(wakeups, expected) }
       }
       case 'sweep': {

@@ -52,6 +52,7 @@ async function storedAtTheStart(redisUrl: string, effect: Effect): Promise<strin
     name: 'look',
     description: 'x',
     effect,
+    approval: 'never',
     run: async (_input, { workerId }) => {
       seen = await scene.stored(workerId)
       return 'seen'

@@ -70,6 +70,7 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
       defineTool({
         name: tool,
         description: `The tool ${tool}.`,
+        approval: 'never',
         input: labelled,
         run: ({ label, plan }, context) => effect(kind, tool, label, plan, context),
         ...more,
@@ -108,6 +109,7 @@ export function agentKinds({ name, ledger }: Pick<NodeOrder, 'name' | 'ledger'>)
           name: 'once',
           description: 'Does it once.',
           effect: 'once',
+          approval: 'never',
           input: labelled,
           run: ({ label, plan }, context) => effect(kind, 'once', label, plan, context),
           ...(asked ? { reconcile: asked } : {}),

@@ -46,6 +46,41 @@ describe('an ask', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
+  test('stands in report and list of its session: who waits for whom, and since when', async () => {
+    const boss = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') self.spawn('asker', null)
+        else self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { boss, asker } })
+    const session = await troupe.create('boss')
+    const { id, askedAt } = await openAsk(troupe)
+    const child = await waitUntil('the child is parked', async () => {
+      const { workers } = await session.report()
+      return workers.find(({ kind, status }) => kind === 'asker' && status === 'parked')
+    })
+    const openAsks = [{ id, kind: 'question', question: 'May I?', askedAt }]
+    expect(child).toMatchObject({ waitsFor: 'a person to answer "May I?"', waitsSince: askedAt, openAsks })
+    expect(child).toMatchObject({ state: 'waiting', activity: 'waiting' })
+    const listed = async () => (await troupe.client.sessions.list())[0]
+    expect(await listed()).toMatchObject({ openAsks: 1, askedAt })
+    await troupe.client.asks.answer(id, 'yes')
+    await session.result()
+    expect(await listed()).toMatchObject({ openAsks: 0, askedAt: null })
+  })
+
+  test('that cannot be read is shown as an answer, and hides nothing else', async () => {
+    await using troupe = await TestTroupe.start({ workers: { asker } })
+    const session = await troupe.create('asker')
+    const { id } = await openAsk(troupe)
+    await waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
+    const keys = await troupe.redis.keys(`*:ask:${id}`)
+    await troupe.redis.set(keys[0] as string, 'x')
+    expect(await session.root.report()).toMatchObject({ waitsFor: 'an answer' })
+    expect(await troupe.client.sessions.list()).toMatchObject([{ openAsks: 1 }])
+  })
+
   test('is answered once: of ten answers at one moment one counts, and nine say who answered', async () => {
     await using troupe = await TestTroupe.start({ workers: { asker } })
     const session = await troupe.create('asker')

@@ -62,6 +62,7 @@ test('no secret reaches Redis, the next prompt or a log line, whether a tool or 
       name: 'ends',
       description: 'x',
       effect: 'once',
+      approval: 'never',
       run() {
         throw new TerminalError(said)
       },

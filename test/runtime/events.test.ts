@@ -75,7 +75,7 @@ test.each([
 test('an agent tells of its model, its tools, its children, its tries and how it ends', async () => {
   const none = z.object({})
   const tools = [
-    defineTool({ name: 'works', description: 'x', effect: 'once', input: none, run: () => 1 }),
+    defineTool({ name: 'works', description: 'x', effect: 'once', approval: 'never', input: none, run: () => 1 }),
     defineTool({
       name: 'breaks',
       description: 'x',
@@ -102,7 +102,7 @@ test('an agent tells of its model, its tools, its children, its tries and how it
     call('spawn_workers', { tasks }, 'c'),
     counted({ ...say('done'), finishReason: 'length' }),
   ])
-  const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['echo'], retries: 1 })
+  const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['echo'], retries: 1, continues: 0 })
   await using troupe = await TestTroupe.start({ workers: { echo, agent } })
   const session = await troupe.create('agent')
   const { rootId } = session

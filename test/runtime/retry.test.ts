@@ -23,6 +23,7 @@ function counted(effect: 'pure' | 'idempotent' | 'once', run: (key: string) => u
     name,
     description: 'Looks.',
     effect,
+    approval: 'never',
     timeoutMs: 50,
     run(_, { idempotencyKey }) {
       keys.push(idempotencyKey)

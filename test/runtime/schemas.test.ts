@@ -171,6 +171,7 @@ describe.each(checks)('a schema that %s finds a value wrong, and nothing is trie
     ['the input of a handler', { receive, input: schema }],
     ['the state of a handler', { receive, state: schema.refine((value) => value === null), initial: 1 }],
     ['the new state of a handler', { receive, state: schema, initial: null }],
+    ['the result of a handler', { receive, output: schema }],
   ])('%s', async (_what, definition) => {
     await using troupe = await TestTroupe.start({ workers: { strict: defineWorker(definition as never) } })
     const result = await troupe.run('strict', 'x')
@@ -181,7 +182,14 @@ describe.each(checks)('a schema that %s finds a value wrong, and nothing is trie
 
   test('the arguments of a tool', async () => {
     const ran: unknown[] = []
-    const tool = defineTool({ name: 'act', description: 'x', effect: 'once', input: schema, run: () => ran.push(1) })
+    const tool = defineTool({
+      name: 'act',
+      description: 'x',
+      effect: 'once',
+      approval: 'never',
+      input: schema,
+      run: () => ran.push(1),
+    })
     const model = recordedModel('test/one', [call('act', { arguments: 'x' }, 'a'), say('fine')])
     const agent = defineWorker({ instructions: 'x', model, tools: [tool] })
     await using troupe = await TestTroupe.start({ workers: { agent } })

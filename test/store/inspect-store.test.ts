@@ -224,7 +224,7 @@ describe('nodes, kinds, dead letters, queues', () => {
     ])
   })
 
-  test('nodes that were not seen for a while are not live', async () => {
+  test('nodes that were not seen for a while are stalled, and not live', async () => {
     const status = await Place.open()
     for (const id of ['node-a', 'node-b']) await status.node({ id }).sweep({ free: 0 })
     const line = (await status.redis.hget(status.keys.nodes, 'node-b')) as string
@@ -235,7 +235,23 @@ describe('nodes, kinds, dead letters, queues', () => {
     )
     await still(status)
     expect((await status.inspect.liveNodes()).map(({ id }) => id)).toEqual(['node-a'])
+    const { stalled } = await status.inspect.nodesBySight()
+    expect(stalled).toMatchObject([{ id: 'node-b', facts: { host: 'here' } }])
     expect(await status.inspect.nodes()).toHaveLength(2)
+  })
+
+  test('workers whose leases ended during a turn are named, with what their nodes said', async () => {
+    const status = await Place.open()
+    for (const label of ['one', 'two']) await status.create({ label })
+    const node = status.node()
+    const [fine, lost] = [await node.claim(), await node.claim()]
+    await status.redis.hset(status.workerKeys(lost.worker).record, 'lastWords', 'blocked, at loop.ts:4:3')
+    await status.expireLease(lost.worker)
+    await still(status)
+    expect(await status.inspect.expiredWorkers()).toEqual([
+      { id: lost.worker, kind: 'echo', lastWords: 'blocked, at loop.ts:4:3' },
+    ])
+    expect(fine.worker).not.toBe(lost.worker)
   })
 
   test('kinds are as nodes registered them, and name their pools', async () => {

@@ -23,6 +23,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { pauseMutants } from './support/pause-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
@@ -344,6 +345,7 @@ const all = [
   ...spendingMutants,
   ...askMutants,
   ...batchMutants,
+  ...pauseMutants,
   ...createMutants,
 ]
 

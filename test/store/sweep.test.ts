@@ -15,7 +15,14 @@ describe('a lease that has ended', () => {
     await turn.record({ entries: ['{}'] })
     await place.expireLease(turn.worker)
     const changed = await place.changed(async () =>
-      expect(await node.sweep({ free: 0 })).toEqual({ healed: 1, wakeups: [], damaged: [], left: 0, wasGone: true }),
+      expect(await node.sweep({ free: 0 })).toEqual({
+        healed: 1,
+        wakeups: [],
+        damaged: [],
+        left: 0,
+        wasGone: true,
+        isPaused: false,
+      }),
     )
     expect(changed).toEqual({
       'w:<one.root>': { status: 'queued', holder: '', crashes: '1' },

@@ -1,5 +1,6 @@
 /** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
 
+import type { Session } from '../../client/session.ts'
 import { type CutReason, isAgentResult, type RunResult } from '../../core/history/entry.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import type { RawFlag } from '../options.ts'
@@ -21,6 +22,16 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
     case 'cancelled':
       tell(`${troupe} run ${result.run} of session ${sessionId} was cancelled.`)
   }
+}
+
+/** Says how a failed job can go on, if it can and its failure does not say it. */
+export async function tellRetry(session: Session, result: RunResult): Promise<void> {
+  if (result.status !== 'failed' || result.failure.message.includes('troupe session retry')) return
+  // The result is printed already: what cannot be read now only takes away the advice.
+  const outlook = await session.retryOutlook().catch(() => null)
+  if (outlook?.kind === 'step') tell(`To let it go on with ${safe(outlook.step)}: troupe session retry ${session.id}`)
+  if (outlook?.kind === 'undecided')
+    tell(`To let it go on, once you know what became of the call: troupe session retry ${session.id} --unknown done`)
 }
 
 function cutText(reason: CutReason): string {

@@ -29,7 +29,7 @@ import { sessionView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 import { converse } from './converse.ts'
 import { Follower, followToEnd } from './follow.ts'
-import { printResult } from './print-result.ts'
+import { printResult, tellRetry } from './print-result.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, SessionFlags, RawFlag {
   readonly keepOpen?: boolean
@@ -113,8 +113,10 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     throw thrown
   })
   view.end()
-  if (result) printResult(session.id, result, flags)
-  else tell(unfinishedText(session, interrupt.isHangUp, isHere))
+  if (result) {
+    printResult(session.id, result, flags)
+    await tellRetry(session, result)
+  } else tell(unfinishedText(session, interrupt.isHangUp, isHere))
   endWith(exitCodeOf(interrupt, result))
 }
 

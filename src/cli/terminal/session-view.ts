@@ -70,6 +70,8 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'session.retried',
   'tool.failed',
   'tool.unknown',

@@ -3,11 +3,24 @@ import type { Finding, FindingCode, FindingFacts } from '../../client/health/fin
 import type { StrandedReason } from '../../client/health/stranded.ts'
 import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
-import { formatDuration } from './duration.ts'
+import { formatDuration, formatMoment } from './duration.ts'
 
 export interface FindingText {
   readonly what: string
   readonly todo?: string
+}
+
+/** `host (1234), not seen for 20s` */
+function stalledText({ host, pid, lastSeenMs }: FindingFacts['nodes_stalled']['nodes'][number]): string {
+  return `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}, not seen for ${formatDuration(lastSeenMs)}`
+}
+
+function expiredText(workers: FindingFacts['leases_expired']['workers']): string {
+  if (workers.length === 0) return ''
+  const named = workers
+    .slice(0, 5)
+    .map(({ id, kind, lastWords }) => `${kind} ${id}${lastWords ? ` (${lastWords})` : ''}`)
+  return `: ${named.join(', ')}${workers.length > 5 ? ', …' : ''}`
 }
 
 type Texts = {
@@ -158,6 +171,14 @@ const workTexts = {
       todo: 'check whether turns hang (docs/operations.md, "When work stands still"); if not, start another node or raise --concurrency',
     }
   },
+  all_paused: ({ by, why, at }, { command }) => ({
+    what: `all sessions are paused${by === null ? '' : ` by ${by}`} since ${formatMoment(at)}${why === null ? '' : ` (${why})`}: no node takes up work`,
+    todo: `${command}`,
+  }),
+  sessions_paused: ({ sessions }, { command }) => ({
+    what: `${count(sessions.length, 'session')} of the newest ${sessions.length === 1 ? 'is' : 'are'} paused: ${sessions.slice(0, 3).join(', ')}${sessions.length > 3 ? ', …' : ''}`,
+    todo: `go on with \`${command}\``,
+  }),
   submissions_paused: ({ jobs }) => {
     const what = 'the queue submit is paused in BullMQ'
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }
@@ -171,8 +192,12 @@ const workTexts = {
     what: `the queue wakeup-${pool} (prefix ${prefixes.join(', ')}) is paused in BullMQ: work may begin a second late`,
     todo: resume,
   }),
-  leases_expired: ({ leases, isNodeLive }) => ({
-    what: `${count(leases, 'lease')} expired during a turn: the nodes that held them died or are frozen`,
+  nodes_stalled: ({ nodes }) => ({
+    what: `${count(nodes.length, 'node')} stalled: ${nodes.map(stalledText).join(', ')}`,
+    todo: 'a process that died needs nothing; in one that still runs, code blocks the event loop or it was stopped: read its stderr, and end it',
+  }),
+  leases_expired: ({ leases, isNodeLive, workers }) => ({
+    what: `${count(leases, 'lease')} expired during a turn: the nodes that held them died or are frozen${expiredText(workers)}`,
     todo: isNodeLive
       ? 'nothing: a live node takes them over within seconds; if they stay, read its log'
       : 'start a node: it continues the work of their workers',

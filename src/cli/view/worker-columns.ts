@@ -81,14 +81,19 @@ export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {
 }
 
 /** What workers wait for, and since when; no column if none of them waits. `but`: a worker whose wait stands above the table. */
-export function waitsColumn(workers: readonly WorkerReport[], now: number, but?: string): Column<WorkerReport>[] {
-  if (!workers.some(({ id, waitsFor }) => id !== but && waitsFor !== null)) return []
-  return [{ header: 'waits for', value: (worker) => waitText(worker, now), shrinksTo: 9 }]
+export function waitsColumn<Row>(
+  rows: readonly Row[],
+  of: (row: Row) => WorkerReport,
+  now: number,
+  but?: string,
+): Column<Row>[] {
+  if (!rows.map(of).some(({ id, waitsFor }) => id !== but && waitsFor !== null)) return []
+  return [{ header: 'waits for', value: (row) => waitText(of(row), now), shrinksTo: 9 }]
 }
 
 /** `a timer, for 12s`; null for a worker that does not wait. */
-export function waitText({ waitsFor, updatedAt }: WorkerReport, now: number): string | null {
-  return waitsFor === null ? null : `${waitsFor}, for ${formatDuration(now - updatedAt)}`
+export function waitText({ waitsFor, waitsSince }: WorkerReport, now: number): string | null {
+  return waitsFor === null || waitsSince === null ? null : `${waitsFor}, for ${formatDuration(now - waitsSince)}`
 }
 
 /** How the last run of a worker failed. */

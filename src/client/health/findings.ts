@@ -4,6 +4,7 @@
  * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
  */
 import { unhostedPool } from '../../core/ids.ts'
+import type { ExpiredWorker } from '../../store/leases.ts'
 import type { Health } from './health.ts'
 import type { StrandedReason } from './stranded.ts'
 
@@ -46,10 +47,24 @@ export interface FindingFacts {
   wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
   /** Workers that wait for a slot. */
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
+  all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
+  sessions_paused: { readonly sessions: readonly string[] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
-  leases_expired: { readonly leases: number; readonly isNodeLive: boolean }
+  nodes_stalled: {
+    readonly nodes: readonly {
+      readonly host: string | null
+      readonly pid: number | null
+      readonly lastSeenMs: number
+    }[]
+  }
+  /** `workers`: some of them, `kind` and what is known of the cause. */
+  leases_expired: {
+    readonly leases: number
+    readonly isNodeLive: boolean
+    readonly workers: readonly ExpiredWorker[]
+  }
   dead_letters: { readonly kept: number; readonly open: number }
 }
 
@@ -90,9 +105,11 @@ export function judge(health: Health): Finding[] {
     ...judgeAside(health),
     ...judgeStranded(health),
     ...judgeWrongEntries(health),
+    ...judgePauses(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
+    ...judgeStalled(health),
     ...judgeLeases(health),
     judgeDeadLetters(health),
   ]
@@ -215,6 +232,23 @@ function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {
   })
 }
 
+function judgePauses({ paused, pausedSessions: sessions }: Health): Finding[] {
+  const ofAll =
+    paused === null
+      ? []
+      : [
+          finding(
+            'all_paused',
+            'problem',
+            { by: paused.by ?? null, why: paused.why ?? null, at: paused.at },
+            { command: 'troupe resume --all' },
+          ),
+        ]
+  if (sessions.length === 0) return ofAll
+  const command = `troupe session resume ${sessions[0]}`
+  return [...ofAll, finding('sessions_paused', 'warning', { sessions }, { command })]
+}
+
 function judgeAside({ aside, nodes }: Health): Finding[] {
   const stuck = aside.filter(({ waitingMs }) => waitingMs > asideMsMax).sort((a, b) => b.waitingMs - a.waitingMs)
   if (stuck.length === 0 || nodes.length === 0) return []
@@ -262,10 +296,23 @@ function judgeWakeups({ pausedWakeups }: Health): Finding[] {
   )
 }
 
-function judgeLeases({ redis, expiredLeases: leases, nodes }: Health): Finding[] {
+function judgeStalled({ stalledNodes }: Health): Finding[] {
+  if (stalledNodes.length === 0) return []
+  const nodes = stalledNodes.map(({ host, pid, lastSeenMs }) => ({ host, pid, lastSeenMs }))
+  return [finding('nodes_stalled', 'warning', { nodes })]
+}
+
+function judgeLeases({ redis, expiredLeases: leases, expiredWorkers: workers, nodes }: Health): Finding[] {
   if (leases === 0 || redis.refusal !== null) return []
   const isNodeLive = nodes.length > 0
-  return [finding('leases_expired', isNodeLive ? 'warning' : 'problem', { leases, isNodeLive })]
+  return [
+    finding(
+      'leases_expired',
+      isNodeLive ? 'warning' : 'problem',
+      { leases, isNodeLive, workers },
+      { workerIds: workers.map(({ id }) => id) },
+    ),
+  ]
 }
 
 function judgeDeadLetters({ deadLetters: kept, settled }: Health): Finding {

@@ -1,6 +1,8 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/inspect-store.ts'
+import type { ExpiredWorker } from '../../store/leases.ts'
+import type { PauseNote } from '../../store/record/pause-note.ts'
 import type { RedisAccess } from '../../store/redis/access.ts'
 import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
@@ -28,6 +30,8 @@ export interface Health {
     readonly info: RecordFields
   }
   readonly nodes: readonly NodeSummary[]
+  /** Nodes that were not seen for the time of a lease, until they are forgotten. */
+  readonly stalledNodes: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
   /** Queued workers whose kind no live node hosts. */
@@ -51,8 +55,14 @@ export interface Health {
   readonly misplaced: readonly { readonly prefix: string; readonly jobs: number }[]
   /** Queues `wakeup-<pool>` that somebody paused, each with its prefix in BullMQ. Work of these pools may begin late. */
   readonly pausedWakeups: readonly WakeupQueue[]
+  /** Who paused all sessions, why and when; null if they are not paused. */
+  readonly paused: PauseNote | null
+  /** Those among the newest sessions that are paused by themselves. */
+  readonly pausedSessions: readonly string[]
   readonly running: number
   readonly expiredLeases: number
+  /** Some of the workers of these leases. */
+  readonly expiredWorkers: readonly ExpiredWorker[]
   readonly timers: number
   readonly cancelling: number
   /** Dead letters that are kept. */
@@ -73,7 +83,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers>> {
+): Promise<Omit<Health, keyof NewestWorkers | 'pausedSessions' | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
   const before = Date.now()
   const redisNow = await first.now()
@@ -128,8 +138,10 @@ export async function readHealth(
     submitPrefix: submission.prefix,
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedWakeups,
+    paused: (await Promise.all(stores.map((store) => store.pauseNote()))).find((note) => note !== null) ?? null,
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
+    expiredWorkers: (await Promise.all(stores.map((store) => store.expiredWorkers()))).flat(),
     timers: sum((fact) => fact.timers),
     cancelling: sum((fact) => fact.cancelling),
     deadLetters: sum((fact) => fact.dead),

@@ -8,8 +8,9 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import { policy } from '../policy.ts'
+import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
-import { isTool, type Tool } from './define-tool.ts'
+import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
 /** What a function for instructions gets: the identity of the worker, and its folder. */
@@ -23,15 +24,25 @@ export interface AgentLimits {
   readonly iterations?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
+  /** Longest time in ms of one run. When it is over, no further model call is made. Waits count too. Default: no limit. */
+  readonly runMs?: number
   /** Longest time in ms in which nothing of a reply arrives; then the model call is retried. Default 300 000. */
   readonly modelIdleMs?: number
   /** Longest time in ms of one model call, even if its reply still arrives. Default 1 800 000. */
   readonly modelCallMs?: number
 }
 
-const limitNames = ['iterations', 'tokens', 'modelIdleMs', 'modelCallMs'] as const
+/** Each time the whole conversation is sent again. */
+const continuesMost = 100
 
-export interface AgentWorker {
+const limitNames = ['iterations', 'tokens', 'runMs', 'modelIdleMs', 'modelCallMs'] as const
+
+export interface AgentWorker<Given = unknown> {
+  /**
+   * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
+   * the definition in place of the name.
+   */
+  readonly kind?: string
   /** Parents that may spawn this kind see it. */
   readonly description?: string
   /** Only a handler has `receive`. */
@@ -47,11 +58,13 @@ export interface AgentWorker {
   readonly spawns?: readonly string[]
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
   readonly asks?: boolean
+  /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
+  readonly approval?: ApprovalRules
   readonly limits?: AgentLimits
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
-  readonly input?: z.ZodType
+  readonly input?: z.ZodType<unknown, Given>
   /**
    * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
@@ -62,6 +75,11 @@ export interface AgentWorker {
    * told to go on, otherwise none.
    */
   readonly nudge?: string
+  /**
+   * How often in a row its model goes on with a text that was cut off at its length limit; the pieces are one answer. 0: a text that was cut
+   * off is the answer. Default 3, and 0 where `settings.maxOutputTokens` is set.
+   */
+  readonly continues?: number
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -69,6 +87,7 @@ export interface AgentWorker {
 }
 
 export const agentKeys = new Set([
+  'kind',
   'description',
   'instructions',
   'model',
@@ -76,11 +95,13 @@ export const agentKeys = new Set([
   'tools',
   'spawns',
   'asks',
+  'approval',
   'limits',
   'onUnknown',
   'input',
   'folder',
   'nudge',
+  'continues',
   'pool',
   'retries',
 ])
@@ -101,6 +122,7 @@ export function checkAgent(agent: AgentWorker): void {
     if (names.has(tool.name)) throw new ConfigError(`two tools have the name "${tool.name}": rename one of them.`)
     names.add(tool.name)
   }
+  checkApprovalRules(agent.approval, [...names, ...reservedNames])
   for (const [name, value] of Object.entries(limits ?? {})) {
     if (!limitNames.some((known) => known === name)) {
       const known = limitNames.join(', ')
@@ -122,6 +144,9 @@ export function checkAgent(agent: AgentWorker): void {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')
   }
   checkSettings(agent.settings)
+  const { continues } = agent
+  if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
+    throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 

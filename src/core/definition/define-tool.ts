@@ -53,6 +53,12 @@ export interface ToolContext {
   readonly children: readonly ChildFacts[]
 }
 
+/** What a function that decides about a call gets beside the arguments of the call. */
+export type ApprovalContext = Pick<
+  ToolContext,
+  'workerId' | 'sessionId' | 'toolCallId' | 'depth' | 'limits' | 'input' | 'log' | 'facts'
+>
+
 /** Whether the call was carried out. */
 export type Reconciled = { readonly done: true; readonly output: unknown } | { readonly done: false }
 
@@ -63,6 +69,16 @@ export interface ToolDefinition<Input = unknown> {
   /** Default: any JSON. A schema that is not an object is shown to the model as `{ arguments: … }`; `run` gets the bare value. */
   readonly input?: z.ZodType<Input>
   readonly effect: Effect
+  /**
+   * Whether a person is asked before a call runs: `always`, `never`, or a quick function of the arguments that returns true if so. If it throws, a
+   * person is asked. Rules of the kind and the policy of the session come first. Default: `always` for a tool of effect `once`, else `never`.
+   */
+  readonly approval?: 'never' | 'always' | ((input: Input, context: ApprovalContext) => boolean)
+  /**
+   * A person is asked about each call, whatever the session's policy, the allow rules and trust say. Default: true for a tool that is not `pure`,
+   * whose name contains "delete", "write", "execute" or "modify", and that does not say `approval: 'never'`.
+   */
+  readonly dangerous?: boolean
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
   /** Longer output is cut, and a note is added. Default 100 000. */
@@ -85,6 +101,8 @@ const knownKeys = new Set([
   'description',
   'input',
   'effect',
+  'approval',
+  'dangerous',
   'timeoutMs',
   'outputBytesMax',
   'thread',
@@ -92,7 +110,8 @@ const knownKeys = new Set([
   'run',
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
-const reservedNames = new Set(['spawn_workers', 'send_message', 'ask_person'])
+/** Names of tools that troupe gives to agents. */
+export const reservedNames = ['spawn_workers', 'send_message', 'ask_person'] as const
 
 /**
  * Defines a tool.
@@ -113,7 +132,8 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
     throw new ConfigError(`${preview(name)} is not a valid name of a tool: use 1 to 64 letters, digits, "_" or "-".`)
   }
   const wrong = (what: string) => new ConfigError(`tool "${name}": ${what}`)
-  if (reservedNames.has(name)) throw wrong('this name is reserved for a tool of troupe: choose another name.')
+  if (reservedNames.some((reserved) => reserved === name))
+    throw wrong('this name is reserved for a tool of troupe: choose another name.')
   for (const key of Object.keys(tool)) {
     if (!knownKeys.has(key))
       throw wrong(
@@ -132,6 +152,7 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (tool.reconcile !== undefined && typeof tool.reconcile !== 'function') throw wrong('reconcile must be a function.')
   if (tool.reconcile !== undefined && tool.effect !== 'once')
     throw wrong('only a tool of effect "once" has a reconcile function.')
+  checkApproval(tool)
   if (tool.thread !== undefined && !(typeof tool.thread === 'string' && tool.thread.startsWith('file:'))) {
     throw wrong('thread must be the URL of the module that exports the tool: thread: import.meta.url.')
   }
@@ -140,6 +161,17 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   checkNumber('timeoutMs', tool.timeoutMs, policy.timeoutMsMax)
   checkNumber('outputBytesMax', tool.outputBytesMax, 1_000_000)
   return Object.freeze({ ...tool, [toolMark]: true }) as unknown as Tool
+
+  function checkApproval({ approval, dangerous }: ToolDefinition<Input>): void {
+    if (approval !== undefined && approval !== 'never' && approval !== 'always' && typeof approval !== 'function')
+      throw wrong(
+        `approval must be "never", "always" or a function (input, context) => boolean, not ${preview(approval)}.`,
+      )
+    if (dangerous !== undefined && typeof dangerous !== 'boolean')
+      throw wrong(`dangerous must be true or false, not ${preview(dangerous)}.`)
+    if (dangerous === true && approval === 'never')
+      throw wrong('a dangerous tool is asked about each time: leave out dangerous: true, or approval: "never".')
+  }
 
   function checkNumber(field: string, value: unknown, most: number): void {
     if (value === undefined || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)) return

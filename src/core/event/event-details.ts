@@ -34,6 +34,8 @@ type DeltaDetails = {
   readonly request: string
 }
 
+type PauseDetails = { readonly why?: string; readonly by?: string }
+
 type LogLevelName = 'debug' | 'info' | 'warn' | 'error'
 
 type Nothing = Readonly<Record<string, never>>
@@ -53,6 +55,8 @@ export interface EventDetails {
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
+  readonly 'session.paused': PauseDetails
+  readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
   readonly 'session.cancelled': Nothing
   readonly 'worker.spawned': {

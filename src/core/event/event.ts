@@ -12,6 +12,8 @@ export const eventTypes = [
   'session.failed',
   'session.retried',
   'session.limited',
+  'session.paused',
+  'session.resumed',
   'session.cancelRequested',
   'session.cancelled',
   'worker.spawned',

@@ -280,6 +280,12 @@ export function toolCallsOf(message: AssistantMessage): ToolCallBlock[] {
   return message.content.filter((block) => block.type === 'tool-call')
 }
 
+/** True for a text without calls that ended at its length limit: the model had more to say. */
+export function isCutText({ content, finishReason }: Pick<AssistantMessage, 'content' | 'finishReason'>): boolean {
+  const hasCalls = content.some(({ type }) => type === 'tool-call')
+  return finishReason === 'length' && !hasCalls && textOf(content).trim() !== ''
+}
+
 /** The text of a message as a person reads it: its text blocks, joined. */
 export function textOf(content: readonly (UserBlock | AssistantBlock)[]): string {
   return content

@@ -16,6 +16,7 @@ import type { Action } from './chat-context.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
+  isCutText,
   type Json,
   type ToolCallBlock,
   type ToolResultMessage,
@@ -244,6 +245,7 @@ export class ContextContainer {
     else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
+      this.#run.startedAt ??= message.at
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
@@ -257,6 +259,8 @@ export class ContextContainer {
     const run = this.#run
     run.iterations++
     run.blanks = 0
+    if (isCutText(message)) run.cut.push(textOf(message.content))
+    else run.cut = []
     run.tokens += tokensOf(message.usage)
     this.#clearPending()
     this.#lastReply = message
@@ -289,7 +293,7 @@ export class ContextContainer {
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
-  #retried({ run: number, reopened = [] }: RetriedEntry): void {
+  #retried({ run: number, reopened = [], at }: RetriedEntry): void {
     const failed = this.#failedRun
     if (failed?.run.number !== number) {
       this.#passedOver++
@@ -304,6 +308,7 @@ export class ContextContainer {
       failure: null,
       sameErrors: 0,
       errors: '',
+      startedAt: at,
       retriedAfter: failed.code,
       retries: failed.run.retries + 1,
     }

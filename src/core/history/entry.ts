@@ -171,8 +171,8 @@ export function isAgentResult(value: unknown): value is AgentResult {
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
 /** How a run ended. */
-export type RunResult =
-  | { readonly status: 'completed'; readonly run: number; readonly value: unknown }
+export type RunResult<Value = unknown> =
+  | { readonly status: 'completed'; readonly run: number; readonly value: Value }
   | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
   | { readonly status: 'cancelled'; readonly run: number }
 

@@ -48,7 +48,8 @@ export type RetryVerdict =
   | { readonly kind: 'nothing_to_decide' }
   /** The run received nothing: its message is a dead letter. */
   | { readonly kind: 'dead_letter' }
-  | { readonly kind: 'impossible'; readonly why: string }
+  /** hasLetter: a dead letter has its message. */
+  | { readonly kind: 'impossible'; readonly why: string; readonly hasLetter?: true }
 
 export function planRetry(facts: FailedRunFacts, decision?: UnknownDecision): RetryVerdict {
   const { entries } = facts
@@ -81,7 +82,7 @@ function planOfLetter(entries: readonly Entry[]): RetryVerdict {
   const steps = stepsOf(entries).map(({ name }) => name)
   if (steps.length === 0) return { kind: 'dead_letter' }
   const why = `its message is a dead letter, and another run would do again what it has recorded: ${steps.join(', ')}`
-  return { kind: 'impossible', why }
+  return { kind: 'impossible', why, hasLetter: true }
 }
 
 function stepsOf(entries: readonly Entry[]): StepEntry[] {

@@ -10,6 +10,10 @@ export interface RunSoFar {
   readonly iterations: number
   /** Blank replies in a row. */
   readonly blanks: number
+  /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
+  readonly cut: readonly string[]
+  /** When it began, or was last retried. Null before its first message. */
+  readonly startedAt: number | null
   readonly tokens: number
   readonly facts: Readonly<Record<string, Json>>
   /** In call order. */
@@ -33,6 +37,8 @@ export interface MutableRun {
   input: Json | undefined
   iterations: number
   blanks: number
+  cut: string[]
+  startedAt: number | null
   tokens: number
   facts: Record<string, Json>
   children: ChildFacts[]
@@ -50,6 +56,8 @@ export function newRun(number: number): MutableRun {
     input: undefined,
     iterations: 0,
     blanks: 0,
+    cut: [],
+    startedAt: null,
     tokens: 0,
     facts: emptyFacts(),
     children: [],

@@ -204,6 +204,8 @@ export type CommitAnswer =
       /** Of their leases, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
+      /** The session is paused: the turn ends with its next step. Absent: it is not. */
+      readonly isPaused?: boolean
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }
@@ -215,11 +217,13 @@ export interface RenewRequest {
   readonly token: string
   readonly wakeup: string
   readonly becomesBusy: boolean
+  /** The turn knows that its session is paused, and begins nothing more. */
+  readonly isQuiet?: boolean
   /** What the run is doing, for the record; absent: as the last commit said. */
   readonly runState?: string
 }
 
-export type Verdict = 'kept' | 'fenced' | 'cancelled'
+export type Verdict = 'kept' | 'fenced' | 'cancelled' | 'paused'
 
 /** The store as a turn needs it. One partition. */
 export interface TurnStore {
@@ -259,13 +263,21 @@ export interface UpkeepStore {
   announce(slots: number, kinds: readonly HostedKind[]): Promise<void>
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
-   * where this call took some in; else 0. `wasGone`: the node was not registered any more.
+   * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
+   * `wasGone`: the node was not registered any more.
    */
   sweep(
     slots: number,
     poolLoads: readonly PoolLoad[],
     leaving: boolean,
-  ): Promise<{ healed: number; wakeups: readonly Wakeup[]; damaged: readonly string[]; left: number; wasGone: boolean }>
+  ): Promise<{
+    healed: number
+    wakeups: readonly Wakeup[]
+    damaged: readonly string[]
+    left: number
+    isPaused: boolean
+    wasGone: boolean
+  }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is

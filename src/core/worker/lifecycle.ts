@@ -43,6 +43,12 @@ const arrowList = [
     to: 'GeneratingResponse',
     why: 'a reply that says nothing and calls nothing is asked for again',
   },
+  {
+    event: 'replyCut',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a text that was cut off at its length is continued',
+  },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
   {

@@ -4,7 +4,9 @@
  * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
  * WAIT-2 A signal ends every wait except the wait for a retry.
  */
+import { preview } from '../check/preview.ts'
 import { isId } from '../ids.ts'
+import type { AskSort } from './ask.ts'
 import type { Lane } from './message.ts'
 
 export type Wait =
@@ -80,7 +82,17 @@ export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
   }
 }
 
+/** An ask of the worker that nobody has answered. */
+export interface AwaitedAsk {
+  readonly kind: AskSort
+  readonly question: string
+}
+
 export interface WaitFacts {
+  readonly timers: number
+  readonly asks: number
+  /** The oldest of its asks; undefined if it has none, or none that can be read. */
+  readonly ask: AwaitedAsk | undefined
   /** How many children have not reported yet. */
   readonly openChildren: number
   /** How many attempts have failed. */
@@ -90,12 +102,39 @@ export interface WaitFacts {
 }
 
 /** Words for people, to be read behind "waits for". */
-export function waitText(wait: Wait, { openChildren, attempts, callOf }: WaitFacts): string {
+export function waitText(wait: Wait, facts: WaitFacts): string {
+  if (wait.kind === 'signal') return signalText(facts)
+  const text = messageText(wait, facts)
+  return facts.asks === 0 || wait.kind === 'retry' ? text : `${text}, or ${signalText({ ...facts, timers: 0 })}`
+}
+
+function signalText({ timers, asks, ask }: WaitFacts): string {
+  if (asks === 0) return timers > 0 ? 'a timer' : 'a timer or an answer'
+  const more = asks === 1 ? '' : `, and ${asks - 1} more ${asks === 2 ? 'ask' : 'asks'}`
+  return `${askText(ask)}${more}${timers > 0 ? ', or a timer' : ''}`
+}
+
+function askText(ask: AwaitedAsk | undefined): string {
+  const what = ask && preview(ask.question)
+  switch (ask?.kind) {
+    case undefined:
+      return 'an answer'
+    case 'question':
+      return `a person to answer ${what}`
+    case 'approval':
+      return `a person to approve ${what}`
+    case 'signal':
+      return `the signal ${what}`
+  }
+}
+
+function messageText(
+  wait: Exclude<Wait, { readonly kind: 'signal' }>,
+  { openChildren, attempts, callOf }: WaitFacts,
+): string {
   switch (wait.kind) {
     case 'any':
       return 'input'
-    case 'signal':
-      return 'a timer or an answer'
     case 'retry':
       return `a retry after ${attempts} failed ${attempts === 1 ? 'attempt' : 'attempts'}`
     case 'results':

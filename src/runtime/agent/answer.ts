@@ -4,6 +4,7 @@
  */
 import type { ModelReply } from '../../core/definition/model.ts'
 import { toRuntimeError } from '../../core/errors.ts'
+import { textOf } from '../../core/history/chat-message.ts'
 import { type AgentResult, cutReasonOf, type Entry } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { afterRun, completedNote, endingOf } from '../../core/worker/run-ends.ts'
@@ -19,8 +20,8 @@ export function answer(
 ): void {
   const { journal, end, turn } = agentTurn
   const { container, machine, position } = journal
-  const text = reply.content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('\n')
-  const { facts } = container.run
+  const { cut, facts } = container.run
+  const text = [...cut, textOf(reply.content)].join('')
   const finishReason = cutReasonOf(reply.finishReason)
   const value: AgentResult = {
     text,

@@ -34,7 +34,9 @@ function stop(agentTurn: AgentTurn, { model, finishReason }: ModelReply, blanks:
   const said = journal.container.lastReply
   if (said !== null && finishReason === 'stop' && textOf(said.content).trim() !== '') {
     const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-    answer(agentTurn, { content: said.content, finishReason }, entry, { notes: [note], ...noFailure(agentTurn) })
+    // What was cut off stands in the run already.
+    const content = journal.container.run.cut.length > 0 ? [] : said.content
+    answer(agentTurn, { content, finishReason }, entry, { notes: [note], ...noFailure(agentTurn) })
     return
   }
   const error = new TerminalError(
@@ -56,6 +58,7 @@ function nudgeText({ kind, journal }: AgentTurn, blanks: number): string {
   return hadResults && blanks === 1 ? nudgeAfterResults : ''
 }
 
-function nudgeEntry(journal: Journal, text: string): Entry {
+/** `text`: what troupe itself tells the model. It comes right after one other entry of the step. */
+export function nudgeEntry(journal: Journal, text: string): Entry {
   return journal.entry('user', { id: journal.nextId(1), nudge: true, content: [{ type: 'text', text }] })
 }

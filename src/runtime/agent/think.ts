@@ -17,6 +17,7 @@ import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
 import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
+import { goOnAfterCut } from './cut-reply.ts'
 import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { type AcceptedReply, acceptReply } from './reply.ts'
@@ -109,8 +110,9 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     ...noFailure(agentTurn),
   }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
-  if (iteration.decision === 'done') answer(agentTurn, reply, entry, parts)
-  else if (iteration.error) {
+  if (iteration.decision === 'done') {
+    if (!goOnAfterCut(agentTurn, reply, iteration, entry, parts)) answer(agentTurn, reply, entry, parts)
+  } else if (iteration.error) {
     machine.apply('limitReached')
     end.fail(iteration.error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
   } else {
@@ -131,8 +133,11 @@ export function invalidResult(journal: Journal, { call, text }: CheckedCall & { 
 
 /** Says in words which limit is used up. Null when another model call may be made. */
 function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
-  const limit = kind.definition.limits?.tokens
-  const { tokens } = journal.container.run
+  const { tokens: limit, runMs } = kind.definition.limits ?? {}
+  const { tokens, startedAt } = journal.container.run
+  const ranMs = startedAt === null ? 0 : Date.now() - startedAt
+  if (runMs !== undefined && ranMs >= runMs)
+    return `${who} began this run ${ranMs} ms ago and may use ${runMs} ms: no further model call was made. Raise limits.runMs.`
   if (limit === undefined || tokens < limit) return null
   return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`
 }

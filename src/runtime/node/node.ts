@@ -3,6 +3,7 @@
  * What a slot that is awake does: awake-slot.ts (SLOT-1, SLOT-2).
  * NODE-1 A node that drains claims nothing. Each of its turns ends at the next step. A turn that goes on after the drain time is released:
  *    its worker goes on elsewhere.
+ * NODE-2 While all sessions of a partition are paused, a node claims nothing there, and its turns there end at the next step.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -75,7 +76,7 @@ export class RuntimeNode {
     const number = stores.turns.partition
     const wake = (wakeups: readonly Wakeup[]) => waker.wake(number, wakeups)
     const times = new TurnTimes()
-    return {
+    const partition: Partition = {
       ...stores,
       nonces: new ClaimNonces(this.#slots.total),
       times,
@@ -86,12 +87,25 @@ export class RuntimeNode {
         poolLoads: () => this.#poolLoads(times),
         answer: (wakeup) => void this.wake(number, wakeup),
         wake,
+        learnPause: (isPaused) => this.#learnPause(partition, isPaused),
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
         register: () => stores.upkeep.announce(this.#slots.total, this.#kindLines()),
       }),
+      isPaused: false,
     }
+    return partition
+  }
+
+  /** NODE-2. */
+  #learnPause(partition: Partition, isPaused: boolean): void {
+    if (partition.isPaused !== isPaused)
+      this.#o.log.warn(isPaused ? 'all sessions are paused: this node takes up no work' : 'all sessions are resumed', {
+        partition: partition.turns.partition,
+      })
+    partition.isPaused = isPaused
+    if (isPaused) for (const turn of partition.renewer.turns) turn.pausing.begin()
   }
 
   /** Registers kinds and slots. Wake-ups may come from now on. */
@@ -183,7 +197,7 @@ export class RuntimeNode {
     }
   }
 
-  /** A session was cancelled: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
+  /** A session was cancelled or paused, or all of them were: renews its turns here at once, so that they learn it now instead of at their next renewal or commit. */
   async hearCancel(partition: number, sessionId: string): Promise<void> {
     const { renewer, sweeper } = this.#partitionOf(partition)
     await renewer.runOnce(sessionId)

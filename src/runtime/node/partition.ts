@@ -15,4 +15,6 @@ export interface Partition extends PartitionStores {
   readonly times: TurnTimes
   readonly renewer: Renewer
   readonly sweeper: Sweeper
+  /** All its sessions are paused: this node claims nothing in it. */
+  isPaused: boolean
 }

@@ -39,6 +39,7 @@ export interface SlotHost {
 }
 
 const none: readonly never[] = []
+const nothing: ClaimAnswer = { kind: 'none' }
 
 export class AwakeSlot {
   readonly #node: SlotHost
@@ -74,7 +75,7 @@ export class AwakeSlot {
   /** Until it has nothing left to run. Calls `onFirstClaim` once: did the first claim find only work that this node cannot run? */
   async run(onFirstClaim: (isUnfit: boolean) => void): Promise<'done' | 'unfit'> {
     // A claim that fails is not repeated here: the wake-up goes stale, and a sweep of a node that reaches Redis sends a new one.
-    let answer = await this.#claim()
+    let answer = this.#mayClaim ? await this.#claim() : nothing
     onFirstClaim(answer.kind === 'unfit')
     while (answer.kind === 'assigned') {
       const turn = this.#turnOf(answer.assignment)
@@ -89,8 +90,9 @@ export class AwakeSlot {
     const assignment = withinCeiling(claimed, this.#node.permissions)
     if (!assignment.suspect) this.#node.suspects.release(this.#slot)
     const turn = new Turn(assignment, this.#host)
-    // A worker that was claimed before the drain began is released at its first step.
+    // A worker that was claimed before the drain or the pause began is released at its first step.
     if (this.#node.isDraining()) turn.drain()
+    if (this.#partition.isPaused) turn.pausing.begin()
     return turn
   }
 
@@ -126,15 +128,19 @@ export class AwakeSlot {
 
   // What the slot does next.
 
+  get #mayClaim(): boolean {
+    return !this.#node.isDraining() && !this.#partition.isPaused
+  }
+
   /** A turn of this slot is about to end. */
   #plan(turn: EndingTurn, step: Step): SlotPlan {
-    const isDraining = this.#node.isDraining()
+    const mayClaim = this.#mayClaim
     const children = this.#children
     children?.noteEnding(turn)
     // The last child speaks for the slot, unless a released one may end after it.
-    this.#mustClaim = children !== undefined && !(children.isLast(turn) && (children.areAllBegun || isDraining))
+    this.#mustClaim = children !== undefined && !(children.isLast(turn) && (children.areAllBegun || !mayClaim))
     this.#offer = undefined
-    if (isDraining || (!this.#mustClaim && this.#isOver())) return { kind: 'leave', wasBusy: this.#isBusy }
+    if (!mayClaim || (!this.#mustClaim && this.#isOver())) return { kind: 'leave', wasBusy: this.#isBusy }
     if (this.#mustClaim) return { kind: 'stay' }
     this.#offer = this.#offerOf(turn, step)
     this.#mustClaim = this.#offer !== undefined
@@ -151,7 +157,7 @@ export class AwakeSlot {
       return claimed
     }
     if (over === 'ended' && !this.#mustClaim) return claimed
-    return this.#node.isDraining() ? claimed : this.#claim()
+    return this.#mayClaim ? this.#claim() : claimed
   }
 
   /** SLOT-1. */

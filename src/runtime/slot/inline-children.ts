@@ -4,7 +4,7 @@
  * INLINE-1 One handler at a time. A child begins when the one before it asks for its end, whose commit may still be under way. The ends of
  *    all of them then leave in few scripts.
  * INLINE-2 No child waits for a long one: after `inlineMs` the slot releases the children that have not begun, and other slots claim them.
- * INLINE-3 No child begins once another one was aborted: the slot releases it, and its next claim learns of a cancel (I12).
+ * INLINE-3 No child begins once another one was aborted or paused: the slot releases it, and its next claim learns of a cancel (I12) or a pause.
  * INLINE-4 If the commit was not answered, the slot may hold every child that it was offered: it releases all of them, and runs none.
  */
 import { performance } from 'node:perf_hooks'
@@ -123,7 +123,7 @@ export class InlineChildren {
     const now = performance.now()
     if (now - this.#pausedAt >= pauseAfterMs) this.#pausedAt = now
     const isLate = now - this.#startedAt >= this.#runner.inlineMs
-    if (isLate || this.#turns.some(({ aborted }) => aborted)) this.#releaseOthers()
+    if (isLate || this.#turns.some(({ aborted, pausing }) => aborted || pausing.isOn)) this.#releaseOthers()
     const turn = this.#next()
     if (turn === undefined) return
     this.#begun++

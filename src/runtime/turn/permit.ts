@@ -1,15 +1,24 @@
 /**
- * Duty: the one place where the code of a turn asks whether it may go on. Today a cancel, a drain, a lost lease and the slice of a turn
- * can say no. Whatever else shall hold work back (a pause, a budget) says so here.
+ * Duty: the one place where the code of a turn asks whether it may go on. Today a cancel, a pause, a drain, a lost lease and the slice
+ * of a turn can say no. Whatever else shall hold work back (a budget) says so here.
  * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
- * PERMIT-3 A turn that ends, drains, or has had its slice receives nothing more; its worker goes to the end of its run queue.
+ * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.
+ * PERMIT-4 A paused turn begins no model call and no tool call. Those that run finish, and are recorded.
  */
 import { performance } from 'node:perf_hooks'
 import type { Turn } from './turn.ts'
 
 /** Asked before each model call and each tool call. Abandons the turn if its lease has run out. */
 export function mayCall(turn: Turn): boolean {
+  return mayFinishCall(turn) && !turn.pausing.isOn
+}
+
+/**
+ * Asked before a tool call whose start is recorded. A pause does not stop it: nobody could say later that it did not happen. Redis learns that
+ * this turn begins nothing more only behind it (`TurnPause.isQuiet`).
+ */
+export function mayFinishCall(turn: Turn): boolean {
   if (!turn.lease.isTrusted()) turn.abandon('unreachable')
   return turn.isOpen
 }

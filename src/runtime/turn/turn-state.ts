@@ -22,7 +22,7 @@ export interface TurnOutcome {
 
 export type TurnState =
   | { readonly kind: 'running' }
-  /** The node drains: the behaviour ends the turn after the step in hand. */
+  /** The node drains, or the session is paused: the behaviour ends the turn after the step in hand. */
   | { readonly kind: 'draining' }
   /** It takes no more steps; the ones that wait are committed with this end. */
   | { readonly kind: 'ending'; readonly end: TurnEnd }

@@ -24,6 +24,7 @@ import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 import { TurnLive } from './turn-live.ts'
+import { TurnPause } from './turn-pause.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
@@ -38,6 +39,7 @@ export class Turn {
   readonly lease: Lease
   readonly startedAt = performance.now()
   readonly doing: RunDoing
+  readonly pausing = new TurnPause(this)
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -352,6 +354,7 @@ export class Turn {
         this.#steps.acknowledge(steps.length, step.position)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
+        if (answer.isPaused) this.pausing.begin()
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
         if (end) this.#finish('ended')

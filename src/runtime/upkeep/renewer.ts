@@ -3,7 +3,8 @@
  * RENEW-1 A turn is first renewed when it has lasted `busyAfterMs`. The wake-up of its slot then counts as busy, and Redis may wake other
  *    slots instead. Short turns are renewed only if their session was cancelled.
  * RENEW-2 A turn whose lease is no longer trusted is abandoned before Redis would give the worker to another node.
- * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end.
+ * RENEW-3 A verdict of the store ends a turn at once: a fenced one is abandoned, a cancelled one makes its cancelling end. Of a paused
+ *    one Redis is quiet, as soon as it begins nothing more: whoever pauses waits for that.
  * RENEW-4 If a lease ran out because the event loop stood still, the log says that: Redis was there.
  * RENEW-5 The record of a turn that lasts shows what the run does about 100 ms after that began, as long as it lasts for half of that.
  */
@@ -25,6 +26,8 @@ export interface Renewal extends SwapItem {
   /** It was renewed, or Redis was asked to. */
   wasAsked: boolean
   renewedAt: number
+  /** Redis was told that it begins nothing more. */
+  isQuiet: boolean
 }
 
 export class Renewer {
@@ -54,7 +57,7 @@ export class Renewer {
 
   /** Returns what `remove` takes. */
   add(turn: Turn): Renewal {
-    const renewal = { turn, wasAsked: false, renewedAt: turn.startedAt, index: -1 }
+    const renewal = { turn, wasAsked: false, renewedAt: turn.startedAt, isQuiet: false, index: -1 }
     this.#renewals.add(renewal)
     if (this.#timer === undefined) {
       this.#lookedAt = performance.now()
@@ -103,8 +106,10 @@ export class Renewer {
   }
 
   /** RENEW-1. */
-  #isDue({ turn, wasAsked, renewedAt }: Renewal, now: number): boolean {
+  #isDue(renewal: Renewal, now: number): boolean {
+    const { turn, wasAsked, renewedAt } = renewal
     if (turn.over) return false
+    if (isToBeNamedQuiet(renewal)) return true
     if (wasAsked && turn.doing.unrecordedMs(now) >= this.#policy.busyAfterMs / 2) return true
     return wasAsked ? now - renewedAt >= this.#policy.renewEveryMs : now - turn.startedAt >= this.#policy.busyAfterMs
   }
@@ -117,12 +122,14 @@ export class Renewer {
       renewal.turn.host.noteBusy()
     }
     const states = renewals.map(({ turn }) => turn.doing.encoded)
+    const quiet = renewals.map(({ turn }) => turn.pausing.isQuiet)
     const { verdicts, wakeups, trustedUntil } = await this.#store.renew(
       renewals.map(({ turn }, index) => ({
         workerId: turn.assignment.workerId,
         token: turn.assignment.token,
         wakeup: turn.host.wakeup,
         becomesBusy: true,
+        isQuiet: quiet[index] === true,
         runState: states[index] ?? '',
       })),
     )
@@ -135,11 +142,19 @@ export class Renewer {
       if (verdict === 'fenced') turn.abandon('fenced')
       else turn.lease.extend(trustedUntil)
       if (verdict === 'cancelled') void turn.cancel()
+      renewal.isQuiet = quiet[index] === true
+      if (verdict === 'paused') turn.pausing.begin()
     }
+    // Whoever pauses waits for this.
+    if (renewals.some(isToBeNamedQuiet)) await this.#renew(renewals.filter(isToBeNamedQuiet))
   }
 
   stop(): void {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
+}
+
+function isToBeNamedQuiet({ turn, isQuiet }: Renewal): boolean {
+  return turn.pausing.isQuiet && !isQuiet && !turn.over
 }

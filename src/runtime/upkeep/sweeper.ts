@@ -19,6 +19,8 @@ export interface SweeperHost {
   poolLoads(): PoolLoad[]
   answer(wakeup: Wakeup): void
   wake(wakeups: readonly Wakeup[]): void
+  /** All sessions of the partition are paused, or no more. */
+  learnPause(isPaused: boolean): void
   learnKinds(pools: ReadonlyMap<string, string>): void
   /** Announces the node again: a Redis that lost its data must not forget what is hosted. */
   register(): Promise<void>
@@ -79,6 +81,7 @@ export class Sweeper {
   async #heal(damaged: Set<string>): Promise<void> {
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
+      this.#host.learnPause(swept.isPaused)
       if (swept.wasGone) await this.#registerAgain()
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'

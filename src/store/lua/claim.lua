@@ -21,8 +21,10 @@ ARGV[1] header    json:
   poisonAfter      starts alone without a commit from which on it is put aside
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps, limited} | {"empty"} | {"unfit"}
 Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted;
+        T:s:<session>:held of those that are paused;
         T:events, T:dead, T:timers and T:cancelling, of which only the sort is looked at.
-Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, and removes workers that should not be in the run queue. ]]
+Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, removes workers that should not be in the
+        run queue, and keeps those of paused sessions for their resume. ]]
 local runKey = KEYS[1]
 local header = readHeader(ARGV[1])
 

@@ -20,8 +20,8 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results; T:wakeups, T:busy, T:slots, T:per-wake and T:wake
-        of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]
@@ -43,7 +43,9 @@ if not state then
   return { 'done', '0', '0', {}, '' }
 end
 -- How often something of this session was cancelled so far.
-local cancelCountNow = redis.call('HGET', rootKey, 'cancelCount') or atStart.cancelCount
+local cancelCountNow, paused = unpack(redis.call('HMGET', rootKey, 'cancelCount', 'paused'))
+cancelCountNow = cancelCountNow or atStart.cancelCount
+local heldKey, quietKey = heldKeyOf(tag, sessionId), quietKeyOf(tag, sessionId)
 if from == 0 then cancelCount = cancelCountNow end
 local answers, answered = {}, listOf(header, 'agents')
 for index = 1, #answered do
@@ -102,6 +104,7 @@ for index = 1, #ids do
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
     redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
+    if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
     local left = hit == 'own' and lengthOf(recordKey .. laneKeys.inbox) - (dropped and 1 or 0) or 0
     local status = hit == 'whole' and 'terminal' or left > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
@@ -147,6 +150,10 @@ if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cance
 redis.call('DEL', cancelledKey)
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
+  if paused then
+    redis.call('DEL', heldKey, quietKey)
+    redis.call('HDEL', rootKey, 'paused')
+  end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
   redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
 end

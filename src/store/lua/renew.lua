@@ -9,9 +9,10 @@ ARGV[1] header    json:
     worker, token  which the node holds
     wakeup         that the turn answers; absent: none
     becomesBusy    true: the wake-up counts as busy from now on
+    quiet          true: the turn is paused, and begins nothing more
     runState       what the run is doing; absent: as the last commit said
-Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled"
-Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
+Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled" | "paused"
+Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])
@@ -28,24 +29,29 @@ for index = 1, #turns do
 end
 checkSort('zset', leasesKey)
 local kept = {}
--- The record, and whether its worker is cancelled, which its root says.
+-- The record, and whether its worker is cancelled, or its session paused, which its root says.
 local function readTurn(record, worker, token)
   local fields = readRecord(record)
   if fields.token ~= token then return fields end
   checkRecord(record, fields)
-  return fields, readCancellation(tag, fields, worker)
+  local hit, _, _, _, paused = readCancellation(tag, fields, worker)
+  if paused then checkSort('set', quietKeyOf(tag, sessionOf(worker, fields.path1))) end
+  return fields, hit, paused
 end
 for index = 1, #turns do
   local turn = turns[index]
   local worker, token, record = turn.worker, turn.token, workerKey(tag, turn.worker)
   -- What cannot be read of a worker or its session ends its own turn, and no other.
-  local fine, fields, hit = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
+  local fine, fields, hit, paused = pcall(readTurn, record, worker, token) -- guard: a renewal ends the turn that is damaged, and no other
   if not fine and not damageOf(fields) then error(fields, 0) end
   if not fine or fields.token ~= token then -- guard: token check of renew
     verdicts[#verdicts + 1] = 'fenced'
   else
-    verdicts[#verdicts + 1] = hit and 'cancelled' or 'kept' -- guard: cancel check of renew
-    kept[#kept + 1] = { worker = worker, sent = turn, pool = fields.pool or atStart.pool, record = record }
+    local verdict = hit and 'cancelled' or 'kept' -- guard: cancel check of renew
+    if paused and not hit then verdict = 'paused' end -- guard: pause check of renew
+    verdicts[#verdicts + 1] = verdict
+    kept[#kept + 1] = { worker = worker, sent = turn, pool = fields.pool or atStart.pool, record = record,
+      quiet = paused and turn.quiet and quietKeyOf(tag, sessionOf(worker, fields.path1)) }
   end
 end
 for index = 1, #kept do
@@ -53,6 +59,7 @@ for index = 1, #kept do
   redis.call('ZADD', leasesKey, digits(now + leaseMs), turn.worker)
   local wakeup, runState = turn.sent.wakeup, turn.sent.runState
   if runState then redis.call('HSET', turn.record, 'runState', runState) end
+  if turn.quiet then redis.call('SADD', turn.quiet, turn.worker .. ' ' .. turn.sent.token) end -- guard: a node says that it begins nothing more
   if wakeup and turn.sent.becomesBusy then
     -- No lease waits for wake-ups: what is wrong with their keys the sweeps say.
     redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup) -- guard: wake-up of a long turn counts as busy

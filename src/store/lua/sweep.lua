@@ -19,9 +19,9 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
+Returns {healed, wakeups, damaged, left, gone, paused}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
-        1: this node was not in the register, as it should be after announce
+        1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put
 Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
@@ -107,7 +107,8 @@ end
 
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged, lost = 0, newWakes(), {}, {}
-local last = tonumber(redis.call('HGET', metaKey, 'sweptAt') or '0') or 0
+local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused')
+local last, paused = tonumber(meta[1] or '0') or 0, meta[2]
 if now - last >= everyMs / 2 or last > now or isLeaving then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
@@ -184,7 +185,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: scores that a clock left far ahead come near: run queue
   end
 end
-if isLeaving then return { healed, {}, {}, 0, 0 } end
+if isLeaving then return { healed, {}, {}, 0, 0, '0' } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -203,6 +204,7 @@ for index = 1, #homeless, 2 do
   end
 end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
+if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1' } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a node that is alive?
 local hosted = nil
@@ -277,4 +279,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left, wasGone and 1 or 0 }
+return { healed, added, damaged, left, wasGone and 1 or 0, '0' }

@@ -22,6 +22,8 @@ const twoNumbers = /^\d+ \d+$/
 const ownFields = {
   /** The reason of the cancel, as JSON; null if nobody cancelled the session. */
   cancelReasonJson: optional('cancel', anyText, (text) => text),
+  /** Who paused the session, why and when, as JSON; null while it is not paused. */
+  pauseJson: optional('paused', anyText, (text) => text),
   end: optional('ended', /^(completed|failed|cancelled) \d+( \d+ \d+)?$/, decodeEnd),
   /** How many workers it has ever had. */
   workers: counter('workers', '1'),

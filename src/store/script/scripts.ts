@@ -53,7 +53,7 @@ export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
   header: words('leaseMs wakeupMs seed turns'),
-  fields: { turns: words('worker token wakeup becomesBusy runState') },
+  fields: { turns: words('worker token wakeup becomesBusy quiet runState') },
   args: [],
 })
 
@@ -98,6 +98,20 @@ export const cancelScript = defineScript({
   keys: words('root cancelled cancelling events'),
   args: words('sessionId reason channel event'),
 })
+
+export const pauseScript = defineScript({
+  file: 'pause.lua',
+  keys: words('root leases events'),
+  args: words('sessionId note channel event'),
+})
+
+export const resumeScript = defineScript({
+  file: 'resume.lua',
+  keys: words('root held quiet events'),
+  args: words('sessionId seed wakeupMs event'),
+})
+
+export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words('meta'), args: words('note channel') })
 
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',

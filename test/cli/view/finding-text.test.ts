@@ -160,6 +160,25 @@ describe('judge', () => {
     ],
     ['expired leases', { ...well, expiredLeases: 2 }, 'warning', /2 leases/],
     [
+      'expired leases of workers that are known',
+      {
+        ...well,
+        expiredLeases: 1,
+        expiredWorkers: [{ id: 'w-1', kind: 'loop', lastWords: 'it blocked, at loop.ts:4:3' }],
+      },
+      'warning',
+      /: loop w-1 \(it blocked, at loop\.ts:4:3\)$/,
+    ],
+    [
+      'a node that stands still',
+      {
+        ...well,
+        stalledNodes: [{ ...(well.nodes[0] as (typeof well.nodes)[0]), host: 'h', pid: 7, lastSeenMs: 20_000 }],
+      },
+      'warning',
+      /1 node stalled: h \(7\), not seen for 20(\.0)?s$/,
+    ],
+    [
       'dead letters',
       { ...well, deadLetters: 1 },
       'warning',

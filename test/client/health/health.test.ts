@@ -32,6 +32,8 @@ function storeOf({
     now: async () => now,
     info: async () => info,
     refusal: async () => null,
+    expiredWorkers: async () => [{ id: 'w', kind: 'loop', lastWords: null }],
+    pauseNote: async () => null,
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     poolsEverKnown: () => Promise.resolve([]),
@@ -72,6 +74,10 @@ describe('readHealth', () => {
     expect(health).toMatchObject({
       running: 7,
       expiredLeases: 2,
+      expiredWorkers: [
+        { id: 'w', kind: 'loop' },
+        { id: 'w', kind: 'loop' },
+      ],
       timers: 4,
       cancelling: 6,
       deadLetters: 8,

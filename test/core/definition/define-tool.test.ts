@@ -26,6 +26,8 @@ describe('defineTool', () => {
       outputBytesMax: 1_000_000,
       thread: 'file:///a/tool.ts',
       reconcile: async () => ({ done: false }),
+      approval: (input: { path: string }) => input.path !== '',
+      dangerous: true,
     }
     expect(isTool(define(full))).toBe(true)
     expect(isTool(define({ ...fields, timeoutMs: 1, outputBytesMax: 1 }))).toBe(true)
@@ -93,6 +95,18 @@ describe('defineTool', () => {
       'an input of zod 3',
       { input: zodThree.object({}) },
       /tool "look": input is a schema of zod 3, but must be one of zod 4: npm install zod@4$/,
+    ],
+    [
+      'an approval that is none',
+      { approval: 'ask' },
+      /approval must be "never", "always" or a function .*, not "ask"\.$/,
+    ],
+    ['an approval that is a yes', { approval: true }, /tool "look": approval must be "never", "always" or a function/],
+    ['a danger that is a text', { dangerous: 'yes' }, /dangerous must be true or false, not "yes"\.$/],
+    [
+      'a danger that nobody is asked about',
+      { dangerous: true, approval: 'never' },
+      /tool "look": a dangerous tool is asked about each time/,
     ],
     ['no time', { timeoutMs: 0 }, /timeoutMs must be a whole number from 1 to 2147483647, not 0/],
     ['more time than timers hold', { timeoutMs: 2 ** 31 }, /timeoutMs must be a whole number/],

@@ -42,6 +42,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['GeneratingResponse', 'limitReached', 'Failed'],
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
+  ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],
   ['HandlingToolError', 'circuitOpened', 'Failed'],

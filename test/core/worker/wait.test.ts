@@ -45,7 +45,7 @@ describe('a wait', () => {
   })
 
   test('has words for people', () => {
-    const facts = { openChildren: 2, attempts: 1, callOf: () => 7 }
+    const facts = { openChildren: 2, attempts: 1, callOf: () => 7, timers: 0, asks: 0, ask: undefined }
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',
       'a timer or an answer',
@@ -53,5 +53,23 @@ describe('a wait', () => {
       `the result of its child number 7 (${child}); 2 children are open`,
       'results of its children; 2 are open',
     ])
+  })
+
+  const question = { kind: 'question', question: 'Ship it?' } as const
+  const approval = { kind: 'approval', question: 'pay' } as const
+  const signal = { kind: 'signal', question: 'paid' } as const
+  test.each([
+    [forSignal, { timers: 1 }, 'a timer'],
+    [forSignal, { asks: 1, ask: question }, 'a person to answer "Ship it?"'],
+    [forSignal, { asks: 1, ask: approval }, 'a person to approve "pay"'],
+    [forSignal, { asks: 1, ask: signal }, 'the signal "paid"'],
+    [forSignal, { asks: 1 }, 'an answer'],
+    [forSignal, { asks: 2, ask: question }, 'a person to answer "Ship it?", and 1 more ask'],
+    [forSignal, { asks: 4, ask: signal, timers: 1 }, 'the signal "paid", and 3 more asks, or a timer'],
+    [forResults(3), { asks: 1, ask: question }, 'results of its children, or a person to answer "Ship it?"'],
+    [forRetry, { asks: 1, ask: question, attempts: 1 }, 'a retry after 1 failed attempt'],
+  ])('names what was asked of somebody outside: %j %j', (wait, facts, words) => {
+    const none = { openChildren: 0, attempts: 0, callOf: () => null, timers: 0, asks: 0, ask: undefined }
+    expect(waitText(wait, { ...none, ...facts })).toBe(words)
   })
 })

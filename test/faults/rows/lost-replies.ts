@@ -12,8 +12,8 @@ import type { Row, Stage } from '../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
 /**
- * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; announce is called once a minute, a look is the audit's, rights are asked at
- * connect: test/store/resend.test.ts loses their answers.
+ * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; a pause of all sessions would hold the other trials; announce is called once
+ * a minute, a look is the audit's, rights are asked at connect: test/store/resend.test.ts loses their answers.
  */
 const notCalled = [
   'redrive.lua',
@@ -23,6 +23,7 @@ const notCalled = [
   'answer.lua',
   'retry.lua',
   'release.lua',
+  'pause-all.lua',
   'announce.lua',
 ]
 const all = Object.values(scripts).filter(({ file }) => !notCalled.includes(file))
@@ -70,7 +71,7 @@ function loseOne(proxy: TcpProxy, called: string, count: number, { random }: Sta
   proxy.loseReplies(called, Math.min(left, 1 + Math.floor(3 * random())))
 }
 
-/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited and closed, a cancel, a prune. */
+/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited, paused and closed, a cancel, a prune. */
 async function work(client: Troupe): Promise<number> {
   const signal = AbortSignal.timeout(120_000)
   const create = (kind: string, input: unknown, keepOpen = false) => client.sessions.create({ kind, input, keepOpen })
@@ -84,6 +85,8 @@ async function work(client: Troupe): Promise<number> {
   for (let message = 2; message <= 4; message++) await talk.root.send(message)
   assert.deepEqual(await talk.limit({ tokens: 5 }), { ...defaultSpending, tokens: 5 })
   assert.partialDeepStrictEqual(await talk.result({ run: 4, signal }), { value: { count: 4, sum: 10 } })
+  await talk.pause()
+  await talk.resume()
   await talk.close()
   await doomed.cancel('enough')
   assert.partialDeepStrictEqual(await one.result({ signal }), { status: 'completed', value: treeResult(tree) })

@@ -56,7 +56,7 @@ describe('a model that asks a person', () => {
     const [open] = await openAsks(troupe)
     expect(open).toMatchObject({ kind: 'question', question: 'Send it?', options: ['yes', 'no'], workerKind: 'clerk' })
     await isParked(session)
-    expect(await session.root.report()).toMatchObject({ node: null, waitsFor: 'a timer or an answer' })
+    expect(await session.root.report()).toMatchObject({ node: null, waitsFor: 'a person to answer "Send it?"' })
     await expectSound(troupe)
     await expect(troupe.client.asks.answer(open?.id as string, 'perhaps')).rejects.toMatchObject({
       code: 'input_invalid',
@@ -72,7 +72,13 @@ describe('a model that asks a person', () => {
 
   test('has its other calls run meanwhile, and is called when all questions, children and tools have results', async () => {
     let seen = 0
-    const look = defineTool({ name: 'look', description: 'Looks.', effect: 'once', run: () => `seen ${++seen}` })
+    const look = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      effect: 'once',
+      approval: 'never',
+      run: () => `seen ${++seen}`,
+    })
     const child = defineWorker({
       receive(message, self) {
         if (message.kind === 'input') self.ask('Child?')

@@ -7,7 +7,13 @@ import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const ran: unknown[] = []
-const pay = defineTool({ name: 'pay', description: 'x', effect: 'once', run: () => void ran.push('paid') })
+const pay = defineTool({
+  name: 'pay',
+  description: 'x',
+  effect: 'once',
+  approval: 'never',
+  run: () => void ran.push('paid'),
+})
 const asker = defineWorker({
   receive(message, self) {
     self.send(message.value as string, 'pay, please')

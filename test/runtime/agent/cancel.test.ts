@@ -118,6 +118,7 @@ describe('a cancel', () => {
       name: 'once',
       description: 'Takes effect once.',
       effect: 'once',
+      approval: 'never',
       timeoutMs: 50,
       run: (_, { signal }) =>
         new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
@@ -254,12 +255,14 @@ describe('a cancel', () => {
       name: 'pay',
       description: 'Pays.',
       effect: 'once',
+      approval: 'never',
       run: () => Promise.reject(new TransientError('the bank is busy')),
     })
     const look = defineTool({
       name: 'look',
       description: 'Looks for ever.',
       effect: 'once',
+      approval: 'never',
       run() {
         said.resolve()
         return new Promise<void>(() => undefined)
@@ -285,6 +288,7 @@ describe('a cancel', () => {
       name: 'pay',
       description: 'Pays.',
       effect: 'once',
+      approval: 'never',
       run(_, { setFact }) {
         setFact('receipt', 'R1')
         return { paid: true }

@@ -29,7 +29,7 @@ class Act {
       Object.assign(given as object, { at: 'its own' })
       return reconciled as Reconciled
     }
-    const definition = { name: 'act', description: 'Acts.', effect: 'once', run } as const
+    const definition = { name: 'act', description: 'Acts.', effect: 'once', approval: 'never', run } as const
     return defineTool({ ...definition, input, ...(reconciled && { reconcile }) })
   }
 

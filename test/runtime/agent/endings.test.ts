@@ -1,27 +1,13 @@
 /** How an agent's run may end without an answer, and which failures are retried first. */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
+import { runOnce, tool } from '../../support/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
-
-function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
-  return defineTool({ name, description: 'A tool.', effect, input: z.unknown(), run })
-}
-
-async function runOnce(worker: AgentWorker, input: unknown = 'go') {
-  const troupe = await TestTroupe.start({ workers: { agent: defineWorker(worker) }, policy: quick })
-  const session = await troupe.create('agent', input, { keepOpen: true })
-  const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
-  return { troupe, session, result, history: await troupe.history(session.rootId) }
-}
 
 describe('a model that fails', () => {
   test('with a failure that may pass is asked again with the same key', async () => {

@@ -25,7 +25,13 @@ const loseTrustIn = (turn: Turn) => void vi.spyOn(turn.lease, 'isTrusted').mockR
 async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => boolean) | null) {
   const store = new HeldStore()
   const begun: string[] = []
-  const tool = defineTool({ name: 'act', description: 'Acts.', effect, run: () => void begun.push('tool') })
+  const tool = defineTool({
+    name: 'act',
+    description: 'Acts.',
+    effect,
+    approval: 'never',
+    run: () => void begun.push('tool'),
+  })
   const model = recordedModel('test/m', (_request, number) => {
     begun.push('model')
     return number === 1 ? call('act') : say('done')
@@ -106,6 +112,7 @@ test.each([false, true])(
       name: 'act',
       description: 'Acts.',
       effect: 'once',
+      approval: 'never',
       run: () => void asked.push('run'),
       reconcile: async () => {
         asked.push('reconcile')

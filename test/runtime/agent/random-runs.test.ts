@@ -52,6 +52,7 @@ const tools = (['pure', 'idempotent', 'once'] as const).map((effect) =>
     name: effect,
     description: 'Does as it is told.',
     effect,
+    approval: 'never',
     timeoutMs: 20,
     run({ deed }, { attempt, idempotencyKey, setFact }) {
       if (effect === 'once') count(runs, idempotencyKey)

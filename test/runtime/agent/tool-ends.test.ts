@@ -13,7 +13,7 @@ test.each(['pure', 'idempotent'] as const)(
   'a tool that is %s and exceeds its time is an error for the model',
   async (effect) => {
     const run = () => new Promise<never>(() => {})
-    const slow = defineTool({ name: 'slow', description: 'x', effect, timeoutMs: 20, run })
+    const slow = defineTool({ name: 'slow', description: 'x', effect, approval: 'never', timeoutMs: 20, run })
     const model = recordedModel('test/m', [call('slow'), say('done')])
     await using troupe = await TestTroupe.start({
       workers: { agent: defineWorker({ instructions: 'x', model, tools: [slow] }) },
@@ -35,6 +35,7 @@ test('all `once` tools of a reply that report that nothing took effect run again
     name: 'flaky',
     description: 'x',
     effect: 'once',
+    approval: 'never',
     async run(_, { toolCallId, attempt }) {
       ran.push(`${toolCallId} ${attempt}`)
       if (ran.length === 2) both.resolve()

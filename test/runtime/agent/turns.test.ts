@@ -52,6 +52,7 @@ test('a node that stops ends the turn of an agent at its next step, and another 
     name: 'wait',
     description: 'Waits.',
     effect: 'once',
+    approval: 'never',
     async run() {
       runs++
       begun.resolve()

@@ -51,6 +51,7 @@ function payer({ reconcile, onUnknown = 'fail' }: Case, timeoutMs: number, folde
     name: 'pay',
     description: 'Pays.',
     effect: 'once',
+    approval: 'never',
     timeoutMs,
     ...(reconcile && { reconcile }),
     run() {
@@ -150,6 +151,7 @@ describe('a call of unknown outcome', () => {
       name: 'pay',
       description: 'Pays.',
       effect: 'once',
+      approval: 'never',
       input: z.object({ to: z.string() }),
       async reconcile(input, context) {
         asked.push({ ...input }, Object.keys(context).sort())
@@ -183,6 +185,7 @@ describe('a call of unknown outcome', () => {
         name: 'pay',
         description: 'Pays.',
         effect: 'once',
+        approval: 'never',
         async run() {
           paid.resolve()
           if (order === 'after') await refused.promise
@@ -193,6 +196,7 @@ describe('a call of unknown outcome', () => {
         name: 'refuse',
         description: 'Refuses.',
         effect: 'once',
+        approval: 'never',
         async run() {
           await paid.promise
           throw new TerminalError('no more of this')

@@ -26,6 +26,7 @@ describe('a slot that runs children itself', () => {
           const turn = {
             assignment,
             aborted: false,
+            pausing: { isOn: false },
             isDraining: false,
             drain() {
               this.isDraining = true
@@ -89,6 +90,18 @@ describe('a slot that runs children itself', () => {
     const { children, done, turn, end } = batch(['a', 'b', 'c'])
     const running = children.run({ areToBegin: true })
     Object.assign(turn('a'), { aborted: true })
+    children.noteEnding(turn('a'))
+    await settled()
+    expect(done).toEqual(['a runs', 'b is released', 'c is released'])
+    expect(children.areAllBegun).toBe(false)
+    for (const name of ['a', 'b', 'c']) end(name)
+    await running
+  })
+
+  test('begins no child once the session of another was found paused, and releases the others (INLINE-3)', async () => {
+    const { children, done, turn, end } = batch(['a', 'b', 'c'])
+    const running = children.run({ areToBegin: true })
+    Object.assign(turn('a'), { pausing: { isOn: true } })
     children.noteEnding(turn('a'))
     await settled()
     expect(done).toEqual(['a runs', 'b is released', 'c is released'])

@@ -85,10 +85,7 @@ test('a timer that killed a handler stands in its history, and the dead letter h
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await troupe.create('worker', 'one', { keepOpen: true })
-  await waitUntil(
-    'it waits for its timer',
-    async () => (await session.root.report()).waitsFor === 'a timer or an answer',
-  )
+  await waitUntil('it waits for its timer', async () => (await session.root.report()).waitsFor === 'a timer')
   await wake(troupe)
   await waitUntil('it waits for its retry', async () => (await session.root.report()).run === 'TransientFailure')
   await poison(troupe, session, 'parked')

@@ -13,6 +13,7 @@ import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
+import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
 import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
@@ -156,6 +157,28 @@ export const calls: readonly Call[] = [
       const { session } = await running(place)
       return () => place.sessions.cancel(session.id, 'enough')
     },
+  },
+  {
+    name: 'pause',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.pauses.pause(session.id, { at: 1 })
+    },
+  },
+  {
+    name: 'resume',
+    forgetsWakeups: true,
+    counts: true,
+    prepare: async (place) => {
+      const { session, node } = await withChildren(place)
+      await place.sessions.pauses.pause(session.id, { at: 1 })
+      await node.ask()
+      return () => place.sessions.pauses.resume(session.id, '[["session.resumed",{}]]')
+    },
+  },
+  {
+    name: 'pause of all sessions',
+    prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }),
   },
   {
     name: 'finish',

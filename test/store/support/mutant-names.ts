@@ -8,6 +8,7 @@ import * as createChecks from './create-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as pauseChecks from './pause-checks.ts'
 import * as releaseChecks from './release-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
@@ -28,6 +29,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     createChecks,
     retryChecks,
     sendChecks,
+    pauseChecks,
     releaseChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))

@@ -34,7 +34,9 @@ const workerStart: Fields = {
 }
 
 /** What a root's record says of its session. */
-const ofSession = new Set('ended workers score cancelCount retired resting cancel caps spent startWakeups'.split(' '))
+const ofSession = new Set(
+  'ended workers score cancelCount retired resting cancel caps spent paused startWakeups'.split(' '),
+)
 
 /** How a record is kept; it is not a fact of its own. */
 const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSession])

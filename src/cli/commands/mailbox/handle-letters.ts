@@ -21,16 +21,22 @@ export function addRedriveCommand(group: Command): void {
     examples: [
       ['troupe mailbox redrive 0199…', 'all letters of a worker that nobody dealt with yet'],
       ['troupe mailbox redrive 0199… --id 1767225600000-0', 'one of them'],
+      ['troupe mailbox redrive 0199… --new-session', 'its session has ended: a new one begins with the message'],
       ['troupe mailbox redrive --all --json', 'all letters; one object for each'],
     ],
+    options: (command) =>
+      command.option('--new-session', 'begin a new session with each message, like the session of the letter'),
     columns: [
       ...handledColumns,
       { header: 'what', value: ({ status }) => (status === 'again' ? 'put back before' : status) },
-      { header: 'put back as', value: ({ messageId }) => messageId ?? '' },
+      {
+        header: 'put back as',
+        value: ({ messageId, newSessionId }) => messageId ?? (newSessionId && `session ${newSessionId}`),
+      },
       whyNot,
     ],
     none: 'There is nothing to put back.',
-    handle: (troupe, query) => troupe.redrive(query),
+    handle: (troupe, query, { newSession }) => troupe.redrive({ ...query, newSession }),
   })
 }
 
@@ -60,22 +66,25 @@ interface Handling<Done extends Handled> {
   readonly verb: string
   readonly description: string
   readonly examples: readonly Example[]
+  readonly options?: (command: Command) => Command
   readonly columns: readonly Column<Done>[]
   /** The note if there is nothing to do. */
   readonly none: string
-  readonly handle: (troupe: Troupe, query: LettersQuery<Done>) => Promise<readonly Done[]>
+  readonly handle: (troupe: Troupe, query: LettersQuery<Done>, flags: LetterFlags) => Promise<readonly Done[]>
 }
 
 function addHandlingCommand<Done extends Handled>(group: Command, handling: Handling<Done>): void {
-  const { verb, description, examples } = handling
+  const { verb, description, examples, options = (command: Command) => command } = handling
   const command = addCommand(group, {
     name: verb,
     description,
     options: (command) =>
-      command
-        .argument('[worker]', 'id of the worker, or of a session for its first worker')
-        .option('--all', 'letters of all workers')
-        .option('--id <letter>', 'only this letter'),
+      options(
+        command
+          .argument('[worker]', 'id of the worker, or of a session for its first worker')
+          .option('--all', 'letters of all workers')
+          .option('--id <letter>', 'only this letter'),
+      ),
     examples,
   })
   command.action((worker: string | undefined, { all = false, id, ...flags }: ConnectionFlags & LetterFlags) => {
@@ -94,7 +103,7 @@ async function handleLetters<Done extends Handled>(
   troupe: Troupe,
   query: LettersQuery<Done>,
   { columns, none, handle }: Handling<Done>,
-  flags: ConnectionFlags,
+  flags: ConnectionFlags & LetterFlags,
 ): Promise<void> {
   const done: Done[] = []
   // With --json each letter is printed as soon as it is handled.
@@ -106,7 +115,7 @@ async function handleLetters<Done extends Handled>(
       if (flags.json) printJson(one)
       else progress.update(`${count(done.length, 'message')} so far`)
     }
-    await handle(troupe, { ...query, onProgress })
+    await handle(troupe, { ...query, onProgress }, flags)
   } catch (thrown) {
     if (done.length > 0) {
       show()
@@ -121,6 +130,7 @@ async function handleLetters<Done extends Handled>(
 interface LetterFlags {
   readonly all?: boolean
   readonly id?: string
+  readonly newSession?: boolean
 }
 
 const handledColumns: readonly Column<Handled>[] = [

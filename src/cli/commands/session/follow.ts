@@ -9,7 +9,7 @@ import { addRawOption, type ConnectionFlags, type RawFlag } from '../../options.
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
 import { sessionView } from '../../terminal/session-view.ts'
 import { Follower } from '../follow.ts'
-import { printResult } from '../print-result.ts'
+import { printResult, tellRetry } from '../print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
 
 /** Seldom, because each check reads all records of the session. */
@@ -65,6 +65,7 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
     view.end()
     if (result) {
       printResult(session.id, result, flags)
+      await tellRetry(session, result)
       endWith(result.status === 'completed' ? exitCodes.ok : exitCodes.failed)
       return
     }

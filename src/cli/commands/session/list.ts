@@ -38,7 +38,7 @@ list does not check all data of a session; troupe audit does.`,
       const sessions = await troupe.sessions.list({ limit, state, kind })
       const such = state === undefined && kind === undefined ? '' : 'such '
       return listing(sessions, {
-        columns: columnsAt(Date.now()),
+        columns: columnsOf(sessions, Date.now()),
         object: withSessionIds,
         empty: `There are no ${such}sessions in namespace ${namespace}.`,
         more: moreNote(sessions, limit, 'newest'),
@@ -47,12 +47,26 @@ list does not check all data of a session; troupe audit does.`,
   })
 }
 
-function columnsAt(now: number): Column<ListedSession>[] {
+/** A session that is paused goes on later: for programs it is active. */
+function shownState({ state, paused }: ListedSession): string {
+  return state === 'active' && paused !== null ? 'paused' : state
+}
+
+function columnsOf(sessions: readonly ListedSession[], now: number): Column<ListedSession>[] {
   return [
     { header: 'id', value: ({ id }) => id },
     { header: 'name', value: ({ name, kind }) => nameAndKind(name, kind), shrinksTo: 8 },
-    { header: 'state', value: ({ state }) => state, style: ({ state }) => stateStyle(state) },
+    { header: 'state', value: shownState, style: (session) => stateStyle(shownState(session)) },
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
     { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+    ...(sessions.some(({ openAsks }) => openAsks > 0) ? [asksColumn(now)] : []),
   ]
+}
+
+function asksColumn(now: number): Column<ListedSession> {
+  const text = ({ openAsks, askedAt }: ListedSession) =>
+    askedAt === null
+      ? ''
+      : `${openAsks === 1 ? 'an answer' : `${openAsks} answers`}, for ${formatDuration(now - askedAt)}`
+  return { header: 'waits for', value: text }
 }

@@ -8,7 +8,7 @@ import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { addRawOption, type ConnectionFlags, type RawFlag, wholeNumber } from '../../options.ts'
 import { commandEndMsMax, Interrupt } from '../../terminal/interrupt.ts'
 import { tell } from '../../terminal/output.ts'
-import { printResult } from '../print-result.ts'
+import { printResult, tellRetry } from '../print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
 
 /** Seldom, because each check reads all records of the session. */
@@ -47,6 +47,7 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
     try {
       const found = await session.result({ signal: interrupt.signal, run })
       printResult(session.id, found, flags)
+      await tellRetry(session, found)
       endWith(found.status === 'completed' ? exitCodes.ok : exitCodes.failed)
     } catch (thrown) {
       if (interrupt.exitCode === undefined) throw thrown

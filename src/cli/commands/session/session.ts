@@ -7,6 +7,7 @@ import { addFollowCommand } from './follow.ts'
 import { addImportCommand } from './import.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
+import { addPauseCommand, addResumeCommand } from './pause.ts'
 import { addPruneCommand } from './prune.ts'
 import { addResultCommand } from './result.ts'
 import { addRetryCommand } from './retry.ts'
@@ -17,7 +18,7 @@ export function addSessionCommands(program: Command): void {
   const group = addGroup(
     program,
     'session',
-    'list, show, tree, follow, result, retry, limit, close, cancel, export, import, prune',
+    'list, show, tree, follow, result, retry, limit, pause, resume, close, cancel, export, import, prune',
     [
       ['troupe session list', 'the newest ones'],
       ['troupe session follow 0199…', 'see it run'],
@@ -31,6 +32,8 @@ export function addSessionCommands(program: Command): void {
   addResultCommand(group)
   addRetryCommand(group)
   addLimitCommand(group)
+  addPauseCommand(group)
+  addResumeCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
   addExportCommand(group)

@@ -1,6 +1,6 @@
 /** `troupe session show <session>`: a session and all its workers, as the supervisor reports them. */
 import type { Command } from 'commander'
-import type { Report } from '../../../client/report.ts'
+import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
@@ -32,7 +32,7 @@ export function addShowCommand(group: Command): void {
 }
 
 function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
-  const { state, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, mode, createdAt, finishedAt, limits, result, failure } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -43,6 +43,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['name', session.name === session.kind ? null : escapeLine(session.name)],
       ['kind', escapeLine(session.kind)],
       ['state', page.paint(stateStyle(state), state) + reason],
+      ['paused', paused && escapeLine(pauseText(paused))],
       ['mode', mode],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
@@ -54,14 +55,26 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],
       ['failure', failure && escapeLine(failureSentence(failure))],
       ['to go on', session.state === 'failed' ? `troupe session retry ${session.id}` : null],
+      ['to answer', answerCommand(session.id, workers)],
     ],
     page,
   )
   const columns = [
     ...workerColumns(workers, { alreadyShown: failure, verbose }),
-    ...waitsColumn(workers, now, session.rootId),
+    ...waitsColumn<WorkerReport>(workers, (worker) => worker, now, session.rootId),
   ]
   return [...facts, '', ...tableLines(workers, columns, page)]
+}
+
+function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
+  return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+}
+
+/** The command that answers, if there is one open ask; else the one that lists them. */
+function answerCommand(sessionId: string, workers: readonly WorkerReport[]): string | null {
+  const [ask, ...more] = workers.flatMap(({ openAsks }) => openAsks)
+  if (ask === undefined) return null
+  return more.length > 0 ? `troupe ask list --session ${sessionId}` : `troupe ask answer ${ask.id} <answer>`
 }
 
 function lasted(createdAt: number | null, finishedAt: number): string {

@@ -4,7 +4,7 @@ import type { WorkerReport } from '../../../client/report.ts'
 import { branchObject, withSessionIds } from '../../view/objects.ts'
 import { tableLines } from '../../view/table.ts'
 import { growTree, type Leaf, treeLeaves } from '../../view/tree.ts'
-import { failureColumn, stateColumn, usageColumns } from '../../view/worker-columns.ts'
+import { failureColumn, stateColumn, usageColumns, waitsColumn } from '../../view/worker-columns.ts'
 import { addVerb } from '../verb.ts'
 
 type WorkerLeaf = Leaf<WorkerReport>
@@ -23,6 +23,7 @@ export function addTreeCommand(group: Command): void {
       const columns = [
         { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: 14 },
         stateColumn<WorkerLeaf>(({ worker }) => worker),
+        ...waitsColumn<WorkerLeaf>(leaves, ({ worker }) => worker, Date.now()),
         ...usageColumns<WorkerLeaf>(leaves, ({ worker }) => worker),
         failureColumn<WorkerLeaf>(({ worker }) => worker),
         { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id },

@@ -1,5 +1,6 @@
 /** `troupe worker list`: the workers of the newest sessions, or of one session. */
 import type { Command } from 'commander'
+import type { WorkerReport } from '../../../client/report.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { waitsColumn, workerColumns } from '../../view/worker-columns.ts'
@@ -24,7 +25,7 @@ export function addListCommand(group: Command): void {
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
       const workers = await troupe.workers.list({ limit, sessionId })
       return listing(workers, {
-        columns: [...workerColumns(workers), ...waitsColumn(workers, Date.now())],
+        columns: [...workerColumns(workers), ...waitsColumn<WorkerReport>(workers, (worker) => worker, Date.now())],
         object: withWorkerIds,
         empty: `There are no workers in namespace ${namespace}.`,
         more: moreNote(workers, limit, 'first'),

@@ -104,13 +104,23 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-function cancellingPart(what: 'session' | 'worker' | 'run', { reason }: RawEvent['details']): string {
+function donePart(at: number, startedAt: number): string {
+  return startedAt >= at ? 'done' : `done in ${formatDuration(at - startedAt)}`
+}
+
+function cancellingPart(type: `${'session' | 'worker'}.cancelRequested`, details: RawEvent['details']): string {
+  const what = type === 'session.cancelRequested' ? 'session' : details.what === 'run' ? 'run' : 'worker'
+  const { reason } = details
   return reason ? `cancelling the ${what}: ${stringOr(reason)}` : `cancelling the ${what}`
 }
 
 function limitedPart(details: RawEvent['details']): string {
   const limits = Object.entries(details).map(([name, most]) => `${name} ${String(most)}`)
   return `limits set: ${limits.join(', ')}`
+}
+
+function whoAndWhy({ by, why }: RawEvent['details']): string {
+  return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
 }
 
 /** What became of the node of a worker. By then the worker is queued again. */
@@ -140,9 +150,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'ask.expired':
       return 'got no answer in time'
     case 'run.completed':
-      return member?.startedAt == null || member.startedAt >= at
-        ? 'done'
-        : `done in ${formatDuration(at - member.startedAt)}`
+      return donePart(at, member?.startedAt ?? at)
     case 'run.warned':
       // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
@@ -157,9 +165,11 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'message.redriven':
       return 'a dead letter was put back into the mailbox'
     case 'worker.cancelRequested':
-      return cancellingPart(details.what === 'run' ? 'run' : 'worker', details)
     case 'session.cancelRequested':
-      return cancellingPart('session', details)
+      return cancellingPart(type, details)
+    case 'session.paused':
+    case 'session.resumed':
+      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
     case 'session.limited':

@@ -6,6 +6,7 @@
 import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
+import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -44,6 +45,9 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
+  // What a pause kept from beginning is still open: the next turn begins it.
+  const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
+  if (isLeft) return { for: goOn }
   const answers = collectAnswers(agentTurn)
   if (!journal.position.open) return null
   // An answer ends the wait for results too (WAIT-2).

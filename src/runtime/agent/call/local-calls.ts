@@ -25,7 +25,7 @@ import type { Reconciliation, ToolExecutor, ToolOutcome } from '../../tool/execu
 import type { Facts } from '../../tool/fact-collector.ts'
 import { brief } from '../../tool/messages.ts'
 import { errorOutput } from '../../tool/output.ts'
-import { mayCall, mayRecord } from '../../turn/permit.ts'
+import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
 
 export interface LocalCall {
@@ -106,13 +106,15 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   const { tool, call } = local
   const { turn } = journal
   if (tool.effect === 'once') {
+    if (!mayCall(turn)) return done
     const { toolCallId, toolName } = call
     journal.add([journal.entry('toolStarted', { toolCallId, toolName })], {
       notes: [['tool.started', { toolCallId, toolName }]],
     })
   }
-  if (tool.effect !== 'pure') await turn.settled()
-  if (!mayCall(turn)) return done
+  if (tool.effect === 'once') await turn.pausing.beginning(turn.settled())
+  else if (tool.effect !== 'pure') await turn.settled()
+  if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return done
   const startedAt = performance.now()
   const outcome = await runTool(host, local)
   if (!mayRecord(turn)) return done

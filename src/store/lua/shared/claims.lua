@@ -96,7 +96,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   end
 end
 
--- A queued worker, with its assignment if this node can run it; else the reason: gone | unfit.
+-- A queued worker, with its assignment if this node can run it; else the reason: gone | unfit | paused, with the key where its session keeps it.
 -- purpose: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
   local recordKey = workerKey(tag, id)
@@ -108,9 +108,13 @@ local function readCandidate(tag, claim, id)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
   local purpose = 'run'
-  local hit, cancelCount, spent, caps = readCancellation(tag, record, id)
+  local hit, cancelCount, spent, caps, paused = readCancellation(tag, record, id)
   if hit then
     purpose = 'cancelled' -- guard: cancel check of claim
+  elseif paused then -- guard: pause check of claim
+    local heldKey = heldKeyOf(tag, sessionOf(id, record.path1))
+    checkSort('zset', heldKey)
+    return nil, 'paused', heldKey
   elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
     purpose = 'poison'
   end
@@ -136,23 +140,25 @@ end
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
   local runKey = tag .. ':run:' .. claim.pool
-  local from, unfit, gone, damaged = 0, false, {}, {}
+  local from, unfit, gone, damaged, held = 0, false, {}, {}, {}
   while from < lookMost do
     local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
     local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last))
     for index = 1, #candidates do
-      local fine, found, why = true, nil, 'unfit'
+      local fine, found, why, heldKey = true, nil, 'unfit', nil
       if from < readMost or mayFit(tag, claim, candidates[index]) then -- guard: a claim reads the kind of later workers first
-        fine, found, why = pcall(readCandidate, tag, claim, candidates[index])
+        fine, found, why, heldKey = pcall(readCandidate, tag, claim, candidates[index])
       end
       if not fine then
         if not damageOf(found) then error(found, 0) end
         damaged[#damaged + 1] = candidates[index]
       elseif found then
-        found.gone, found.damaged = gone, damaged
+        found.gone, found.damaged, found.held = gone, damaged, held
         return found
       elseif why == 'gone' then
         gone[#gone + 1] = candidates[index]
+      elseif why == 'paused' then
+        held[#held + 1] = { id = candidates[index], key = heldKey }
       else
         unfit = true
       end
@@ -160,7 +166,7 @@ local function planClaim(tag, claim)
     if #candidates == 0 then break end
     from = last + 1
   end
-  return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged }
+  return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged, held = held }
 end
 
 -- Takes a worker out of the run queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
@@ -169,6 +175,14 @@ local function writeDamaged(tag, runKey, damaged)
     local score = redis.call('ZSCORE', runKey, damaged[index])
     redis.call('ZREM', runKey, damaged[index])
     redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index]) -- guard: a damaged worker comes back into the run queue
+  end
+end
+
+-- Workers of paused sessions leave the run queue, each with its place in it, so that it costs no claim more until its session is resumed.
+local function writeHeld(runKey, held)
+  for index = 1, #held do
+    redis.call('ZADD', held[index].key, redis.call('ZSCORE', runKey, held[index].id), held[index].id) -- guard: a worker of a paused session is kept for its resume
+    redis.call('ZREM', runKey, held[index].id)
   end
 end
 
@@ -212,6 +226,7 @@ local function claimNext(tag, claim, now)
     -- The first write, so it may fail.
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
     writeDamaged(tag, runKey, plan.damaged)
+    writeHeld(runKey, plan.held)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
     writeClaimed(tag, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
@@ -222,6 +237,7 @@ local function claimNext(tag, claim, now)
     return plan.reply
   end
   writeDamaged(tag, runKey, plan.damaged)
+  writeHeld(runKey, plan.held)
   if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
   if claim.wakeup ~= '' then
     redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing goes

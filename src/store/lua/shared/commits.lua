@@ -235,6 +235,7 @@ local function commitTurn(tag, turn, batch)
   writeScores(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
+  if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

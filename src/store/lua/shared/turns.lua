@@ -99,7 +99,7 @@ local function guardTurn(tag, turn, batch)
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
   local hit, outcome = nil, commit.outcome
-  hit, turn.cancelCount, turn.spentBefore, turn.caps = readCancellation(tag, record, worker)
+  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused = readCancellation(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost
@@ -122,6 +122,7 @@ local function planConcerned(tag, turn)
   turn.own = { id = commit.worker, record = record, session = turn.session, rootKey = turn.rootKey, run = turn.run, depth = tonumber(record.depth or atStart.depth),
     pendingCount = pendingCount, cancelCount = turn.cancelCount, spent = turn.spentBefore, inline = false }
   turn.own.inline = not commit.outcome and commit.inline -- guard: no slot runs a child that is cancelled as it is born
+  if turn.paused then turn.own.inline = false end -- guard: no slot runs a child of a paused session
   local refused
   turn.others, refused = planOthers(tag, turn.own, commit, turn.waitsForOne)
   return refused

@@ -1,0 +1,35 @@
+--[[ pause – from this instant no worker of the session is claimed. Says as well which of its turns may still begin something.
+Why a script   the mark and the session's state must agree; and no worker may be claimed between the mark and the look at those that run.
+KEYS[1] root      hash               KEYS[2] leases   zset               KEYS[3] events   stream
+ARGV[1] sessionId     ARGV[2] note         json: who paused it, why and when                     ARGV[3] channel  of notices
+ARGV[4] event
+Returns {"ok", turns} | {"not_found"} | {"finished", state}. turns: how many turns of it run that may still begin something
+Builds  T:w:<id> of workers that run; T:s:<session>:quiet.
+Events  session.paused of one that was not paused. Pausing a session that is paused is "ok", and writes nothing. ]]
+local rootKey, leasesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
+local sessionId, note, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+
+local tag = tagOf(rootKey)
+local kind, path, cancel, ended, paused = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'paused'))
+if not kind or path then return { 'not_found' } end -- guard: a session that is asked to pause has a root
+local state = stateOf(cancel, ended)
+if state ~= 'active' then return { 'finished', state } end -- guard: a finished session takes no pause
+local quietKey = quietKeyOf(tag, sessionId)
+checkSort('zset', leasesKey)
+checkSort('set', quietKey)
+checkLast(event)
+if not paused then
+  redis.call('HSET', rootKey, 'paused', note)
+  redis.call('PUBLISH', channel, sessionId)
+  redis.pcall('XADD', eventsKey, '*', sessionId, event)
+end
+-- No worker is claimed any more, so these turns only become fewer. A node trusts no lease that has ended.
+local running, turns = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(nowMs()), '+inf'), 0
+for index = 1, #running do
+  local field = redis.pcall('HMGET', workerKey(tag, running[index]), 'token', 'path1', 'kind')
+  if field[3] and sessionOf(running[index], field[2] or nil) == sessionId and
+    redis.call('SISMEMBER', quietKey, running[index] .. ' ' .. (field[1] or '')) == 0 then -- guard: a pause counts the turns that are not quiet
+    turns = turns + 1
+  end
+end
+return { 'ok', digits(turns) }

@@ -1,0 +1,144 @@
+/**
+ * Duty: read the rows of workers: the record of each, and what else in Redis a report needs of it. It never writes.
+ * WORKER-ROWS-1 Each read is bounded by the number of ids. A key that cannot be read damages the row of its own worker alone.
+ */
+import type { RuntimeError } from '../core/errors.ts'
+import { saysCancelled, writtenAt } from '../core/history/entry.ts'
+import type { Lane } from '../core/worker/message.ts'
+import { type PartitionKeys, workerKeys } from './keys.ts'
+import { noSignals, type OpenSignals, openSignalsOf } from './open-asks.ts'
+import { type Pause, pausesOf } from './pauses.ts'
+import type { FieldDamage } from './record/field.ts'
+import { isOfSession, readSession } from './record/session-record.ts'
+import { readRecord, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
+import type { Redis } from './redis/redis.ts'
+import { orElse, type RecordFields, repliesOf } from './script/replies.ts'
+import { storeError } from './script/store-error.ts'
+
+export interface WorkerRow {
+  readonly id: string
+  readonly record: WorkerRecord
+  readonly failureJson: string | null
+  /** The live node that runs it; null if none does. */
+  readonly node: string | null
+  /** False for a queued worker whose kind no live node hosts. */
+  readonly isHosted: boolean
+  /** What keeps a queued worker from being claimed; null: no pause does. */
+  readonly pause: Pause | null
+  readonly historyLength: number
+  /** When its newest history entry was written; null without a readable entry. */
+  readonly updatedAt: number | null
+  /** True if its newest history entry says that its run was cancelled. */
+  readonly wasCancelled: boolean
+  readonly pending: Readonly<Record<Lane, number>>
+  /** Of a parked worker: its timers, and what it has asked. */
+  readonly open: OpenSignals
+  /** Fields of its record that another program wrote over. `record` has their defaults. */
+  readonly fieldDamage: readonly FieldDamage[]
+  /** An error that names a key that another program wrote over. What the key held is shown as empty. */
+  readonly keyDamage: RuntimeError | null
+}
+
+/** Entries may be large, and only their time is needed here. So only this many are read at once. */
+const entriesAtOnce = 32
+
+export class WorkerRows {
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+
+  constructor(redis: Redis, keys: PartitionKeys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  /** `hostedKinds` is asked only if a worker is queued. */
+  async of(ids: readonly string[], hostedKinds: () => Promise<ReadonlySet<string>>): Promise<WorkerRow[]> {
+    const pipeline = this.#redis.pipeline()
+    for (const id of ids) {
+      const keys = workerKeys(this.#keys.tag, id)
+      pipeline
+        .hgetall(keys.record)
+        .get(keys.failure)
+        .llen(keys.inbox)
+        .llen(keys.results)
+        .llen(keys.signals)
+        .llen(keys.log)
+    }
+    const replies = await repliesOf(pipeline)
+    const rows = ids.flatMap((id, index) => rowOf(id, replies.slice(index * 6, index * 6 + 6)) ?? [])
+    const isAny = (status: string) => rows.some(({ record }) => record.status === status)
+    const holders = isAny('running') ? await this.#holders() : undefined
+    const hosted = isAny('queued') ? await hostedKinds() : undefined
+    const pauses = await pausesOf(this.#redis, this.#keys, rows)
+    const newest = await this.#newestEntries(rows)
+    const open = await this.#openSignals(rows)
+    return rows.map((row, index) => ({
+      ...row,
+      open: open.get(row.id) ?? noSignals,
+      updatedAt: writtenAt(newest[index] ?? null),
+      wasCancelled: saysCancelled(newest[index] ?? null),
+      node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
+      isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
+      pause: pauses[index] ?? null,
+    }))
+  }
+
+  async #openSignals(rows: readonly Pick<WorkerRow, 'id' | 'record'>[]): Promise<ReadonlyMap<string, OpenSignals>> {
+    const waiting = rows.filter(({ record }) => record.status === 'parked' && record.signalsOpen > 0)
+    const ids = waiting.map(({ id }) => id)
+    const found = ids.length === 0 ? [] : await openSignalsOf(this.#redis, this.#keys.tag, ids)
+    return new Map(ids.map((id, index) => [id, found[index] as OpenSignals]))
+  }
+
+  async #newestEntries(rows: readonly { readonly id: string }[]): Promise<(string | null)[]> {
+    const entries: (string | null)[] = []
+    for (let from = 0; from < rows.length; from += entriesAtOnce) {
+      const page = rows.slice(from, from + entriesAtOnce)
+      entries.push(
+        ...(await Promise.all(
+          page.map(({ id }) => orElse(this.#redis.lindex(workerKeys(this.#keys.tag, id).log, -1), null)),
+        )),
+      )
+    }
+    return entries
+  }
+
+  /** From the nonce of a claim to the node whose slot holds it. No two claims have the same nonce. */
+  async #holders(): Promise<ReadonlyMap<string, string>> {
+    const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
+    const held = new Map<string, string>()
+    for (const node of nodes) {
+      for (const assignment of await this.#redis.hvals(this.#keys.claims(node))) {
+        const [nonce = ''] = assignment.split(' ')
+        held.set(nonce, node)
+      }
+    }
+    return held
+  }
+}
+
+/** Reads the answers of the commands in `workers` for one worker. Null if it has no record. */
+function rowOf(
+  id: string,
+  read: readonly unknown[],
+): Omit<WorkerRow, 'node' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
+  const error = read.find((reply) => reply instanceof Error)
+  const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
+    reply instanceof Error ? undefined : reply,
+  ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
+  // A script may write a score for a root that is gone. That alone is no record.
+  if (fields !== undefined && fields.status === undefined) return null
+  const { record, damage } =
+    fields === undefined ? { record: unreadableRecord(id), damage: [] } : readRecord(id, fields)
+  const ofSession = readSession(fields ?? {}).damage.filter(isOfSession)
+  const keyDamage = error === undefined ? null : storeError(error, 'reading workers')
+  return {
+    id,
+    record,
+    failureJson,
+    historyLength,
+    pending: { inbox, results, signals },
+    fieldDamage: [...damage, ...ofSession],
+    keyDamage,
+  }
+}

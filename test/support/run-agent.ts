@@ -1,0 +1,22 @@
+/** One run of one agent, for tests of how it goes and ends. */
+import { z } from 'zod'
+import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
+import { defineTool, type Effect } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { TestTroupe } from './test-troupe.ts'
+
+/** Retries without waits. */
+const quick = { retryBackoffMs: 1, retryBackoffMsMax: 2 }
+
+/** A tool that takes any arguments. */
+export function tool(name: string, run: (input: unknown) => unknown, effect: Effect = 'pure') {
+  return defineTool({ name, description: 'A tool.', effect, approval: 'never', input: z.unknown(), run })
+}
+
+/** Runs one agent once, in a session that stays open. Dispose of `troupe` when done. */
+export async function runOnce(worker: AgentWorker, input: unknown = 'go') {
+  const troupe = await TestTroupe.start({ workers: { agent: defineWorker(worker) }, policy: quick })
+  const session = await troupe.create('agent', input, { keepOpen: true })
+  const result = await session.result({ run: 1, signal: AbortSignal.timeout(20_000) })
+  return { troupe, session, result, history: await troupe.history(session.rootId) }
+}
