@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'workers_exceeded'
   | 'depth_exceeded'
   | 'iterations_exceeded'
+  | 'tool_calls_exceeded'
   | 'budget_exceeded'
   | 'store_unavailable'
   | 'store_refused'
@@ -175,6 +176,7 @@ export type LimitCode =
   | 'workers_exceeded'
   | 'depth_exceeded'
   | 'iterations_exceeded'
+  | 'tool_calls_exceeded'
   | 'budget_exceeded'
   | 'permission_exceeded'
 

@@ -22,6 +22,10 @@ export interface AgentSelf extends WorkerIdentity {
 export interface AgentLimits {
   /** Most model calls of one run. Blank replies do not count. Default 10. */
   readonly iterations?: number
+  /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
+  readonly callsPerReply?: number
+  /** Most tool calls for which the replies of one run may ask. Default 1 000. */
+  readonly toolCalls?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
   /** Longest time in ms of one run. When it is over, no further model call is made. Waits count too. Default: no limit. */
@@ -35,7 +39,15 @@ export interface AgentLimits {
 /** Each time the whole conversation is sent again. */
 const continuesMost = 100
 
-const limitNames = ['iterations', 'tokens', 'runMs', 'modelIdleMs', 'modelCallMs'] as const
+const limitNames = [
+  'iterations',
+  'callsPerReply',
+  'toolCalls',
+  'tokens',
+  'runMs',
+  'modelIdleMs',
+  'modelCallMs',
+] as const
 
 export interface AgentWorker<Given = unknown> {
   /**

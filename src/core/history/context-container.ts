@@ -262,6 +262,7 @@ export class ContextContainer {
     if (isCutText(message)) run.cut.push(textOf(message.content))
     else run.cut = []
     run.tokens += tokensOf(message.usage)
+    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
     this.#clearPending()
     this.#lastReply = message
   }

@@ -8,7 +8,7 @@ import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
-import { invalidResult, iterate } from '../think.ts'
+import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
 import type { AskInput } from './ask-person.ts'
 import { beginAsk, collectAnswers } from './asked-calls.ts'
@@ -25,9 +25,11 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !isWaiting(id)))
   // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
-  const number = container.run.retriedAfter ? container.run.iterations : 0
-  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, number)
-  if (iteration.error) return refuseCalls(agentTurn, iteration.error)
+  const isRetried = container.run.retriedAfter !== null
+  const used = isRetried ? container.run : { iterations: 0, toolCalls: 0 }
+  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, used)
+  const error = iteration.error ?? (isRetried ? tooManyCalls(agentTurn, 0) : null)
+  if (error) return refuseCalls(agentTurn, error)
   const { checked } = iteration
   agentTurn.iteration = null
   const calls = checked.filter(({ call }) => open.has(call.toolCallId))

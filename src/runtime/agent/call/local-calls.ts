@@ -13,7 +13,12 @@ import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
+import {
+  type ToolCallBlock,
+  type ToolOutput,
+  type ToolStatus,
+  toolCallsOf,
+} from '../../../core/history/chat-message.ts'
 import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
@@ -136,6 +141,7 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
 
 function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
+  const calls = container.lastReply === null ? 1 : toolCallsOf(container.lastReply).length
   const { assignment } = turn
   const { toolCallId } = call
   return {
@@ -153,6 +159,8 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     log: journal.log,
     facts: container.facts,
     children: container.run.children,
+    // All outputs of one reply are in the next prompt.
+    outputBytesMax: Math.floor(turn.host.policy.replyOutputBytesMax / Math.max(1, calls)),
     onProgress: (value: unknown) => turn.live.progress(toolCallId, value),
   }
 }
