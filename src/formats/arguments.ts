@@ -28,5 +28,5 @@ export function argumentsObject({
   input,
   inputText,
 }: Pick<ToolCallBlock, 'input' | 'inputText'>): Readonly<Record<string, Json>> {
-  return isObject(input) ? (input as Record<string, Json>) : { arguments: input ?? inputText ?? null }
+  return isObject(input) ? input : { arguments: input ?? inputText ?? null }
 }

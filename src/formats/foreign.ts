@@ -49,7 +49,7 @@ export class Foreign {
   field(...names: readonly string[]): Foreign {
     if (!isObject(this.value)) throw this.#isNot('an object')
     const there = names.find((name) => Object.hasOwn(this.value as object, name) && (this.value as never)[name] != null)
-    const name = there ?? (names[0] as string)
+    const name = there ?? names[0] ?? ''
     const place = this.place === '' ? name : `${this.place}.${name}`
     return new Foreign(Object.hasOwn(this.value, name) ? this.value[name] : undefined, place)
   }

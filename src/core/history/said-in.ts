@@ -19,7 +19,7 @@ export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
       epoch: _epoch,
       ...plain
     } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch', unknown>>
-    said.push(plain as ChatMessage)
+    said.push(plain)
   }
   return said
 }

@@ -65,6 +65,9 @@ const isBlankText = ({ type, text }: Fields) =>
   (type === undefined || type === 'text') && typeof text === 'string' && text.trim() === ''
 const isObject = (value: unknown) => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+const same = (one: readonly unknown[], other: readonly unknown[]) =>
+  one.length === other.length && one.every((item) => other.includes(item))
+
 const anthropic: Rule = (text) => {
   const { messages } = json(text) as { messages: { role: string; content: Fields[] }[] }
   const used = (at: number) =>
@@ -78,7 +81,7 @@ const anthropic: Rule = (text) => {
     ),
     ...messages.flatMap(({ content }, at) => {
       const results = content.filter(({ type }) => type === 'tool_result').map(({ tool_use_id }) => tool_use_id)
-      const isPaired = JSON.stringify([...results].sort()) === JSON.stringify([...used(at - 1)].sort())
+      const isPaired = same(results, used(at - 1))
       const areFirst = content.slice(0, results.length).every(({ type }) => type === 'tool_result')
       const ids = [...results, ...used(at)]
       const areFine =
