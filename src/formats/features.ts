@@ -25,8 +25,8 @@ interface FeatureForm {
   readonly in: (messages: Messages) => readonly string[]
 }
 
-export const portableId = /^[A-Za-z0-9_-]{1,40}$/
-export const portableName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
+const portableId = /^[A-Za-z0-9_-]{1,40}$/
+const portableName = /^[A-Za-z_][A-Za-z0-9_-]{0,63}$/
 
 const users = (messages: Messages) => messages.filter((message): message is UserMessage => message.type === 'user')
 const replies = (messages: Messages) =>

@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 const hashChars = 12
 
 /** `form`: what is accepted; `most`: how many characters. */
-export function portable(text: string, form: RegExp, most: number): string {
+function portable(text: string, form: RegExp, most: number): string {
   if (form.test(text) && text.length <= most) return text
   const hash = createHash('sha256').update(text).digest('hex').slice(0, hashChars)
   const readable = text.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, most - hashChars - 2)
@@ -21,11 +21,4 @@ export function callIdFor(id: string, most = 40): string {
 
 export function toolNameFor(name: string): string {
   return portable(name === '' ? 'unknown_tool' : name, /^[A-Za-z_][A-Za-z0-9_-]*$/, 64)
-}
-
-/** A UUID that follows from this text; a text that is a UUID stays. */
-export function uuidFor(text: string): string {
-  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(text)) return text
-  const hex = createHash('sha256').update(text).digest('hex')
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-9${hex.slice(17, 20)}-${hex.slice(20, 32)}`
 }

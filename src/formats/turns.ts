@@ -40,7 +40,7 @@ export type Turn = UserTurn | ReplyTurn | ResultsTurn | SystemTurn
 
 export const handoff = '[Previous conversation handoff]'
 /** Stands where a format wants a user to begin. */
-export const beginning = '(conversation begins with the assistant)'
+const beginning = '(conversation begins with the assistant)'
 
 export function turnsOf(messages: readonly ChatMessage[]): Turn[] {
   const turns: Turn[] = []
@@ -78,7 +78,7 @@ function turnOf(message: ChatMessage): Turn | null {
   }
 }
 
-export function summaryText(text: string): TextBlock {
+function summaryText(text: string): TextBlock {
   return { type: 'text', text: `${handoff}\n${text}` }
 }
 
