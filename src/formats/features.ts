@@ -69,8 +69,7 @@ export const features = {
     in: (messages) => {
       const first = messages.findIndex(({ type }) => type !== 'system' && type !== 'error')
       const beginning = first < 0 ? messages : messages.slice(0, first)
-      const count = beginning.filter(({ type }) => type === 'system').length
-      return count > 1 ? [String(count)] : []
+      return beginning.flatMap((message) => (message.type === 'system' ? [message.text] : [])).slice(1)
     },
   },
   neighbours: {
@@ -133,7 +132,7 @@ export const features = {
     what: 'arguments that are no object',
     in: (messages) =>
       calls(messages).flatMap(({ input, inputText }) =>
-        isObject(input) || inputText !== undefined ? [] : [JSON.stringify(input)],
+        isObject(input) || input === null || inputText !== undefined ? [] : [JSON.stringify(input)],
       ),
   },
   badArguments: {

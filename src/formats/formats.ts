@@ -7,10 +7,17 @@ import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat-message.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
+import { agentEnv } from './agent-env.ts'
+import { aiSdk } from './ai-sdk.ts'
+import { amazonQ, amazonQRow, kiroRow } from './amazon-q.ts'
 import { anthropic } from './anthropic.ts'
+import { chatMessage, chatMessageBlocks } from './chat-message.ts'
+import { chatMessageLog } from './chat-message-log.ts'
+import { alternatingEntries, pairedEntries } from './conversation-entries.ts'
 import { featureNames, features, marksOf } from './features.ts'
 import { flat } from './flat.ts'
 import type { Format, Written } from './format.ts'
+import { fsm, fsmSnake } from './fsm.ts'
 import { gemini } from './gemini.ts'
 import { llmCore } from './llm-core.ts'
 import { ollama } from './ollama.ts'
@@ -23,12 +30,24 @@ import { troupe } from './troupe.ts'
 /** In the order in which they are tried: of two that fit, the first one is taken. */
 export const formats: readonly Format[] = [
   troupe,
+  kiroRow,
+  amazonQRow,
+  amazonQ,
+  alternatingEntries,
+  pairedEntries,
+  fsmSnake,
+  fsm,
+  chatMessageLog,
+  agentEnv,
+  chatMessageBlocks,
+  chatMessage,
   gemini,
   anthropic,
   openaiResponses,
   openaiChat,
   ollama,
   llmCore,
+  aiSdk,
   flat,
 ]
 

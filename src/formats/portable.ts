@@ -22,3 +22,10 @@ export function callIdFor(id: string, most = 40): string {
 export function toolNameFor(name: string): string {
   return portable(name === '' ? 'unknown_tool' : name, /^[A-Za-z_][A-Za-z0-9_-]*$/, 64)
 }
+
+/** A UUID that follows from this text; a text that is a UUID stays. */
+export function uuidFor(text: string): string {
+  if (/^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/.test(text)) return text
+  const hex = createHash('sha256').update(text).digest('hex')
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-9${hex.slice(17, 20)}-${hex.slice(20, 32)}`
+}

@@ -78,6 +78,15 @@ function turnOf(message: ChatMessage): Turn | null {
   }
 }
 
+/** Summaries as what a user says, for formats that have none. */
+export function summaryTurn(messages: readonly ChatMessage[]): ChatMessage[] {
+  return messages.map((message) =>
+    message.type === 'summary'
+      ? { type: 'user', id: message.id, at: message.at, content: [summaryText(message.text)] }
+      : message,
+  )
+}
+
 function summaryText(text: string): TextBlock {
   return { type: 'text', text: `${handoff}\n${text}` }
 }
