@@ -193,8 +193,9 @@ class LogReader {
   }
 }
 
-function withoutText({ inputText: _, ...call }: ToolCallBlock): ToolCallBlock {
-  return call
+function withoutText(call: ToolCallBlock): ToolCallBlock {
+  const { inputText: _, ...rest } = call
+  return rest
 }
 
 function eventsOf(messages: readonly ChatMessage[]): Json[] {

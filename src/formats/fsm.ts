@@ -224,7 +224,7 @@ function writtenCall(
   return {
     id: call.toolCallId,
     tool_name: call.toolName,
-    arguments: call.inputText === undefined ? call.input : (argumentsObject(call) as Json),
+    arguments: call.inputText === undefined ? call.input : argumentsObject(call),
     approval_status: statuses.get(call.toolCallId) === 'cancelled' ? 'Denied' : 'Approved',
     display_preference: 'Default',
   }

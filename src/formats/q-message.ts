@@ -121,7 +121,7 @@ function imageOf(image: Foreign, said: Said): UserBlock[] {
   return []
 }
 
-export function readQAssistant(assistant: Foreign, said: Said): void {
+function readQAssistant(assistant: Foreign, said: Said): void {
   const form = assistant.has('ToolUse') ? 'ToolUse' : 'Response'
   const body = assistant.has(form) ? assistant.field(form) : assistant
   const text = body.field('content').textIfAny() ?? ''
