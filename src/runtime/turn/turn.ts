@@ -23,6 +23,7 @@ import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
+import { TakeOver } from './take-over.ts'
 import { TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
@@ -48,6 +49,7 @@ export class Turn {
   #cancelledStep: CancelledStep | undefined
   #spending: Assignment['spending']
   #live: TurnLive | undefined
+  #takeOver: TakeOver | undefined
   #sequence = 0
   #version: number
   #committingMs = 0
@@ -61,6 +63,7 @@ export class Turn {
     this.lease = new Lease(assignment.trustedUntil)
     this.#spending = assignment.spending
     this.#version = assignment.version
+    if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
@@ -149,7 +152,8 @@ export class Turn {
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
-    this.#steps.add(step, lazy && !this.isRetaken)
+    const noted = this.#takeOver?.noted(step) ?? step
+    this.#steps.add(noted, lazy && !this.isRetaken)
     this.#tellState()
   }
 

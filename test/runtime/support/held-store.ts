@@ -82,6 +82,7 @@ export class HeldStore {
       plan: () => ({ kind: 'claim', claim }),
       noteBusy() {},
       noteTimer() {},
+      nodeId: 'n-test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish() {} },
       poolOf: () => 'default',
