@@ -22,6 +22,8 @@ export interface Health {
     readonly appendOnly: boolean
     /** The clock of Redis minus that of this process, in ms. */
     readonly clockSkewMs: number
+    /** When a sweep last noticed that the clock of Redis had been set back; null if none did. */
+    readonly clockSetBack: { readonly agoMs: number; readonly ms: number } | null
     readonly role: string
     /** Why Redis refuses writes now, and what to do; null if it accepts them. */
     readonly refusal: { readonly why: string; readonly todo: string } | null
@@ -89,6 +91,9 @@ export async function readHealth(
   const redisNow = await first.now()
   const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
   const info = await first.info()
+  const setBacks = (await Promise.all(stores.map((store) => store.setBack())))
+    .flatMap((one) => (one === null ? [] : [{ agoMs: Math.max(0, redisNow - one.at), ms: one.ms }]))
+    .sort((a, b) => a.agoMs - b.agoMs)
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
   const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
   const poolNames = [...new Set([...hostedPools, ...registered, unhostedPool])]
@@ -111,6 +116,7 @@ export async function readHealth(
       maxBytes: Number(info.maxmemory ?? 0),
       appendOnly: info.aof_enabled === '1',
       clockSkewMs,
+      clockSetBack: setBacks[0] ?? null,
       role: info.role ?? 'unknown',
       refusal: await first.refusal(),
       access: await first.access(),
