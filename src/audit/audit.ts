@@ -5,6 +5,7 @@
  * AUDIT-3 It looks at a fault again before it reports it: the fault must stay the same. So a running system gives no finding.
  */
 import { setTimeout as pause } from 'node:timers/promises'
+import { preview } from '../core/check/preview.ts'
 import { isWorkerId, sessionIdOfRoot } from '../core/ids.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
 import { type AuditStore, itemsOf } from '../store/audit-store.ts'
@@ -125,6 +126,7 @@ class PartitionAudit {
     return [
       ...keys,
       ...(await this.#lookAtOrphans()),
+      ...(await orphanAsks(this.#store)),
       ...(await lostEndedSessions(this.#store, streams, this.#unseen(streams))),
     ]
   }
@@ -229,6 +231,21 @@ class PartitionAudit {
     for await (const one of itemsOf((cursor) => this.#store.members(place, cursor))) if (one === member) return true
     return false
   }
+}
+
+// I9: an ask in the inbox is open. If it ended before this read, it has left the inbox, too: both change in one script.
+async function orphanAsks(store: AuditStore): Promise<Suspicion[]> {
+  const found: Suspicion[] = []
+  for await (const ask of itemsOf((cursor) => store.inbox(cursor))) {
+    const orphan = await store.orphanAsk(ask)
+    if (orphan === null) continue
+    const { workerId, state } = orphan
+    const why =
+      workerId === null ? 'has no record' : state === null ? 'is not open' : `its record says ${preview(state)}`
+    const what = `ask ${idText(ask)} is in the inbox and ${why}`
+    found.push({ invariant: 'I9', rule: `orphan-${ask}`, sessionId: null, workerId, what, involved: [] })
+  }
+  return found
 }
 
 // I2: more messages came from outside than the event stream says that the worker accepted, also after the stream was read again.

@@ -1,13 +1,14 @@
 /** Duty: the rules for one worker, by its picture and its history: its status, its mail, its timers, its runs. */
 
+import { preview } from '../core/check/preview.ts'
 import { isTally } from '../core/history/agent-tally.ts'
 import { policy } from '../core/policy.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import { decodeHead, inputIdOf, type Lane, lanes, resultChildOf } from '../core/worker/message.ts'
 import { encodeWait, endsWait, type Wait } from '../core/worker/wait.ts'
-import type { SessionPicture, WorkerPicture } from '../store/audit-store.ts'
+import type { SessionPicture, WorkerPicture } from '../store/audit-picture.ts'
 import { takenOf } from '../store/record/worker-record.ts'
-import type { Say } from './finding.ts'
+import { idText, type Say } from './finding.ts'
 import type { HistoryFold } from './history-fold.ts'
 
 /** A worker at one moment, with its history up to then. */
@@ -33,6 +34,7 @@ export function workerRules(seen: Seen): void {
   placeRules(seen)
   wakeRules(seen)
   timerRules(seen)
+  askRules(seen)
   historyRules(seen)
   openRunRules(seen)
   consumedRules(seen)
@@ -106,11 +108,27 @@ function timerRules({ picture, say }: Seen): void {
   for (const { id, isTimed } of timers)
     if (isTimed === false) say('I9', `timer-${id}`, `timer ${id} has a value and is never due`)
   const open = record.signalsOpen
-  const there = timers.length + openAsks + lanes.signals.length
+  const there = timers.length + openAsks.length + lanes.signals.length
   // A running worker may have received signals whose commit is not here yet. They stay in the lane until then.
   if (open !== there) say('I9', 'signals', `${open} of its signals are open, ${there} are there`)
   const retries = record.status === 'parked' && record.wait.kind === 'retry'
   if (retries && hasRetryTimer === false) say('I9', 'retry', 'it waits for a retry that is never due')
+}
+
+// I9: every open ask can be found, can be answered, and expires when it should.
+function askRules({ picture, say }: Seen): void {
+  for (const { id, workerId, run, state, isInInbox, isTimed, damage } of picture.openAsks) {
+    const ask = `ask ${idText(id)}`
+    if (damage.length > 0) say('key', 'damaged', damage.join('; '))
+    else if (workerId === '') say('I9', `ask-${id}`, `${ask} is open and has no record: nobody can answer it`)
+    else if (workerId !== picture.id)
+      say('I9', `ask-${id}`, `${ask} is open, and its record is of worker ${idText(workerId)}`)
+    else if (state !== '') say('I9', `ask-${id}`, `${ask} is open, and its record says ${preview(state)}`)
+    else if (run !== picture.record.run)
+      say('I9', `ask-${id}`, `${ask} of run ${run} is open, and run ${picture.record.run} is under way`)
+    if (isInInbox === false) say('I9', `inbox-${id}`, `${ask} is open and not in the inbox: nobody is shown it`)
+    if (isTimed === false) say('I9', `expiry-${id}`, `${ask} expires and is never due`)
+  }
 }
 
 // I4, I5: the record and the history agree on the runs.

@@ -40,6 +40,7 @@ export type ErrorCode =
   | 'circuit_open'
   | 'tool_failed'
   | 'tool_outcome_unknown'
+  | 'approval_needed'
   | 'permission_exceeded'
   | 'lease_lost'
   | 'cancelled'
@@ -239,6 +240,7 @@ type TerminalCode =
   | 'circuit_open'
   | 'tool_failed'
   | 'tool_outcome_unknown'
+  | 'approval_needed'
 
 /** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {

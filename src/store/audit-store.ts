@@ -6,73 +6,14 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../core/ids.ts'
 import type { Lane } from '../core/worker/message.ts'
-import { type PartitionKeys, recordOf, rootKey, workerKeys, workersPattern } from './keys.ts'
+import { type Picture, sessionPicture, workerPicture } from './audit-picture.ts'
+import { askKey, type PartitionKeys, recordOf, rootKey, workerKeys, workersPattern } from './keys.ts'
 import { type LetterRow, ReadStore } from './read-store.ts'
-import type { FieldDamage } from './record/field.ts'
-import { readSession, type SessionRecord } from './record/session-record.ts'
-import { readRecord, sessionOfPath, type WorkerRecord } from './record/worker-record.ts'
+import { sessionOfPath } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
-import { type EventEntry, orElse, type RecordFields, toEventEntries, toFields } from './script/replies.ts'
+import { type EventEntry, orElse, type RecordFields, toEventEntries } from './script/replies.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import { lookScript } from './script/scripts.ts'
-
-export interface LanePicture {
-  readonly length: number
-  /** The beginnings of the mails. A mail that was consumed before an earlier one is empty. */
-  readonly heads: readonly string[]
-  /** False if the lane holds more mails than one look reads. */
-  readonly isWhole: boolean
-}
-
-export interface WorkerPicture {
-  readonly id: string
-  readonly record: WorkerRecord
-  /** Fields of its record that another program wrote over. */
-  readonly fieldDamage: readonly FieldDamage[]
-  readonly historyLength: number
-  readonly failureJson: string
-  readonly lanes: Readonly<Record<Lane, LanePicture>>
-  /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
-  readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
-  /** How many of its asks nobody has answered. */
-  readonly openAsks: number
-  readonly isLeased: boolean | null
-  /** The pools in whose run queue it stands. */
-  readonly queuedIn: readonly string[]
-  /** The pools that are registered, in one way or another. */
-  readonly pools: readonly string[]
-  /** The pools whose run queue cannot be read. */
-  readonly unreadPools: readonly string[]
-  readonly hasRetryTimer: boolean | null
-}
-
-/** A worker or a session with damaged keys. `keys` has a sentence for each. */
-export interface Damaged {
-  readonly id: string
-  readonly keys: readonly string[]
-}
-
-export interface SessionPicture {
-  readonly id: string
-  /** The record of its root; null without one. */
-  readonly record: SessionRecord | null
-  /** Fields of its root's record that another program wrote over. */
-  readonly fieldDamage: readonly FieldDamage[]
-  readonly listed: number
-  readonly cancelled: readonly string[]
-  readonly isIndexed: boolean | null
-  readonly isCancelling: boolean | null
-  /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
-  readonly damage: readonly string[]
-}
-
-export interface Picture {
-  readonly session: SessionPicture | null
-  readonly workers: readonly WorkerPicture[]
-  /** Ids without a record. `isListed`: the session lists it. */
-  readonly missing: readonly { readonly id: string; readonly isListed: boolean }[]
-  readonly damaged: readonly Damaged[]
-}
 
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -134,13 +75,21 @@ export class AuditStore {
 
   /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
-    const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead } = this.#keys
+    const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
+      this.#keys
     const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
-      zset: [leases, timers, sessions, redriven, ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)])],
+      zset: [
+        leases,
+        timers,
+        sessions,
+        redriven,
+        asks,
+        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+      ],
       set: [cancelling, registered],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
@@ -246,6 +195,24 @@ export class AuditStore {
     return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
   }
 
+  /** The asks in the inbox. */
+  async inbox(cursor: string): Promise<Page<string>> {
+    return this.#members(this.#keys.asks, cursor)
+  }
+
+  /** Whether the ask is in the inbox although nobody waits for its answer, and of which worker it is. Null: it is not in the inbox, or it is open. */
+  async orphanAsk(ask: string): Promise<{ readonly workerId: string | null; readonly state: string | null } | null> {
+    const [score, record] = await Promise.all([
+      orElse(this.#redis.zscore(this.#keys.asks, ask), null),
+      orElse(this.#redis.hmget(askKey(this.#keys.tag, ask), 'worker', 'state'), [null, null]),
+    ])
+    const [workerId = null, state = null] = record
+    if (score === null) return null
+    const open = workerId === null ? null : workerKeys(this.#keys.tag, workerId).asks
+    const isOpen = open !== null && (await orElse(this.#redis.sismember(open, ask), 1)) === 1
+    return isOpen && state === null ? null : { workerId, state }
+  }
+
   /** Members of a set: workers that run or are queued in a pool, or timers as `<worker>:<timer>`. */
   async members(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
     return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
@@ -295,69 +262,4 @@ export class AuditStore {
       inbox: count('inbox'),
     }
   }
-}
-
-/** Reads the answer of a script whether a worker stands in a set. */
-const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
-
-function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
-    string[],
-    number,
-    string[],
-    number | null,
-    number | null,
-    string[],
-  ]
-  const fields = toFields(flat)
-  const { session, damage: fieldDamage } = readSession(fields)
-  return {
-    id,
-    record: fields.kind === undefined ? null : session,
-    fieldDamage: fields.kind === undefined ? [] : fieldDamage,
-    listed,
-    cancelled,
-    isIndexed: isThere(isIndexed),
-    isCancelling: isThere(isCancelling),
-    damage,
-  }
-}
-
-function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
-  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
-    reply as [
-      string,
-      string[],
-      number,
-      string,
-      Reply,
-      Reply,
-      Reply,
-      [string, number | null][],
-      number | null,
-      string[],
-      number | null,
-      number,
-    ]
-  const { record, damage } = readRecord(id, toFields(flat))
-  return {
-    id,
-    record,
-    fieldDamage: damage,
-    historyLength,
-    failureJson,
-    lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
-    timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
-    openAsks,
-    isLeased: isThere(leased),
-    queuedIn,
-    unreadPools,
-    pools,
-    hasRetryTimer: isThere(retry),
-  }
-}
-
-function lanePicture(reply: Reply): LanePicture {
-  const [length, heads, whole] = reply as [number, string[], number]
-  return { length, heads, isWhole: whole === 1 }
 }

@@ -56,6 +56,7 @@ describe('a key of a partition that is of another sort', () => {
   test.each([
     [['leases']],
     [['timers']],
+    [['asks']],
     [['sessions']],
     [['cancelling']],
     [['nodes', 'kinds']],

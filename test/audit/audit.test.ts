@@ -5,13 +5,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { AuditReport } from '../../src/audit/audit.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { askSeeds } from '../client/support/audit-ask-seeds.ts'
 import { keySeeds } from '../client/support/audit-key-seeds.ts'
 import { rareSeeds } from '../client/support/audit-rare-seeds.ts'
 import { type Cast, play, workers } from '../client/support/audit-scenes.ts'
 import { seeds as usualSeeds } from '../client/support/audit-seeds.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
-const seeds = [...usualSeeds, ...rareSeeds, ...keySeeds]
+const seeds = [...usualSeeds, ...rareSeeds, ...keySeeds, ...askSeeds]
 
 let troupe: TestTroupe
 let whole: AuditReport
@@ -66,7 +67,8 @@ describe('a system that is whole', () => {
     )
     expect(results).toMatchObject({ failed: 0, dead: 0 })
     expect(results.waiting).toBeGreaterThan(0)
-    expect(signals.accepted).toBe(0)
+    // The answers of two asks, one for each time that the scene is played.
+    expect(signals).toMatchObject({ accepted: 2, completed: 2 })
   })
 })
 

@@ -7,7 +7,8 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../core/ids.ts'
-import type { AuditStore, WorkerPicture } from '../../store/audit-store.ts'
+import type { WorkerPicture } from '../../store/audit-picture.ts'
+import type { AuditStore } from '../../store/audit-store.ts'
 import type { SessionIndex, WrongEntry } from '../session-index.ts'
 
 /** Which entry is missing. */

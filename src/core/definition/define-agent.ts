@@ -49,7 +49,12 @@ const limitNames = [
   'modelCallMs',
 ] as const
 
-export interface AgentWorker {
+export interface AgentWorker<Given = unknown> {
+  /**
+   * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
+   * the definition in place of the name.
+   */
+  readonly kind?: string
   /** Parents that may spawn this kind see it. */
   readonly description?: string
   /** Only a handler has `receive`. */
@@ -71,7 +76,7 @@ export interface AgentWorker {
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
-  readonly input?: z.ZodType
+  readonly input?: z.ZodType<unknown, Given>
   /**
    * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
@@ -94,6 +99,7 @@ export interface AgentWorker {
 }
 
 export const agentKeys = new Set([
+  'kind',
   'description',
   'instructions',
   'model',

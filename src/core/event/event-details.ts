@@ -6,6 +6,7 @@
 import type { FinishReason } from '../history/chat-message.ts'
 import type { AskNote } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
+import type { ApprovalDecision } from '../worker/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'
@@ -75,7 +76,11 @@ export interface EventDetails {
   }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'ask.opened': AskNote
-  readonly 'ask.answered': { readonly id: string; readonly by?: string }
+  readonly 'ask.answered': {
+    readonly id: string
+    readonly by?: string /** Of an approval. */
+    readonly decision?: ApprovalDecision['decision']
+  }
   readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
     readonly kind: 'input' | 'timer'

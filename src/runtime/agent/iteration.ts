@@ -9,11 +9,20 @@
 import { LimitError, type RuntimeError } from '../../core/errors.ts'
 import type { AssistantMessage, ToolCallBlock } from '../../core/history/chat-message.ts'
 import { textOf, toolCallsOf } from '../../core/history/chat-message.ts'
+import type { ApprovalVerdict } from '../../core/worker/approval.ts'
 
 export type CheckedCall =
-  | { readonly kind: 'accepted'; readonly call: ToolCallBlock; readonly input: unknown }
+  | {
+      readonly kind: 'accepted'
+      readonly call: ToolCallBlock
+      readonly input: unknown
+      /** Does it need an approval? A call that is forbidden is invalid. */
+      readonly verdict: Exclude<ApprovalVerdict, { readonly do: 'deny' }>
+    }
   /** The call cannot be run. `text` tells the model why. */
-  | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string }
+  | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string; readonly isForbidden?: true }
+
+export type AcceptedCall = CheckedCall & { readonly kind: 'accepted' }
 
 export interface Iteration {
   readonly reply: Pick<AssistantMessage, 'content'>
@@ -44,8 +53,10 @@ export interface IterationRules {
   readonly most: RunUse
   /** How many calls of one reply are run. */
   readonly callsPerReply: number
-  /** Returns the input of an accepted call, or the text that tells the model what is wrong. */
+  /** Returns the input of an accepted call, or the text that tells the model what is wrong. Every call may run, as far as it knows. */
   check(call: ToolCallBlock): CheckedCall
+  /** Decides whether an accepted call needs an approval, or is forbidden. */
+  approve(call: AcceptedCall): CheckedCall
 }
 
 /** The value while the stages work on it. */
@@ -90,10 +101,16 @@ const guard: Stage = (draft, { who }) => {
   } else draft.trace.push('budget_ok')
 }
 
-/** Here calls will wait for the approval of a person. No call needs an approval yet. */
-const approve: Stage = (draft) => {
+/** Finds the calls that need an approval. They wait for it before dispatch (call/approvals.ts). */
+const approve: Stage = (draft, rules) => {
+  draft.checked = draft.checked.map((one) => (one.kind === 'accepted' ? rules.approve(one) : one))
+  const asked = draft.checked.filter(needsApproval).length
   draft.decision = 'continue'
-  draft.trace.push('approve_all')
+  draft.trace.push(asked === 0 ? 'approve_all' : `approve_asks_${asked}`)
+}
+
+export function needsApproval(one: CheckedCall): boolean {
+  return one.kind === 'accepted' && one.verdict.do === 'ask'
 }
 
 const stages: readonly Stage[] = [parse, validate, guard, approve]

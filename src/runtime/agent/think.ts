@@ -18,8 +18,17 @@ import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
 import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
+import { approvalContext, asApproved } from './call/approvals.ts'
 import { goOnAfterCut } from './cut-reply.ts'
-import { acceptedCalls, type CheckedCall, type Iteration, type RunUse, runStages } from './iteration.ts'
+import {
+  type AcceptedCall,
+  acceptedCalls,
+  type CheckedCall,
+  type Iteration,
+  needsApproval,
+  type RunUse,
+  runStages,
+} from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { type AcceptedReply, acceptReply } from './reply.ts'
 import type { Retries } from './retries.ts'
@@ -77,13 +86,16 @@ export function iterate(
   used: RunUse,
 ): Iteration {
   const { policy } = turn.host
+  const { assignment } = turn
   const { iterations, toolCalls, callsPerReply } = { ...policy, ...kind.definition.limits }
   const most = { iterations, toolCalls }
+  const { approvals } = journal.container.pending
   const check = (call: ToolCallBlock): CheckedCall =>
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
-      : tools.check(call, journal.turn.assignment)
-  return runStages(reply, used, { who, most, callsPerReply, check })
+      : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
+  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
+  return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 
 /**
@@ -133,7 +145,9 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
   } else {
     const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
-    machine.apply(invalid.length === iteration.checked.length ? 'callsInvalid' : 'callsAccepted')
+    const areInvalid = invalid.length === iteration.checked.length
+    const waits = iteration.checked.some(needsApproval)
+    machine.apply(areInvalid ? 'callsInvalid' : waits ? 'approvalNeeded' : 'callsAccepted')
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
@@ -141,10 +155,22 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
 }
 
 /** `ahead`: how many entries come before it in the same step. */
-export function invalidResult(journal: Journal, { call, text }: CheckedCall & { kind: 'invalid' }, ahead = 0): Entry {
+export function invalidResult(
+  journal: Journal,
+  { call, text, isForbidden }: CheckedCall & { kind: 'invalid' },
+  ahead = 0,
+): Entry {
   const { toolCallId, toolName } = call
   const output = { type: 'error-text', value: text } as const
-  return journal.entry('toolResult', { id: journal.nextId(ahead), toolCallId, toolName, status: 'error', output })
+  const more = isForbidden ? { approval: 'denied' as const } : {}
+  return journal.entry('toolResult', {
+    id: journal.nextId(ahead),
+    toolCallId,
+    toolName,
+    status: 'error',
+    output,
+    ...more,
+  })
 }
 
 /** Says in words which limit is used up. Null when another model call may be made. */

@@ -11,9 +11,9 @@ ARGV[1] header    json:
 Returns {session, workers, pools whose run queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
-        time}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
+        time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools; T:asks and T:ask:<id> of what was asked.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -72,6 +72,20 @@ local function timersOf(id, record)
   return found
 end
 
+-- One that is open as its worker says. Of a record that cannot be read it is told what is wrong.
+local function askOf(id, ask)
+  local fine, record = pcall(readFields, askKey(tag, ask), 'worker', 'run', 'state', 'expires')
+  if not fine then return { ask, '', '', '', 0, isIn(tag .. ':asks', ask), 0, brokenOf(record, 'hash', askKey(tag, ask)) } end
+  local worker, run, state, expires = unpack(record, 1, 4)
+  return { ask, worker or '', run or '', state or '', expires and 1 or 0, isIn(tag .. ':asks', ask), isIn(timersKey, expiryOf(id, ask)), {} }
+end
+
+local function asksOf(id, record)
+  local found, asks = {}, redis.call('SMEMBERS', record .. ':asks')
+  for index = 1, #asks do found[index] = askOf(id, asks[index]) end
+  return found
+end
+
 local about, isAboutWhole = {}, true
 local function listed(id)
   if not session or id == rootOf(session) then return 1 end
@@ -104,13 +118,14 @@ local function pictureOf(id)
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
-    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), redis.call('SCARD', record .. ':asks'), 1,
+    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1,
   }
 end
 
 local function aboutOf(key)
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('HLEN', key .. ':results')
+  redis.call('ZCARD', key .. ':asks')
   return {
     redis.call('HGETALL', rootKeyOf(tag, session)),
     redis.call('LLEN', key .. ':workers'),
@@ -122,6 +137,7 @@ end
 checkRead('zset', leasesKey)
 checkRead('zset', timersKey)
 checkRead('zset', sessionsKey)
+checkRead('zset', tag .. ':asks')
 checkRead('set', cancellingKey)
 local unreadPools = {}
 for index = 1, #pools do
@@ -132,7 +148,7 @@ if session then
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
     about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
-      'list', key .. ':workers', 'set', key .. ':cancelled') }
+      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks') }
   end
 end
 local workers = {}

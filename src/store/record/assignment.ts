@@ -7,6 +7,7 @@ import { allowedForm, decodeSpending, defaultSpending, spentForm } from '../../c
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
+import { defaultApproval } from '../../core/worker/session-approval.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
 import { decodeRecord, epochIn, readPermissions } from './worker-record.ts'
@@ -62,6 +63,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
+    approval: defaultApproval,
     permissions: commonPermissions(record.permissions ?? {}, limited == null ? null : readPermissions(limited)),
     run,
     open: record.isOpen,

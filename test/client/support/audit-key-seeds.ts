@@ -11,13 +11,14 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
   await redis.hset(key, 'not', 'what it was')
 }
 
-type WorkerKey = 'record' | 'log' | 'timers' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
-type SessionKey = 'runResults' | 'workers' | 'cancelled'
+type WorkerKey = 'record' | 'log' | 'timers' | 'asks' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
+type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   record: 'hash',
   log: 'list',
   timers: 'hash',
+  asks: 'set',
   signals: 'list',
   results: 'list',
   inbox: 'list',

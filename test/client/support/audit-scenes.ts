@@ -5,7 +5,7 @@ import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import { childId } from '../../../src/core/ids.ts'
+import { askId, childId } from '../../../src/core/ids.ts'
 import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { TestTroupe } from '../../support/test-troupe.ts'
@@ -57,6 +57,12 @@ export const workers = {
       }),
     ],
   }),
+  asker: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.ask('May I?', { expiresMs: long })
+      else self.reply(message.value)
+    },
+  }),
   broken: defineWorker({ retries: 0, receive: (_message, self) => self.fail('no luck') }),
 }
 
@@ -72,6 +78,8 @@ export type Scene =
   | 'cancelled'
   | 'agent'
   | 'done'
+  | 'asking'
+  | 'answered'
 
 export interface Cast {
   readonly session: Session
@@ -81,12 +89,20 @@ export interface Cast {
   readonly second: string
 }
 
+/** Where it is not named like the scene. */
+const kinds: Partial<Record<Scene, string>> = {
+  backlog: 'sleeper',
+  chat: 'echo',
+  queued: 'nobody',
+  cancelled: 'parentWithChildren',
+  done: 'echo',
+  asking: 'asker',
+  answered: 'asker',
+}
+
 /** Plays a scene until it stands still. */
 export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
-  const kind =
-    { backlog: 'sleeper', chat: 'echo', queued: 'nobody', cancelled: 'parentWithChildren', done: 'echo' }[
-      scene as string
-    ] ?? scene
+  const kind = kinds[scene] ?? scene
   const session = await troupe.create(kind, 0, { keepOpen: scene === 'chat' || scene === 'broken' })
   const root = session.rootId
   const cast = { session, root, first: childId(root, 1, 1), second: childId(root, 1, 2) }
@@ -96,14 +112,15 @@ export async function play(troupe: TestTroupe, scene: Scene): Promise<Cast> {
       return (scene !== 'broken' || runState === 'Failed') && stands === status
     })
   if (scene === 'chat') for (const n of [1, 2]) await session.root.send(n)
-  if (scene === 'backlog' || scene === 'flaky') await isAt(root, 'parked')
+  if (['backlog', 'flaky', 'asking', 'answered'].includes(scene)) await isAt(root, 'parked')
+  if (scene === 'answered') await troupe.client.asks.answer(askId(root, 1, 'inbox-0', 1), 'yes')
   if (scene === 'backlog') for (const n of [1, 2, 3]) await session.root.send(n)
   if (scene === 'parentWithChildren' || scene === 'cancelled') {
     await isAt(cast.first, 'parked')
     await isAt(cast.second, 'idle')
   }
   if (scene === 'cancelled') await session.cancel('enough')
-  if (['agent', 'gatherer', 'chatty', 'cancelled', 'done'].includes(scene)) await session.result()
+  if (['agent', 'gatherer', 'chatty', 'cancelled', 'done', 'answered'].includes(scene)) await session.result()
   if (scene === 'chatty') await isAt(cast.first, 'parked')
   if (scene === 'chat') await session.result({ run: 3 })
   if (scene === 'broken') await isAt(root, 'idle')

@@ -1,7 +1,7 @@
 /** One iteration: what a reply means, and which of its calls may run. */
 import { describe, expect, test } from 'vitest'
 import type { AssistantBlock, ToolCallBlock } from '../../../src/core/history/chat-message.ts'
-import { runStages } from '../../../src/runtime/agent/iteration.ts'
+import { type AcceptedCall, runStages } from '../../../src/runtime/agent/iteration.ts'
 
 const text = (words: string): AssistantBlock => ({ type: 'text', text: words })
 const calling = (toolName: string): ToolCallBlock => ({ type: 'tool-call', toolCallId: toolName, toolName, input: {} })
@@ -13,8 +13,10 @@ const rules = {
     checked.push(call.toolName)
     return call.toolName === 'bad'
       ? { kind: 'invalid' as const, call, text: 'no' }
-      : { kind: 'accepted' as const, call, input: 1 }
+      : { kind: 'accepted' as const, call, input: 1, verdict: { do: 'run' as const } }
   },
+  approve: (one: AcceptedCall): AcceptedCall =>
+    one.call.toolName === 'asks' ? { ...one, verdict: { do: 'ask', why: 'it asks', eachTime: false } } : one,
 }
 const stagesOf = (content: AssistantBlock[], iterations = 1, most = 3, toolCalls = 1) =>
   runStages({ content }, { iterations, toolCalls }, { ...rules, most: { iterations: most, toolCalls: 9 } })

@@ -32,6 +32,7 @@ import { brief } from '../../tool/messages.ts'
 import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
+import { editedOutput } from './approval-words.ts'
 
 export interface LocalCall {
   readonly call: ToolCallBlock
@@ -285,12 +286,14 @@ function recordResult(
   { facts = {}, ms, failure, thrown }: { facts?: Facts; ms?: number; failure?: Failure; thrown?: unknown } = {},
 ): void {
   const { toolCallId, toolName } = call
+  const { approvals } = journal.container.pending
+  const edited = editedOutput(approvals.get(toolCallId), output, tool?.outputBytesMax)
   const thrownAt = codePlaceOf(thrown)
   const at = thrownAt === undefined ? {} : { thrownAt }
   const error = thrown === undefined ? {} : { error: brief(redactSentence(toRuntimeError(thrown).message)), ...at }
   const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }), ...at }
   journal.add(
-    [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output, ...more })],
+    [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output: edited, ...more })],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }), ...error }]] },
     // If the result of a pure tool is lost, the tool runs again, which costs only its work.
     { lazy: tool?.effect === 'pure' && failure === undefined },
