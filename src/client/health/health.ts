@@ -80,6 +80,13 @@ export interface Queues {
   readonly pausedWakeups: readonly WakeupQueue[]
 }
 
+/** The newest of all partitions. */
+async function setBackOf(stores: readonly InspectStore[], now: number): Promise<Health['redis']['clockSetBack']> {
+  const found = (await Promise.all(stores.map((store) => store.setBack()))).filter((one) => one !== null)
+  const [newest] = found.sort((a, b) => b.at - a.at)
+  return newest === undefined ? null : { agoMs: Math.max(0, now - newest.at), ms: newest.ms }
+}
+
 export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
@@ -91,9 +98,6 @@ export async function readHealth(
   const redisNow = await first.now()
   const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
   const info = await first.info()
-  const setBacks = (await Promise.all(stores.map((store) => store.setBack())))
-    .flatMap((one) => (one === null ? [] : [{ agoMs: Math.max(0, redisNow - one.at), ms: one.ms }]))
-    .sort((a, b) => a.agoMs - b.agoMs)
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
   const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
   const poolNames = [...new Set([...hostedPools, ...registered, unhostedPool])]
@@ -116,7 +120,7 @@ export async function readHealth(
       maxBytes: Number(info.maxmemory ?? 0),
       appendOnly: info.aof_enabled === '1',
       clockSkewMs,
-      clockSetBack: setBacks[0] ?? null,
+      clockSetBack: await setBackOf(stores, redisNow),
       role: info.role ?? 'unknown',
       refusal: await first.refusal(),
       access: await first.access(),

@@ -22,8 +22,8 @@ import { Lease } from './lease.ts'
 import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
-import type { TurnHost } from './turn-host.ts'
 import { TakeOver } from './take-over.ts'
+import type { TurnHost } from './turn-host.ts'
 import { TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
@@ -152,8 +152,7 @@ export class Turn {
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
-    const noted = this.#takeOver?.noted(step) ?? step
-    this.#steps.add(noted, lazy && !this.isRetaken)
+    this.#steps.add(this.#takeOver?.noted(step) ?? step, lazy && !this.isRetaken)
     this.#tellState()
   }
 
@@ -207,9 +206,7 @@ export class Turn {
   async release(): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
-    this.#abort.abort(
-      new LeaseLostError(`this node is stopping; worker ${this.assignment.workerId} goes on elsewhere.`),
-    )
+    this.#abort.abort(new LeaseLostError(`this node stops; worker ${this.assignment.workerId} goes on elsewhere.`))
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 

@@ -20,7 +20,7 @@ function takenOverText({ takenOver }: Entry): string {
   if (!isObject(takenOver)) return ''
   const { start, node, lastWords } = takenOver
   const words = typeof lastWords === 'string' ? `; last words: ${lastWords}` : ''
-  return `taken over by node ${String(node)} (start ${String(start)}${words}): `
+  return `taken over by node ${node} (start ${start}${words}): `
 }
 
 /** Another program may have written over any part of an entry. Then the entry is shown as it is stored, and the others after it too. */
