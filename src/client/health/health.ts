@@ -80,6 +80,12 @@ export interface Queues {
   readonly pausedWakeups: readonly WakeupQueue[]
 }
 
+async function clockOf(store: InspectStore): Promise<{ redisNow: number; clockSkewMs: number }> {
+  const before = Date.now()
+  const redisNow = await store.now()
+  return { redisNow, clockSkewMs: Math.round(redisNow - (before + Date.now()) / 2) }
+}
+
 /** The newest of all partitions. */
 async function setBackOf(stores: readonly InspectStore[], now: number): Promise<Health['redis']['clockSetBack']> {
   const found = (await Promise.all(stores.map((store) => store.setBack()))).filter((one) => one !== null)
@@ -94,9 +100,7 @@ export async function readHealth(
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
 ): Promise<Omit<Health, keyof NewestWorkers | 'pausedSessions' | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
-  const before = Date.now()
-  const redisNow = await first.now()
-  const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
+  const { redisNow, clockSkewMs } = await clockOf(first)
   const info = await first.info()
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
   const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
