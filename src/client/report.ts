@@ -165,6 +165,7 @@ function waitsFor({ record, isHosted, pause, open }: ReadableRow): string | null
     asks: open.asks,
     ask: open.some[0],
     openChildren: record.pendingCalls.length,
+    waitingChildren: record.atOnce?.waiting ?? 0,
     attempts: record.attempts.attempt,
     callOf: (child) => callOf(record, child),
   })
