@@ -95,6 +95,7 @@ export type {
   PromptResult,
   ToolSpec,
 } from './core/definition/model.ts'
+export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.
@@ -114,6 +115,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export { approvalsOf, type CallApproval } from './core/history/call-approvals.ts'
 export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export type {
   AssistantBlock,
@@ -150,7 +152,6 @@ export {
 } from './core/history/chat-message.ts'
 export {
   ContextContainer,
-  type PendingTurn,
   type SessionMetadata,
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
@@ -175,6 +176,7 @@ export type {
 export { estimatedBytes } from './core/history/estimate.ts'
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
+export type { PendingTurn } from './core/history/pending-turn.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'

@@ -5,6 +5,8 @@
  */
 import {
   type AskedEntry,
+  type AskWithdrawnEntry,
+  type CancelledEntry,
   type Entry,
   isGiven,
   type ReceivedEntry,
@@ -128,8 +130,9 @@ export class HistoryFold {
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
+    else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    else if (entry.type === 'cancelled') this.#cancelled(entry)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
@@ -187,6 +190,11 @@ export class HistoryFold {
     this.#spawned(entry.spawned ?? [])
   }
 
+  #cancelled({ dropped, onCancel }: CancelledEntry): void {
+    if (dropped) this.#dropped(dropped)
+    for (const to of onCancel?.sent ?? []) add(this.sent, to)
+  }
+
   // A cancelled run takes the message along that it was to begin with.
   #dropped({ id, mail }: { readonly id: string; readonly mail: string }): void {
     const head = decodeHead(mail)
@@ -232,6 +240,10 @@ export class HistoryFold {
     const open = this.open.openAsks.get(toolCallId) ?? new Set()
     for (const { id } of asks) open.add(id)
     this.open.openAsks.set(toolCallId, open)
+  }
+
+  #withdrawn({ toolCallId, ask }: AskWithdrawnEntry): void {
+    if (this.open.openAsks.get(toolCallId)?.delete(ask)) this.open.signalsAsked--
   }
 
   #answered(entry: Entry & { type: 'toolResult' }): void {

@@ -130,7 +130,7 @@ export class Troupe implements AsyncDisposable {
     const log = toWorkerLog(options.logger)
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
-    const caller = new ScriptCaller(redis)
+    const caller = new ScriptCaller(redis, undefined, log)
     this.#bull = options.waker ? null : new BullWaker(redis, this.#places, log)
     const waker = (options.waker ?? this.#bull) as Waker
     this.#inspect = this.#places.map(({ keys, partition }) =>

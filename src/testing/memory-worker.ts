@@ -9,6 +9,7 @@ import type { Assignment, CommitAnswer, CommitRequest, RunPosition, TurnStore } 
 import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import { beforeRun } from '../core/worker/run-ends.ts'
+import { defaultApproval } from '../core/worker/session-approval.ts'
 
 export interface MemorySettings {
   readonly kind: string
@@ -97,11 +98,13 @@ export class MemoryWorker implements TurnStore {
       depth: 0,
       limits: { ...defaultWorkerLimits, ...limits },
       spending: { spent: null, allowed: defaultSpending },
+      approval: defaultApproval,
       permissions,
       version: this.#version,
       starts: 1,
       crashes: 0,
       stateJson: this.#stateJson,
+      begunRun: 0,
       commitId: '',
       lastWords: null,
       resultsTaken: this.#results - this.#mail.results.length,
@@ -145,6 +148,10 @@ export class MemoryWorker implements TurnStore {
 
   readHistory(_workerId: string, from: number): Promise<string[]> {
     return Promise.resolve(this.history.slice(from))
+  }
+
+  cancelReason(): never {
+    throw new Error('a worker in memory is not cancelled.')
   }
 
   renew(): never {

@@ -11,6 +11,7 @@ import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
+import type { AgentCancelSelf } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
 /** What a function for instructions gets: the identity of the worker, and its folder. */
@@ -22,6 +23,10 @@ export interface AgentSelf extends WorkerIdentity {
 export interface AgentLimits extends ChildLimits {
   /** Most model calls of one run. Blank replies do not count. Default 10. */
   readonly iterations?: number
+  /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
+  readonly callsPerReply?: number
+  /** Most tool calls for which the replies of one run may ask. Default 1 000. */
+  readonly toolCalls?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
   /** Longest time in ms of one run. When it is over, no further model call is made. Waits count too. Default: no limit. */
@@ -35,7 +40,16 @@ export interface AgentLimits extends ChildLimits {
 /** Each time the whole conversation is sent again. */
 const continuesMost = 100
 
-const limitNames = ['iterations', 'tokens', 'runMs', 'modelIdleMs', 'modelCallMs', ...childLimitNames] as const
+const limitNames = [
+  'iterations',
+  'callsPerReply',
+  'toolCalls',
+  'tokens',
+  'runMs',
+  'modelIdleMs',
+  'modelCallMs',
+  ...childLimitNames,
+] as const
 
 export interface AgentWorker<Given = unknown> {
   /**
@@ -89,6 +103,10 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** Called once when a run in progress is cancelled, as its last step. It may send messages and log. See docs/sagas.md. */
+  onCancel?(this: void, self: AgentCancelSelf, reason: string): void | Promise<void>
+  /** How long `onCancel` may take. Default 30 000. */
+  readonly onCancelMs?: number
 }
 
 export const agentKeys = new Set([
@@ -110,6 +128,8 @@ export const agentKeys = new Set([
   'continues',
   'pool',
   'retries',
+  'onCancel',
+  'onCancelMs',
 ])
 
 /** Throws a ConfigError that names the wrong field. defineWorker checks the fields that agents and handlers share. */

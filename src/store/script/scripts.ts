@@ -116,7 +116,7 @@ export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words(
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
   keys: words('record cancelling events'),
-  args: words('worker what channel event'),
+  args: words('worker what reason channel event'),
 })
 
 export const finishScript = defineScript({
@@ -144,7 +144,8 @@ export const closeScript = defineScript({ file: 'close.lua', keys: words('root e
 export const limitScript = defineScript({
   file: 'limit.lua',
   keys: words('root events'),
-  args: words('sessionId modelCalls tokens start event'),
+  header: words('sessionId modelCalls tokens toolCalls start'),
+  args: words('event'),
 })
 
 export const retryScript = defineScript({

@@ -178,7 +178,7 @@ describe('an agent', () => {
     [
       'a limit that is none',
       { limits: { turns: 3 } },
-      /limits of an agent may hold iterations, tokens, runMs, modelIdleMs, modelCallMs, children, depth, not "turns"/,
+      /limits of an agent may hold iterations, callsPerReply, toolCalls, tokens, runMs, modelIdleMs, modelCallMs, children, depth, not "turns"/,
     ],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
     ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],

@@ -138,15 +138,25 @@ function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']):
   return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
 }
 
+function openedText({ id, sort, question }: RawEvent['details']): string {
+  const answer = sort === 'approval' ? ' approve' : ''
+  return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+}
+
+function answeredText({ by, decision }: RawEvent['details']): string {
+  const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
+  return by === undefined ? what : `${what} by ${stringOr(by)}`
+}
+
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
     case 'ask.opened':
-      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+      return openedText(details)
     case 'ask.answered':
-      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+      return answeredText(details)
     case 'ask.expired':
       return 'got no answer in time'
     case 'run.completed':
