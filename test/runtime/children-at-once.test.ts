@@ -47,6 +47,11 @@ class Held {
     },
   })
 
+  /** As they started; the first ones, which start together, in the order of their numbers. */
+  order(together: number): number[] {
+    return [...this.started.slice(0, together).sort((a, b) => a - b), ...this.started.slice(together)]
+  }
+
   async end(number: number): Promise<void> {
     await waitUntil('it is so', () => this.#ends.has(number))
     this.#ends.get(number)?.()
@@ -70,7 +75,7 @@ describe.each(['each', 'all'] as const)('a parent that awaits %s', (how) => {
       await held.end(number)
     }
     expect(await session.result()).toMatchObject({ status: 'completed', value: [1, 2, 3, 4, 5] })
-    expect(held.started).toEqual([1, 2, 3, 4, 5])
+    expect(held.order(most)).toEqual([1, 2, 3, 4, 5])
     expect(held.most).toBe(most)
     await expectInvariants(troupe.redis, troupe.namespace)
   })
@@ -85,7 +90,7 @@ test('a child starts when any of those before it has ended, not only the first',
   await held.end(4)
   await held.end(1)
   expect(await session.result()).toMatchObject({ value: [1, 2, 3, 4] })
-  expect(held.started).toEqual([1, 2, 3, 4])
+  expect(held.order(2)).toEqual([1, 2, 3, 4])
 })
 
 test('a child that waits to start says so, and so does its parent', async () => {
@@ -156,7 +161,7 @@ test('an agent has so many children at once, and its model is told what its kind
   await waitUntil('two children have started', () => held.started.length === 2)
   for (const number of [2, 3, 1]) await held.end(number)
   expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'done' } })
-  expect([held.most, held.started]).toEqual([2, [1, 2, 3]])
+  expect([held.most, held.order(2)]).toEqual([2, [1, 2, 3]])
   const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
   expect(results).toMatchObject([
     { status: 'error', output: { value: expect.stringMatching(/kind "lead" allows 3 children/) } },
