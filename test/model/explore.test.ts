@@ -11,6 +11,7 @@ const statesMost: Readonly<Record<string, number>> = {
   'no fault': 8_000,
   poison: 6_000,
   'long turns': 3_000,
+  asks: 3_000,
   'fail-over of a cancel': 23_000,
 }
 const bound = (scene: Scene) => statesMost[scene.name] ?? 2_200

@@ -141,6 +141,11 @@ function finish(store: Store, rules: Rules): Answer {
     const left = { awaited: worker.pendingCalls.length > 0, hadSignals: worker.signalsOpen > 0 }
     writeRunLeftovers(store, worker, left, rules)
     store.run = store.run.filter((other) => other !== id)
+    const parent = store.workers[worker.parent]
+    // Its parent waits in a turn: one that rests was cancelled before it, in the same pass.
+    const isReported = parent?.open === true && worker.run === 1 && parent.run === worker.parentRun
+    if (isReported && (worker.open || worker.status === 'queued'))
+      writeMail(store, worker.parent, 'results', `result:${id}`, rules)
     if (worker.open || worker.status === 'queued') {
       worker.log = [...worker.log, 'cancelled']
       worker.run++
