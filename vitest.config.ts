@@ -11,6 +11,8 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: ['test/**/*.test.ts'],
+    // Only tests of this name are compiled: `npm run types` compiles everything.
+    typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.types.json' },
     globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     // Most tests wait for most of their time, for a lease to end or a process to start. Two for each core keep the cores busy.

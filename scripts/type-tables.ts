@@ -40,6 +40,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
   'docs/reference/client.md': [
     ['src/client/connect-options.ts', 'ConnectOptions'],
     ['src/client/client.ts', 'Troupe'],
+    ['src/client/sessions.ts', 'Sessions'],
     ['src/client/submission.ts', 'CreateSession'],
     ['src/client/session.ts', 'Session'],
     ['src/client/worker.ts', 'Worker'],

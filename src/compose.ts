@@ -248,7 +248,7 @@ function partsOf(
     log: toWorkerLog(options.logger),
     redis,
     live: new RedisLivePublisher(connections.openLossy(), namespace),
-    caller: new ScriptCaller(redis),
+    caller: new ScriptCaller(redis, undefined, toWorkerLog(options.logger)),
     places: placesOf(namespace, partitions),
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),

@@ -43,6 +43,7 @@ export type {
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { Session } from './client/session.ts'
 export type { EventsQuery } from './client/session-events.ts'
+export type { CreateOf, Sessions } from './client/sessions.ts'
 export type { CreateSession } from './client/submission.ts'
 export type {
   DeadLetter,
@@ -78,10 +79,11 @@ export type {
   Self,
   SpawnOptions,
   WorkerDefinition,
-  WorkerRef,
 } from './core/definition/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/definition/define-worker.ts'
+export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
   ModelCall,
@@ -112,6 +114,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export { approvalsOf, type CallApproval } from './core/history/call-approvals.ts'
 export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export type {
   AssistantBlock,
@@ -148,7 +151,6 @@ export {
 } from './core/history/chat-message.ts'
 export {
   ContextContainer,
-  type PendingTurn,
   type SessionMetadata,
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
@@ -173,6 +175,7 @@ export type {
 export { estimatedBytes } from './core/history/estimate.ts'
 export { ConversationHistory } from './core/history/history.ts'
 export { chat } from './core/history/message-factories.ts'
+export type { PendingTurn } from './core/history/pending-turn.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'

@@ -5,6 +5,7 @@
  */
 import {
   type AskedEntry,
+  type AskWithdrawnEntry,
   type Entry,
   isGiven,
   type ReceivedEntry,
@@ -128,6 +129,7 @@ export class HistoryFold {
     else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
+    else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
     else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
@@ -232,6 +234,10 @@ export class HistoryFold {
     const open = this.open.openAsks.get(toolCallId) ?? new Set()
     for (const { id } of asks) open.add(id)
     this.open.openAsks.set(toolCallId, open)
+  }
+
+  #withdrawn({ toolCallId, ask }: AskWithdrawnEntry): void {
+    if (this.open.openAsks.get(toolCallId)?.delete(ask)) this.open.signalsAsked--
   }
 
   #answered(entry: Entry & { type: 'toolResult' }): void {

@@ -4,6 +4,7 @@
  */
 import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
+import type { Spending } from '../core/policy.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
 import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
@@ -175,15 +176,13 @@ function spentRule({ session, seen }: Group, say: Say): void {
   const { id } = session
   const kept = session.record?.spent ?? null
   if (kept === null) return
-  let sum = { modelCalls: 0, tokens: 0 }
+  let sum: Spending = { modelCalls: 0, tokens: 0, toolCalls: 0 }
   for (const { picture } of seen.values()) {
     const tally = decodeTally(picture.record.data)
     if (tally !== null) sum = addSpending(sum, spendingOf(tally))
   }
-  if (sum.modelCalls === kept.modelCalls && sum.tokens === kept.tokens) return
-  say(
-    'I16',
-    'spent',
-    `session ${id} has spent ${kept.modelCalls} model calls and ${kept.tokens} tokens, and its workers ${sum.modelCalls} and ${sum.tokens}`,
-  )
+  const words = ({ modelCalls, tokens, toolCalls }: Spending) =>
+    `${modelCalls} model calls, ${tokens} tokens and ${toolCalls} tool calls`
+  if (words(sum) !== words(kept))
+    say('I16', 'spent', `session ${id} has spent ${words(kept)}, and its workers ${words(sum)}`)
 }

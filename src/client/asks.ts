@@ -13,6 +13,13 @@ import { toJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import {
+  type ApprovalDecision,
+  bindDecision,
+  readApprovalDetails,
+  readDecision,
+  toDecision,
+} from '../core/worker/approval-ask.ts'
+import {
   type AskBody,
   type AskSort,
   type AskState,
@@ -41,6 +48,8 @@ export interface Ask {
   readonly options: readonly string[] | null
   /** JSON Schema of the answer; null: any JSON value. */
   readonly schema: Readonly<Record<string, unknown>> | null
+  /** Of an approval: the tool, its arguments, and why a person is asked. Null for none. */
+  readonly details: unknown
   /** In ms since 1970, as all times here. */
   readonly askedAt: number
   /** Null if it never expires. */
@@ -142,11 +151,14 @@ export class Asks {
     const { waker, actor = null, keyOwner } = this.#settings
     const { by = actor, reason = null, idempotencyKey } = options
     const ask = await this.get(id)
-    checkAnswer(ask, value)
+    const given = ask.kind === 'approval' ? toDecision(value) : value
+    checkAnswer(ask, given)
     const { store } = this.#placeOf(ask.id)
-    const answerJson = encodeAnswer(toJson(value, 'the answer'), { status: 'answered', by, reason })
+    const answerJson = encodeAnswer(toJson(bound(ask, given), 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
-    const event = encodeEvents([['ask.answered', { id: ask.id, ...(by !== null && { by }) }]])
+    const event = encodeEvents([
+      ['ask.answered', { id: ask.id, ...(by !== null && { by }), ...decisionIn(ask, given) }],
+    ])
     const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message', keyOwner), event })
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
     waker.wake(partitionOf(ask.id), answer.wakeups)
@@ -195,13 +207,14 @@ async function* matching(
 
 function toAsk({ sort, bodyJson, answerJson, ...row }: AskRow): Ask {
   const body: AskBody = decodeAskBody(bodyJson) ?? { question: bodyJson }
-  const { question, options, schema } = body
+  const { question, options, schema, details } = body
   return {
     ...row,
     kind: sort,
     question,
     options: options ?? null,
     schema: schema ?? null,
+    details: details ?? null,
     answer: answerOf(answerJson),
   }
 }
@@ -219,6 +232,17 @@ function answerOf(json: string | null): Ask['answer'] {
 function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
   const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
   if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
+}
+
+/** The answer as the worker receives it: of an approval, with the hash of what was approved (APPROVAL-ASK-1). */
+function bound({ kind, details, workerId }: Ask, value: unknown): unknown {
+  const shown = kind === 'approval' ? readApprovalDetails(details) : null
+  return shown === null ? value : bindDecision(value as ApprovalDecision, shown, workerId)
+}
+
+function decisionIn({ kind }: Ask, value: unknown): { decision?: ApprovalDecision['decision'] } {
+  const decision = kind === 'approval' ? readDecision(value) : null
+  return decision === null ? {} : { decision: decision.decision }
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {

@@ -28,7 +28,6 @@ import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
-import { EarlyNotes } from './early-notes.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookAtNewest } from './health/stranded.ts'
@@ -40,19 +39,16 @@ import {
   type DismissQuery,
   deadLettersRules,
   lettersRules,
-  type PruneQuery,
-  pruneRules,
   type RedriveQuery,
   redriveRules,
-  type SessionsQuery,
-  sessionsRules,
   type WorkersQuery,
   workersRules,
 } from './queries.ts'
 import type { WorkerReport } from './report.ts'
-import { Session, type SessionContext } from './session.ts'
+import type { SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
-import { type CreateSession, Submission } from './submission.ts'
+import { type Sessions, sessionsOf } from './sessions.ts'
+import { Submission } from './submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
@@ -123,6 +119,8 @@ export class Troupe implements AsyncDisposable {
   readonly #bull: BullWaker | null
   /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
   readonly asks: Asks
+  /** Creates, finds and removes sessions. */
+  readonly sessions: Sessions
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -132,7 +130,7 @@ export class Troupe implements AsyncDisposable {
     const log = toWorkerLog(options.logger)
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
-    const caller = new ScriptCaller(redis)
+    const caller = new ScriptCaller(redis, undefined, log)
     this.#bull = options.waker ? null : new BullWaker(redis, this.#places, log)
     const waker = (options.waker ?? this.#bull) as Waker
     this.#inspect = this.#places.map(({ keys, partition }) =>
@@ -161,6 +159,13 @@ export class Troupe implements AsyncDisposable {
       })),
       { waker, namespace: this.#namespace, actor: options.actor },
     )
+    this.sessions = sessionsOf({
+      submission: this.#submission,
+      index: this.#index,
+      hub: this.#hub,
+      sessionContext: (id) => this.#context(id),
+      retentionMs: () => this.#retentionMs(),
+    })
     this.#dead = new DeadLetters(
       this.#places.map(({ keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
@@ -170,61 +175,6 @@ export class Troupe implements AsyncDisposable {
       waker,
       this.#submission,
     )
-  }
-
-  readonly sessions = {
-    /**
-     * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
-     * session also gets what nodes told before, from the very beginning; it must come within half a minute.
-     */
-    create: async (request: CreateSession, { follow = false }: { follow?: boolean } = {}): Promise<Session> => {
-      let early: EarlyNotes | undefined
-      const followed = async (sessionId: string) => {
-        early = await EarlyNotes.open(this.#hub, sessionId)
-      }
-      const made = await this.#submission.create(request, (sessionId) => {
-        if (!request.keepOpen) this.#hub.track(sessionId)
-        return follow ? followed(sessionId) : undefined
-      })
-      return new Session(made.sessionId, this.#context(made.sessionId), made.warning, early)
-    },
-    /**
-     * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
-     * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
-     */
-    createMany: async (requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]> => {
-      if (!Array.isArray(requests))
-        throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
-      const results = await this.#submission.createMany(requests, (sessionId, { keepOpen }) => {
-        if (!keepOpen) this.#hub.track(sessionId)
-      })
-      return results.map((result) => {
-        if (result.status === 'rejected') return result
-        const { sessionId, warning } = result.value
-        return { status: 'fulfilled', value: new Session(sessionId, this.#context(sessionId), warning) }
-      })
-    },
-    /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
-    get: (id: string): Session => {
-      const sessionId = parseId(id, 'session')
-      return new Session(sessionId, this.#context(sessionId))
-    },
-    /** Newest first. `before` is the id of the last session of the page before. */
-    list: async (query: SessionsQuery = {}): Promise<ListedSession[]> => {
-      checkOptions('sessions.list', query, sessionsRules, InputError)
-      return this.#index.list(query)
-    },
-    /**
-     * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
-     * if it has none.
-     */
-    prune: async (query: PruneQuery = {}): Promise<number> => {
-      checkOptions('sessions.prune', query, pruneRules, InputError)
-      const olderThanMs = query.olderThanMs ?? (await this.#retentionMs())
-      let pruned = 0
-      for (const store of this.#submission.stores) pruned += await store.prune(olderThanMs)
-      return pruned
-    },
   }
 
   readonly workers = {

@@ -45,7 +45,8 @@ export interface SessionContext {
 const pollMs = 2_000
 const pollMsMax = 10_000
 
-export class Session {
+/** `Result`: what its root returns. */
+export class Session<Result = unknown> {
   readonly id: string
   /** Set by `create` if its key was used before, or if the session may have to wait, for example for a kind that no node ever hosted. */
   readonly warning: string | null
@@ -109,10 +110,11 @@ export class Session {
    * conversation, the run in progress, or the last run if the root is idle. Throws the reason of the signal if that fires, and `client_closed` if
    * the client is closed.
    */
-  async result(query: ResultQuery = {}): Promise<RunResult> {
+  async result(query: ResultQuery = {}): Promise<RunResult<Result>> {
     checkOptions('result', query, resultRules, InputError)
     query.signal?.throwIfAborted()
-    return orAborted(this.#awaitResult(query), query.signal)
+    // The kind of the root has checked it.
+    return orAborted(this.#awaitResult(query), query.signal) as Promise<RunResult<Result>>
   }
 
   async #awaitResult(query: ResultQuery): Promise<RunResult> {

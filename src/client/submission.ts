@@ -5,6 +5,7 @@
 import { performance } from 'node:perf_hooks'
 import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../core/check/check-options.ts'
 import { isObject } from '../core/check/is-object.ts'
+import { checkInput, type Definition, isDefinition, kindNamed } from '../core/definition/kind-types.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { InputError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
@@ -134,12 +135,16 @@ export class Submission {
     return this.#stores
   }
 
-  /** Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. */
+  /**
+   * Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. `definition`: that of the kind, if the
+   * caller has it.
+   */
   async create(
     request: CreateSession,
     creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+    definition?: Definition,
   ): Promise<Created> {
-    const prepared = await this.#prepare(request)
+    const prepared = await this.#prepare(request, definition)
     // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
     const isReady = creating(prepared.order.sessionId)
     if (isReady) await isReady
@@ -156,8 +161,9 @@ export class Submission {
   async createMany(
     requests: readonly CreateSession[],
     creating: (sessionId: string, request: CreateSession) => void,
+    definition?: Definition,
   ): Promise<PromiseSettledResult<Created>[]> {
-    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request)))
+    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request, definition)))
     const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const { order, request } of ready) creating(order.sessionId, request)
     const wasQuiet = this.#wasQuiet()
@@ -182,9 +188,9 @@ export class Submission {
     )
   }
 
-  async #prepare(request: CreateSession): Promise<Prepared> {
+  async #prepare(request: CreateSession, definition?: Definition): Promise<Prepared> {
     checkOptions('sessions.create', request, createRules, InputError)
-    const kind = parseKind(request.kind)
+    const kind = kindOf(request, definition)
     const name = request.name ?? kind
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
@@ -193,7 +199,9 @@ export class Submission {
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
     const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
-    const mail = firstMail(request)
+    const inputJson = firstInput(request)
+    if (definition !== undefined && inputJson !== null) checkInput(definition, kind, inputJson)
+    const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
     const sessionId = newId(partition)
@@ -273,9 +281,18 @@ async function created({ store, order }: Prepared, made: CreateAnswer): Promise<
   return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
 }
 
-/** Null for a conversation that waits for its first message. */
-function firstMail({ input, history, keepOpen }: CreateSession): string | null {
-  if (input !== undefined || history === undefined) return encodeInput(null, toJson(input, 'the input'))
+function kindOf({ kind }: CreateSession, definition: Definition | undefined): string {
+  if (isDefinition(kind))
+    throw new InputError('kind must be a name: pass a definition in front, sessions.create(definition, { input }).')
+  if (definition === undefined) return parseKind(kind)
+  const named = kindNamed(definition, 'sessions.create')
+  if (kind === undefined) return named
+  throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
+}
+
+/** As JSON; null for a conversation that waits for its first message. */
+function firstInput({ input, history, keepOpen }: CreateSession): string | null {
+  if (input !== undefined || history === undefined) return toJson(input, 'the input')
   if (keepOpen) return null
   throw new InputError(
     'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',

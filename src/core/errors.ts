@@ -27,6 +27,7 @@ export type ErrorCode =
   | 'workers_exceeded'
   | 'depth_exceeded'
   | 'iterations_exceeded'
+  | 'tool_calls_exceeded'
   | 'budget_exceeded'
   | 'store_unavailable'
   | 'store_refused'
@@ -39,6 +40,7 @@ export type ErrorCode =
   | 'circuit_open'
   | 'tool_failed'
   | 'tool_outcome_unknown'
+  | 'approval_needed'
   | 'permission_exceeded'
   | 'lease_lost'
   | 'cancelled'
@@ -175,6 +177,7 @@ export type LimitCode =
   | 'workers_exceeded'
   | 'depth_exceeded'
   | 'iterations_exceeded'
+  | 'tool_calls_exceeded'
   | 'budget_exceeded'
   | 'permission_exceeded'
 
@@ -237,6 +240,7 @@ type TerminalCode =
   | 'circuit_open'
   | 'tool_failed'
   | 'tool_outcome_unknown'
+  | 'approval_needed'
 
 /** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {

@@ -25,11 +25,13 @@ export interface Spending {
   readonly modelCalls: number
   /** Tokens of all agents together, in and out. */
   readonly tokens: number
+  /** Tool calls of all agents together, without those that were refused one by one. */
+  readonly toolCalls: number
 }
 
 export type SessionLimits = WorkerLimits & Spending
 
-export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000 }
+export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000, toolCalls: 10_000 }
 export const defaultWorkerLimits: WorkerLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
 export const defaultSessionLimits: SessionLimits = { ...defaultWorkerLimits, ...defaultSpending }
 /** The names of limits in calls and on the command line. */
@@ -50,14 +52,20 @@ export function decodeLimits(text: string | undefined): WorkerLimits {
   return { workers, children, depth, mailbox }
 }
 
-/** The text of spending in the record of a root. */
-export function encodeSpending({ modelCalls, tokens }: Spending): string {
-  return `${modelCalls} ${tokens}`
+/** The form of what a session has spent, in the record of its root. A session without tool calls has two numbers. */
+export const spentForm = /^\d+ \d+(?: \d+)?$/
+/** The form of what it may spend. */
+export const allowedForm = /^\d+ \d+ \d+$/
+
+/** The text of what a session may spend. */
+export function encodeAllowed({ modelCalls, tokens, toolCalls }: Spending): string {
+  return `${modelCalls} ${tokens} ${toolCalls}`
 }
 
+/** What a session may spend, or has spent. */
 export function decodeSpending(text: string): Spending {
-  const [modelCalls, tokens] = text.split(' ').map(Number) as [number, number]
-  return { modelCalls, tokens }
+  const [modelCalls, tokens, toolCalls = 0] = text.split(' ').map(Number) as [number, number, number?]
+  return { modelCalls, tokens, toolCalls }
 }
 
 /** The highest limits that a caller may set. With higher ones, a script could block Redis for too long. */
@@ -69,6 +77,7 @@ export const hardSessionLimits: SessionLimits = {
   // Scripts count exactly up to 2^53.
   modelCalls: 1_000_000_000,
   tokens: 1_000_000_000_000,
+  toolCalls: 1_000_000_000,
 }
 
 export const policy = {
@@ -124,6 +133,10 @@ export const policy = {
 
   /** Model calls of one run, without blank replies. The tools of the last reply do not run, because no call would read their results. */
   iterations: 10,
+  /** Tool calls of one reply that are run. The others get an error as their result. */
+  callsPerReply: 128,
+  /** Tool calls for which the replies of one run may ask. */
+  toolCalls: 1_000,
   /** A model call of which nothing arrives for this long ends. */
   modelIdleMs: 300_000,
   /** A model call ends after this, even if its reply still arrives. */
@@ -136,6 +149,8 @@ export const policy = {
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
   toolOutputBytesMax: 100_000,
+  /** The outputs of all calls of one reply share this: the more calls it has, the less of each output is kept. */
+  replyOutputBytesMax: 2_097_152,
   /** Values of models and tools (arguments, facts, outputs) are nested at most this deep. */
   jsonDepthMax: 64,
   /** The size of all facts of one tool call together. Each fact also has the limit of a message. */

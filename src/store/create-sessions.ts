@@ -9,8 +9,8 @@ import { digestAsked, rootIdOf } from '../core/ids.ts'
 import {
   defaultSpending,
   defaultWorkerLimits,
+  encodeAllowed,
   encodeLimits,
-  encodeSpending,
   type Policy,
   type SessionLimits,
 } from '../core/policy.ts'
@@ -56,7 +56,7 @@ interface Prepared {
 }
 
 const startLimits = encodeLimits(defaultWorkerLimits)
-const startCaps = encodeSpending(defaultSpending)
+const startCaps = encodeAllowed(defaultSpending)
 /** Of a session's fields in the header: their names, ids and digests. */
 const fieldsBytes = 300
 
@@ -121,7 +121,7 @@ export class CreateSessions {
     const { sessionId, kind, name, pool, mode, limits, permissions, keyDigest, event, history = [] } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
-    const caps = encodeSpending(limits)
+    const caps = encodeAllowed(limits)
     const fields: Record<string, HeaderValue | undefined> = {
       session: sessionId,
       kind,

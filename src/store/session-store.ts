@@ -4,7 +4,7 @@
  */
 import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
-import { decodeSpending, defaultSpending, encodeSpending, type Policy, type Spending } from '../core/policy.ts'
+import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
@@ -245,13 +245,13 @@ export class SessionStore {
   /** Sets what is given; answers what holds now. */
   async limit(
     sessionId: string,
-    { modelCalls, tokens }: Partial<Spending>,
+    { modelCalls, tokens, toolCalls }: Partial<Spending>,
     event: string,
   ): Promise<{ kind: 'ok'; caps: Spending } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
     const reply = await this.#caller.call(
       limitScript,
       { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
-      { sessionId, modelCalls: modelCalls ?? '', tokens: tokens ?? '', start: encodeSpending(defaultSpending), event },
+      { sessionId, modelCalls, tokens, toolCalls, start: encodeAllowed(defaultSpending), event },
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] === 'not_found') return { kind: 'not_found' }
@@ -275,7 +275,7 @@ export class SessionStore {
         calls,
         steps: steps || undefined,
         entries: entries.length,
-        caps: caps && encodeSpending(caps),
+        caps: caps && encodeAllowed(caps),
         letter,
         seed: newSeed(),
         wakeupMs: this.#policy.wakeupMs,

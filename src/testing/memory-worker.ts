@@ -9,6 +9,7 @@ import type { Assignment, CommitAnswer, CommitRequest, RunPosition, TurnStore } 
 import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import { beforeRun } from '../core/worker/run-ends.ts'
+import { defaultApproval } from '../core/worker/session-approval.ts'
 
 export interface MemorySettings {
   readonly kind: string
@@ -97,6 +98,7 @@ export class MemoryWorker implements TurnStore {
       depth: 0,
       limits: { ...defaultWorkerLimits, ...limits },
       spending: { spent: null, allowed: defaultSpending },
+      approval: defaultApproval,
       permissions,
       version: this.#version,
       starts: 1,

@@ -4,8 +4,10 @@ import { connect, type Troupe } from '../client/client.ts'
 import { loadWorkers, type StartNodeOptions, startNode, type TroupeNode } from '../compose.ts'
 import { readConfig } from '../config.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
+import { type Definition, isDefinition } from '../core/definition/kind-types.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { RunResult } from '../core/history/entry.ts'
+import type { DeepReadonly } from '../core/read-only.ts'
 import { findOrStartRedis } from '../dev/redis.ts'
 import type { Replies } from './node-order.ts'
 import { removeKeys } from './remove-keys.ts'
@@ -25,7 +27,10 @@ export interface TestTroupe extends AsyncDisposable {
   readonly redisUrl: string
   readonly namespace: string
   /** Creates a session and waits for its result. */
-  run(kind: string, input?: unknown): Promise<RunResult>
+  run<Given, Result = unknown>(
+    kind: string | Definition<Given, Result>,
+    input?: NoInfer<DeepReadonly<Given>>,
+  ): Promise<RunResult<Result>>
 }
 
 /**
@@ -50,7 +55,10 @@ export async function testTroupe({ workers, replies = {}, redisUrl, ...node }: T
       client,
       node: started,
       ...address,
-      run: async (kind, input = null) => (await client.sessions.create({ kind, input })).result(),
+      run: async (kind, input) => {
+        if (isDefinition(kind)) return (await client.sessions.create(kind, { input: input as never })).result()
+        return (await client.sessions.create({ kind, input: input ?? null })).result() as Promise<RunResult<never>>
+      },
       [Symbol.asyncDispose]: () => parts.disposeAsync(),
     }
   } catch (error) {

@@ -171,6 +171,7 @@ describe.each(checks)('a schema that %s finds a value wrong, and nothing is trie
     ['the input of a handler', { receive, input: schema }],
     ['the state of a handler', { receive, state: schema.refine((value) => value === null), initial: 1 }],
     ['the new state of a handler', { receive, state: schema, initial: null }],
+    ['the result of a handler', { receive, output: schema }],
   ])('%s', async (_what, definition) => {
     await using troupe = await TestTroupe.start({ workers: { strict: defineWorker(definition as never) } })
     const result = await troupe.run('strict', 'x')

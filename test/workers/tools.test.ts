@@ -173,7 +173,16 @@ describe('a reader', () => {
     for (let index = 0; index < 900; index++) write(folder, { [`p${index % 2}/${index}`]: '' })
     const split = async (weight: number, allowance: number, limits: Partial<ToolContext['limits']> = {}) => {
       const facts = { 'part-1-1': { ...wholePart(folder, allowance), weight } as Json }
-      const whole = { workers: 200, children: 20, depth: 5, mailbox: 1, modelCalls: 800, tokens: 1, ...limits }
+      const whole = {
+        workers: 200,
+        children: 20,
+        depth: 5,
+        mailbox: 1,
+        modelCalls: 800,
+        tokens: 1,
+        toolCalls: 9,
+        ...limits,
+      }
       const { output } = await call(splitPart, {}, { depth: 1, facts, limits: whole })
       return typeof output === 'string' ? output : Object.keys(output as object)
     }

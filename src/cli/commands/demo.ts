@@ -55,6 +55,7 @@ const limits: Partial<SessionLimits> = {
   depth: 12,
   modelCalls: 10_000,
   tokens: 10_000_000,
+  toolCalls: 200_000,
 }
 
 export function addDemoCommand(program: Command): void {

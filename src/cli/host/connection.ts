@@ -3,6 +3,7 @@ import { hostname, userInfo } from 'node:os'
 import type { Purpose, Troupe } from '../../client/client.ts'
 import type { Config } from '../../config.ts'
 import { nameRule } from '../../core/definition/worker-name.ts'
+import type { LoggerLike } from '../../log.ts'
 import type { ConnectionFlags, NodeFlags } from '../options.ts'
 import { tell } from '../terminal/output.ts'
 
@@ -27,7 +28,24 @@ async function folderRedis({ path = '' }: Config): Promise<string> {
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../../client/client.ts')
   const { redisUrl, namespace, partitions } = config
-  return connectInternal({ purpose, redisUrl, namespace, partitions, deadlineMs: connectMsMax, actor: whoTypes() })
+  const actor = whoTypes()
+  return connectInternal({
+    purpose,
+    redisUrl,
+    namespace,
+    partitions,
+    deadlineMs: connectMsMax,
+    actor,
+    logger: warnings,
+  })
+}
+
+/** What the client warns of while a command waits for it. */
+const warnings: LoggerLike = {
+  debug: () => {},
+  info: () => {},
+  warn: (fields, message) => tell(`troupe: ${message}${'error' in fields ? `: ${String(fields.error)}` : ''}`),
+  error: (_, message) => tell(`troupe: ${message}`),
 }
 
 export async function withTroupe<Result>(

@@ -59,16 +59,17 @@ export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => Worker
   ]
 }
 
-/** `12 model calls; 12.3k tokens in (1.2k from the cache), 678 out`; null if no model was called. */
+/** `12 model calls, 30 tool calls; 12.3k tokens in (1.2k from the cache), 678 out`; null if no model was called. */
 export function usageText(usage: Partial<UsageReport>): string | null {
   const { modelCalls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, reasoningTokens = 0 } = usage
-  const { failedModelCalls = 0 } = usage
+  const { failedModelCalls = 0, toolCalls = 0 } = usage
   if (modelCalls + failedModelCalls === 0) return null
   const part = (tokens: number, where: string) => (tokens === 0 ? '' : ` (${tokensText(tokens)} ${where})`)
   const read = `${tokensText(inputTokens)} tokens in${part(cacheReadTokens, 'from the cache')}`
   const said = `${tokensText(outputTokens)} out${part(reasoningTokens, 'reasoning')}`
   const failed = failedModelCalls === 0 ? '' : ` and ${failedModelCalls} that failed`
-  return `${count(modelCalls, 'model call')}${failed}; ${read}, ${said}`
+  const tools = toolCalls === 0 ? '' : `, ${count(toolCalls, 'tool call')}`
+  return `${count(modelCalls, 'model call')}${failed}${tools}; ${read}, ${said}`
 }
 
 export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {

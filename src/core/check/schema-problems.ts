@@ -2,6 +2,8 @@
  * Duty: check a value against a schema, and say what is wrong in words for people and models: each problem with its path, on one line, and
  * only as many problems as anybody reads.
  * SCHEMA-1 If an author's schema throws or is asynchronous, the value counts as wrong. It is not an error that could be retried.
+ * SCHEMA-2 A schema may come from another copy of zod, from 4.0 on. What its issues leave out is found in the schema, or said in other words:
+ *          no problem is only "Invalid input".
  */
 import { z } from 'zod'
 import { toRuntimeError } from '../errors.ts'
@@ -15,6 +17,8 @@ interface Problems {
   readonly issues: readonly z.core.$ZodIssue[]
 }
 
+/** How every version of zod marks an issue of a discriminated union. */
+const noVariant = 'No matching discriminator'
 const problemsMax = 8
 const charsMax = 200
 
@@ -28,11 +32,18 @@ export function fitTo<Value>(schema: z.ZodType<Value>, value: unknown): Fit<Valu
       return unchecked('it is asynchronous, but schemas must answer at once')
     }
     if (checked.issues.length === 0) return { ok: true, value: checked.value as Value }
-    const issues = checked.issues.map((issue) => z.core.util.finalizeIssue(issue, {}, z.core.config()))
+    const issues = checked.issues.map((issue) => z.core.util.finalizeIssue(withOptions(issue), {}, z.core.config()))
     return { ok: false, reasons: problemsOf({ issues }) }
   } catch (thrown) {
     return { ...unchecked(toRuntimeError(thrown).message), thrown }
   }
+}
+
+/** Up to zod 4.3 an issue of a discriminated union names no options. They are in the schema that made the issue (SCHEMA-2). */
+function withOptions(issue: z.core.$ZodRawIssue): z.core.$ZodRawIssue {
+  if (issue.code !== 'invalid_union' || issue.note !== noVariant || issue.options !== undefined) return issue
+  const { discriminator, options } = (issue.inst as unknown as z.core.$ZodDiscriminatedUnion)._zod.def
+  return { ...issue, options: options.flatMap((option) => [...(option._zod.propValues?.[discriminator] ?? [])]) }
 }
 
 function unchecked(why: string): Fit<never> & { readonly ok: false } {
@@ -63,7 +74,22 @@ function oneLine(lines: string): string {
 /** The message of a union says nothing useful, so those of its members are used. Zod calls a missing required value `nonoptional`. */
 function messageOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.expected === 'nonoptional') return 'is missing'
-  const members =
-    issue.code === 'invalid_union' ? issue.errors.flatMap((issues) => issues.slice(0, 1).map(problemOf)) : []
-  return members.length > 0 ? [...new Set(members)].join(', or ') : issue.message.replace(/^Invalid input: /, '')
+  if (issue.code === 'invalid_union') {
+    const members = issue.errors.flatMap((issues) => issues.slice(0, 1).map(problemOf))
+    if (members.length > 0) return [...new Set(members)].join(', or ')
+  }
+  const message = issue.message === 'Invalid input' ? plainly(issue) : issue.message.replace(/^Invalid input: /, '')
+  const within = issue.code === 'invalid_key' || issue.code === 'invalid_element' ? issue.issues : []
+  return within.length === 0 ? message : `${message}: ${messageOf(within[0] as z.core.$ZodIssue)}`
+}
+
+/** For an issue that another copy of zod made within a union, and that has no message of its own (SCHEMA-2). */
+function plainly(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type') return `expected ${issue.expected}`
+  if (issue.code === 'custom') return 'a check of the schema refused it'
+  if (issue.code === 'invalid_union' && 'note' in issue && issue.note === noVariant) return 'no variant has this value'
+  if (issue.code === 'invalid_format' && issue.pattern !== undefined) return `must match ${issue.pattern}`
+  const named = z.core.config().localeError?.(issue as z.core.$ZodRawIssue)
+  const text = (typeof named === 'string' ? named : named?.message) ?? 'Invalid input'
+  return text === 'Invalid input' ? 'does not fit the schema' : text.replace(/^Invalid input: /, '')
 }

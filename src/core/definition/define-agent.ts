@@ -22,6 +22,10 @@ export interface AgentSelf extends WorkerIdentity {
 export interface AgentLimits {
   /** Most model calls of one run. Blank replies do not count. Default 10. */
   readonly iterations?: number
+  /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
+  readonly callsPerReply?: number
+  /** Most tool calls for which the replies of one run may ask. Default 1 000. */
+  readonly toolCalls?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
   readonly tokens?: number
   /** Longest time in ms of one run. When it is over, no further model call is made. Waits count too. Default: no limit. */
@@ -35,9 +39,22 @@ export interface AgentLimits {
 /** Each time the whole conversation is sent again. */
 const continuesMost = 100
 
-const limitNames = ['iterations', 'tokens', 'runMs', 'modelIdleMs', 'modelCallMs'] as const
+const limitNames = [
+  'iterations',
+  'callsPerReply',
+  'toolCalls',
+  'tokens',
+  'runMs',
+  'modelIdleMs',
+  'modelCallMs',
+] as const
 
-export interface AgentWorker {
+export interface AgentWorker<Given = unknown> {
+  /**
+   * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
+   * the definition in place of the name.
+   */
+  readonly kind?: string
   /** Parents that may spawn this kind see it. */
   readonly description?: string
   /** Only a handler has `receive`. */
@@ -59,7 +76,7 @@ export interface AgentWorker {
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
-  readonly input?: z.ZodType
+  readonly input?: z.ZodType<unknown, Given>
   /**
    * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
@@ -82,6 +99,7 @@ export interface AgentWorker {
 }
 
 export const agentKeys = new Set([
+  'kind',
   'description',
   'instructions',
   'model',

@@ -8,21 +8,16 @@ import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
+import type { AgentResult } from '../history/entry.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
+import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
-
-/** A spawned child, or any other worker to which messages may be sent. */
-export interface WorkerRef {
-  readonly id: string
-  readonly name: string
-  readonly kind: string
-}
 
 export interface SpawnOptions {
   /** A name for people to read. Default: the kind and the number of the spawn. At most 64 bytes. */
@@ -54,7 +49,7 @@ export interface AskRef {
 }
 
 /** What `receive` may do. Nothing takes effect before the commit. Values must be JSON. It may be destructured: `{ state, reply }`. */
-export interface Self<State = unknown> extends WorkerIdentity {
+export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
   /** Number of the run, from 1. */
   readonly run: number
   /** Which attempt of this message it is, from 1. */
@@ -80,12 +75,23 @@ export interface Self<State = unknown> extends WorkerIdentity {
     name: string,
     work: (idempotencyKey: string) => Value | Promise<Value>,
   ): Promise<DeepReadonly<Value>>
-  /** Starts a child. Throws a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit. */
-  spawn(this: void, kind: string, input: unknown, options?: SpawnOptions): WorkerRef
+  /**
+   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. Throws
+   * a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit.
+   */
+  spawn<Given>(
+    this: void,
+    kind: string | Definition<Given>,
+    input: NoInfer<DeepReadonly<Given>>,
+    options?: SpawnOptions,
+  ): WorkerRef<Given>
   /** Sends an input message to any worker of the same partition, by reference or id. */
-  send(this: void, to: WorkerRef | string, value: unknown): void
-  /** Ends the run with this result. Children that still run are cancelled unless they are detached. Open timers are dropped. */
-  reply(this: void, value: unknown): void
+  send<Given>(this: void, to: WorkerRef<Given> | string, value: NoInfer<DeepReadonly<Given>>): void
+  /**
+   * Ends the run with this result. Throws if the result does not fit `output` of the kind. Children that still run are cancelled unless they are
+   * detached. Open timers are dropped.
+   */
+  reply(this: void, value: DeepReadonly<Reply>): void
   /** Ends the run as failed, without a retry. The code is `run_failed`, or that of the error if it is one of troupe's. */
   fail(this: void, error: Error | string): void
   /** Sets a durable timer. This run receives `{ kind: 'timer', value }` after about `ms`; at once if `ms` is negative. */
@@ -100,14 +106,24 @@ export interface Self<State = unknown> extends WorkerIdentity {
   setState(this: void, next: DeepReadonly<State>): void
 }
 
-interface HandlerFields<State, Input> {
+interface HandlerFields<State, Input, Given, Reply, Result> {
+  /**
+   * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
+   * the definition in place of the name.
+   */
+  readonly kind?: string
   readonly description?: string
   /** Schema of the state. The state is checked when it is read and when it is set. Needs `initial`. */
   readonly state?: z.ZodType<State>
   /** The state of a worker before its first `setState`. Without `initial` that state is null, so the state's type must include null. */
   readonly initial?: State
   /** Schema of input messages, and the type of their values. An input that does not fit fails the run with `input_invalid`. */
-  readonly input?: z.ZodType<Input>
+  readonly input?: z.ZodType<Input, Given>
+  /**
+   * Schema of its result. The result is recorded as the schema returns it. One that does not fit fails the run, and so does an end without a reply,
+   * unless the schema allows null.
+   */
+  readonly output?: z.ZodType<Result, Reply>
   /** Kinds that it may spawn. Default: any. */
   readonly spawns?: readonly string[]
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
@@ -125,25 +141,41 @@ interface HandlerFields<State, Input> {
   /** Only an agent has `instructions`. */
   readonly instructions?: undefined
   /** The message, like the state, is read-only at every depth. */
-  receive(message: Message<DeepReadonly<Input>>, self: Self<State>): void | Promise<void>
+  receive(message: Message<DeepReadonly<Input>>, self: Self<State, Reply>): void | Promise<void>
 }
 
 /** Requires `initial` if the type of the state does not include null, because without `initial` the state begins as null. */
 type Beginning<State> = null extends State ? unknown : { readonly initial: State }
 
-export type HandlerWorker<State = unknown, Input = unknown> = HandlerFields<State, Input> & Beginning<State>
+/** `Input`: as `receive` gets it. `Given`: as others pass it. `Reply`: as `self.reply` takes it. `Result`: as others get it. */
+export type HandlerWorker<
+  State = unknown,
+  Input = unknown,
+  Given = Input,
+  Reply = unknown,
+  Result = Reply,
+> = HandlerFields<State, Input, Given, Reply, Result> & Beginning<State>
 
-const definitionMark = Symbol.for('troupe.worker')
-
-export type HandlerDefinition = HandlerFields<never, never> & { readonly [definitionMark]: true }
-export type AgentDefinition = AgentWorker & { readonly [definitionMark]: true }
-export type WorkerDefinition = HandlerDefinition | AgentDefinition
+export type HandlerDefinition<Given = unknown, Result = unknown> = HandlerFields<
+  never,
+  never,
+  never,
+  unknown,
+  unknown
+> &
+  Definition<Given, Result>
+export type AgentDefinition<Given = unknown> = AgentWorker & Definition<Given, AgentResult>
+export type WorkerDefinition<Given = unknown, Result = unknown> =
+  | HandlerDefinition<Given, Result>
+  | AgentDefinition<Given>
 
 const handlerKeys = new Set([
+  'kind',
   'description',
   'state',
   'initial',
   'input',
+  'output',
   'spawns',
   'pool',
   'retries',
@@ -168,12 +200,14 @@ const handlerKeys = new Set([
  *
  * Throws a ConfigError that names the wrong field.
  */
-export function defineWorker(worker: AgentWorker): AgentDefinition
-export function defineWorker<State = unknown, Input = unknown>(worker: HandlerWorker<State, Input>): HandlerDefinition
+export function defineWorker<Given = unknown>(worker: AgentWorker<Given>): AgentDefinition<Given>
+export function defineWorker<State = unknown, Input = unknown, Given = Input, Reply = unknown, Result = Reply>(
+  worker: HandlerWorker<State, Input, Given, Reply, Result>,
+): HandlerDefinition<Given, Result>
 // The compiler reports errors in terms of the last overload, which distinguishes agents and handlers.
-export function defineWorker<State = unknown, Input = unknown>(
-  worker: AgentWorker | HandlerWorker<State, Input>,
-): WorkerDefinition
+export function defineWorker<State = unknown, Input = unknown, Given = Input, Reply = unknown, Result = Reply>(
+  worker: AgentWorker<Given> | HandlerWorker<State, Input, Given, Reply, Result>,
+): WorkerDefinition<Given, Result>
 export function defineWorker<State = unknown, Input = unknown>(
   worker: AgentWorker | HandlerWorker<State, Input>,
 ): WorkerDefinition {
@@ -208,14 +242,23 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
   checkSchema('state', worker.state)
+  checkSchema('output', worker.output)
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.await !== undefined && worker.await !== 'each' && worker.await !== 'all')
     throw new ConfigError(`await must be 'each' or 'all', not ${preview(worker.await)}.`)
 }
 
-function checkCommon(worker: { input?: unknown; pool?: unknown; spawns?: unknown; retries?: unknown }): void {
-  const { input, pool, spawns, retries } = worker
+function checkCommon(worker: {
+  kind?: unknown
+  input?: unknown
+  pool?: unknown
+  spawns?: unknown
+  retries?: unknown
+}): void {
+  const { kind, input, pool, spawns, retries } = worker
+  if (kind !== undefined && !isKind(kind))
+    throw new ConfigError(`kind ${preview(kind)} is not a worker kind: ${kindRule}.`)
   checkSchema('input', input)
   if (pool !== undefined && !isPool(pool)) {
     throw new ConfigError(
@@ -257,5 +300,5 @@ function checkNumber(field: string, value: unknown, least: number, most: number)
 }
 
 export function isWorkerDefinition(value: unknown): value is WorkerDefinition {
-  return typeof value === 'object' && value !== null && definitionMark in value
+  return isDefinition(value)
 }

@@ -5,6 +5,8 @@
  */
 import type { FinishReason } from '../history/chat-message.ts'
 import type { AskNote } from '../history/entry.ts'
+import type { Spending } from '../policy.ts'
+import type { ApprovalDecision } from '../worker/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'
@@ -54,7 +56,7 @@ export interface EventDetails {
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
-  readonly 'session.limited': { readonly modelCalls?: number; readonly tokens?: number }
+  readonly 'session.limited': Partial<Spending>
   readonly 'session.paused': PauseDetails
   readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
@@ -74,7 +76,11 @@ export interface EventDetails {
   }
   readonly 'worker.cancelled': { readonly run?: number }
   readonly 'ask.opened': AskNote
-  readonly 'ask.answered': { readonly id: string; readonly by?: string }
+  readonly 'ask.answered': {
+    readonly id: string
+    readonly by?: string /** Of an approval. */
+    readonly decision?: ApprovalDecision['decision']
+  }
   readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
     readonly kind: 'input' | 'timer'

@@ -16,7 +16,7 @@ export interface AgentTally extends UsageReport {
   readonly modelCalls: number
 }
 
-export const emptyTally: Required<Omit<AgentTally, 'failedModelCalls'>> = {
+export const emptyTally: Required<Omit<AgentTally, 'failedModelCalls' | 'toolCalls'>> = {
   iterations: 0,
   ...noUsage,
   ignoredEvents: 0,
@@ -24,7 +24,7 @@ export const emptyTally: Required<Omit<AgentTally, 'failedModelCalls'>> = {
 
 /** The part that counts towards the limits of a session. */
 export function spendingOf(tally: AgentTally): Spending {
-  return { modelCalls: tally.modelCalls, tokens: tokensOf(tally) }
+  return { modelCalls: tally.modelCalls, tokens: tokensOf(tally), toolCalls: tally.toolCalls ?? 0 }
 }
 
 /** What is reported: answered and failed requests apart. */
@@ -36,16 +36,17 @@ const prefix = 'a '
 const bytesMax = 64
 const radix = 36
 
-/** The numbers in the order in which they are written, with their most digits: 55 digits, 2 bytes of prefix and 7 spaces are 64 bytes. */
-const fields: readonly (readonly [name: keyof typeof emptyTally, digits: number])[] = [
+/** The numbers in the order in which they are written, with their most digits: 54 digits, 2 bytes of prefix and 8 spaces are 64 bytes. */
+const fields: readonly (readonly [name: keyof typeof emptyTally | 'toolCalls', digits: number])[] = [
   ['iterations', 4],
-  ['modelCalls', 6],
+  ['modelCalls', 5],
   ['inputTokens', 8],
   ['outputTokens', 8],
-  ['cacheReadTokens', 8],
-  ['cacheWriteTokens', 8],
-  ['reasoningTokens', 8],
-  ['ignoredEvents', 5],
+  ['toolCalls', 5],
+  ['cacheReadTokens', 7],
+  ['cacheWriteTokens', 7],
+  ['reasoningTokens', 7],
+  ['ignoredEvents', 3],
 ]
 
 /** The largest value of each number. */
@@ -55,7 +56,7 @@ export function encodeTally(tally: AgentTally): string {
   let text = 'a'
   let length = 0
   for (let index = 0; index < fields.length; index++) {
-    const number = encodeNumber(tally[(fields[index] as (typeof fields)[0])[0]], largest[index] as number)
+    const number = encodeNumber(tally[(fields[index] as (typeof fields)[0])[0]] ?? 0, largest[index] as number)
     text += ` ${number}`
     if (number !== '0' || index === 0) length = text.length
   }
@@ -82,6 +83,7 @@ export function decodeTally(text: string): AgentTally | null {
   }
   const failed = Number.parseInt(words[fields.length] ?? '0', radix)
   if (failed > 0) tally.failedModelCalls = failed
+  if (tally.toolCalls === 0) delete tally.toolCalls
   return tally as AgentTally
 }
 

@@ -7,6 +7,7 @@
  * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
+import { type ApprovalStatus, approvalStatuses } from '../worker/approval-status.ts'
 import type { Failure } from '../worker/failure.ts'
 
 /** Data that a provider wants back unchanged, such as signatures and item ids. It is recorded and never read. */
@@ -119,6 +120,8 @@ const toolResultMessageSchema = z.looseObject({
   facts: z.record(z.string(), z.json()).optional(),
   /** Ids of the workers to which the call sent a message. */
   sent: z.array(z.string()).optional(),
+  /** How the approval of the call stood when it was refused: it did not run. */
+  approval: z.enum(approvalStatuses).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
@@ -238,6 +241,8 @@ export interface ToolResultMessage extends MessageHead {
   readonly facts?: Readonly<Record<string, Json>> | undefined
   /** Ids of the workers to which the call sent a message. */
   readonly sent?: readonly string[] | undefined
+  /** How the approval of the call stood when it was refused: it did not run. */
+  readonly approval?: ApprovalStatus | undefined
   readonly failure?: Failure | undefined
   /** Where its code threw the error of this call. No model reads it. */
   readonly thrownAt?: string | undefined

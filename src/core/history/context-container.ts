@@ -11,6 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
+import { CallApprovals, isForApproval } from './call-approvals.ts'
 import { readChatMessage } from './chat-codec.ts'
 import type { Action } from './chat-context.ts'
 import {
@@ -18,7 +19,6 @@ import {
   type ChatMessage,
   isCutText,
   type Json,
-  type ToolCallBlock,
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
@@ -31,7 +31,9 @@ import {
   type RetriedEntry,
 } from './entry.ts'
 import { ConversationHistory } from './history.ts'
+import { leftOutNote } from './left-out.ts'
 import { cancelledText } from './open-calls.ts'
+import type { PendingTurn } from './pending-turn.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
@@ -43,20 +45,6 @@ export interface SessionMetadata {
   readonly depth: number
 }
 
-/** What the newest assistant message asked for, and how far it is carried out. */
-export interface PendingTurn {
-  /** Calls without a result, in call order. */
-  readonly calls: readonly ToolCallBlock[]
-  /** `once` calls that are recorded as started. */
-  readonly started: ReadonlySet<string>
-  /** Calls that started children. */
-  readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
-  /** Calls that opened asks. */
-  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
-  /** Results of these children that are recorded so far, by the number of the spawn. */
-  readonly childResults: ReadonlyMap<number, ResultMessage>
-}
-
 /** What was known of a run when it failed, until the next run begins. */
 interface FailedRun {
   readonly run: MutableRun
@@ -64,6 +52,7 @@ interface FailedRun {
   readonly started: ReadonlySet<string>
   readonly delegated: Map<string, DelegatedEntry['spawned']>
   readonly asked: ReadonlyMap<string, AskedEntry['asks']>
+  readonly approvals: CallApprovals
   readonly childResults: Map<number, ResultMessage>
   readonly results: readonly ToolResultMessage[]
   readonly firstText: string | undefined
@@ -86,6 +75,9 @@ class NotedHistory extends ConversationHistory {
   }
 }
 
+/** Of nearly all replies. Nothing is added to it. */
+const noApprovals = new CallApprovals()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
@@ -97,6 +89,7 @@ export class ContextContainer {
   #started = new Set<string>()
   #delegated = new Map<string, DelegatedEntry['spawned']>()
   #asked = new Map<string, AskedEntry['asks']>()
+  #approvals = noApprovals
   #childResults = new Map<number, ResultMessage>()
   /** Results of the calls of the newest assistant message. */
   #results: ToolResultMessage[] = []
@@ -127,6 +120,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
     }
   }
@@ -197,6 +191,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
+        else if (entry.message.kind === 'answer') this.#approvals.answered(entry.message)
         return
       case 'toolStarted':
         this.#started.add(entry.toolCallId)
@@ -205,7 +200,10 @@ export class ContextContainer {
         this.#delegated.set(entry.toolCallId, entry.spawned)
         return
       case 'asked':
-        this.#asked.set(entry.toolCallId, entry.asks)
+        this.#noteAsked(entry)
+        return
+      case 'askWithdrawn':
+        this.#approvals.withdrawn(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -227,6 +225,15 @@ export class ContextContainer {
       default:
         this.#say(entry)
     }
+  }
+
+  #noteAsked(entry: AskedEntry): void {
+    if (!isForApproval(entry)) {
+      this.#asked.set(entry.toolCallId, entry.asks)
+      return
+    }
+    if (this.#approvals === noApprovals) this.#approvals = new CallApprovals()
+    this.#approvals.asked(entry)
   }
 
   #say(entry: unknown): void {
@@ -262,6 +269,7 @@ export class ContextContainer {
     if (isCutText(message)) run.cut.push(textOf(message.content))
     else run.cut = []
     run.tokens += tokensOf(message.usage)
+    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
     this.#clearPending()
     this.#lastReply = message
   }
@@ -316,6 +324,7 @@ export class ContextContainer {
     this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
     this.#delegated = failed.delegated
     this.#asked = new Map([...failed.asked].filter(([id]) => !again.has(id)))
+    this.#approvals = failed.approvals.without(again)
     this.#childResults = failed.childResults
     this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
     this.#firstText = failed.firstText
@@ -330,6 +339,7 @@ export class ContextContainer {
       started: this.#started,
       delegated: this.#delegated,
       asked: this.#asked,
+      approvals: this.#approvals,
       childResults: this.#childResults,
       results: this.#results,
       firstText: this.#firstText,
@@ -369,6 +379,7 @@ export class ContextContainer {
     this.#started = new Set()
     this.#delegated = new Map()
     this.#asked = new Map()
+    this.#approvals = noApprovals
     this.#childResults = new Map()
     this.#results = []
   }
@@ -378,17 +389,4 @@ export class ContextContainer {
 function factsOf(value: unknown): Record<string, Json> {
   const facts = (value as { facts?: unknown } | null)?.facts
   return isObject(facts) ? (facts as Record<string, Json>) : {}
-}
-
-const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
-  ['context_overflow', 'it was too long for the model'],
-  ['input_invalid', 'it did not have the form that this worker takes'],
-  ['permission_exceeded', 'it asked for a folder that this worker may not use'],
-])
-
-function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
-  const why = leftOutBecause.get(code) ?? 'the model could not take it'
-  return what === 'input'
-    ? `(a message was left out here: ${why}, and nobody answered it)`
-    : `(this result was left out: ${why}; the tool did run)`
 }

@@ -113,6 +113,13 @@ export interface AskedEntry extends EntryHead {
   readonly asks: readonly AskNote[]
 }
 
+/** An ask about a call needs no answer any more: its tool was trusted, the policy of its session changed, or the call is no longer valid. */
+export interface AskWithdrawnEntry extends EntryHead {
+  readonly type: 'askWithdrawn'
+  readonly toolCallId: string
+  readonly ask: string
+}
+
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
@@ -141,6 +148,7 @@ export type Entry =
   | ToolStartedEntry
   | DelegatedEntry
   | AskedEntry
+  | AskWithdrawnEntry
   | BlankEntry
   | RetriedEntry
 
@@ -171,8 +179,8 @@ export function isAgentResult(value: unknown): value is AgentResult {
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
 /** How a run ended. */
-export type RunResult =
-  | { readonly status: 'completed'; readonly run: number; readonly value: unknown }
+export type RunResult<Value = unknown> =
+  | { readonly status: 'completed'; readonly run: number; readonly value: Value }
   | { readonly status: 'failed'; readonly run: number; readonly failure: Failure }
   | { readonly status: 'cancelled'; readonly run: number }
 

@@ -15,6 +15,8 @@ export interface RunSoFar {
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
+  /** Tool calls for which its replies asked. */
+  readonly toolCalls: number
   readonly facts: Readonly<Record<string, Json>>
   /** In call order. */
   readonly children: readonly ChildFacts[]
@@ -40,6 +42,7 @@ export interface MutableRun {
   cut: string[]
   startedAt: number | null
   tokens: number
+  toolCalls: number
   facts: Record<string, Json>
   children: ChildFacts[]
   sameErrors: number
@@ -59,6 +62,7 @@ export function newRun(number: number): MutableRun {
     cut: [],
     startedAt: null,
     tokens: 0,
+    toolCalls: 0,
     facts: emptyFacts(),
     children: [],
     sameErrors: 0,

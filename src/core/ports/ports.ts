@@ -12,6 +12,7 @@ import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
+import type { SessionApproval } from '../worker/session-approval.ts'
 import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
@@ -67,6 +68,8 @@ export interface Assignment extends RunPosition {
   readonly depth: number
   readonly limits: WorkerLimits
   readonly spending: SessionSpending
+  /** What its session says of approvals. */
+  readonly approval: SessionApproval
   /** What it may use, where its session or its parent restricts that. */
   readonly permissions: Permissions
   /** The folder in which its node keeps all workers, whatever their permissions say; null or absent if there is none. */

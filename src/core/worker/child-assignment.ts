@@ -32,6 +32,7 @@ export function childAssignment(
     depth: parent.depth + 1,
     limits: parent.limits,
     spending,
+    approval: parent.approval,
     permissions: permissions === '' ? {} : decodePermissions(permissions),
     ...beforeRun(1),
     version: 0,

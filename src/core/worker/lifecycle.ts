@@ -55,11 +55,18 @@ const arrowList = [
     event: 'approvalNeeded',
     from: 'ExecutingTools',
     to: 'AwaitingToolApproval',
-    why: 'calls that need no approval run while others of the same reply wait for one',
+    why: 'a turn that takes up recorded calls finds one that needs an approval, or that is not what was approved',
   },
   { event: 'callsAccepted', from: 'ProcessingLLMResponse', to: 'ExecutingTools' },
   { event: 'approved', from: 'AwaitingToolApproval', to: 'ExecutingTools' },
   { event: 'denied', from: 'AwaitingToolApproval', to: 'GeneratingResponse' },
+
+  {
+    event: 'toolRefused',
+    from: 'AwaitingToolApproval',
+    to: 'Failed',
+    why: 'nobody approves the call, and the session says that its run then fails',
+  },
 
   { event: 'toolsFinished', from: 'ExecutingTools', to: 'ProcessingToolResults' },
   { event: 'toolFailed', from: 'ExecutingTools', to: 'TransientFailure' },

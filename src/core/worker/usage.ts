@@ -11,12 +11,14 @@ export interface UsageReport {
   readonly reasoningTokens: number
   /** Requests that failed or were broken off. They count towards the limit of model calls too. Absent if there was none. */
   readonly failedModelCalls?: number | undefined
+  /** Tool calls, without those that were refused one by one. Absent if there was none. */
+  readonly toolCalls?: number | undefined
 }
 
 /** A number that a provider did not report counts as 0. */
 type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
 
-export const noUsage: Omit<UsageReport, 'failedModelCalls'> = {
+export const noUsage: Omit<UsageReport, 'failedModelCalls' | 'toolCalls'> = {
   modelCalls: 0,
   inputTokens: 0,
   outputTokens: 0,
@@ -33,7 +35,11 @@ export function tokensOf({ inputTokens, outputTokens }: Pick<UsageReport, 'input
 }
 
 export function addSpending(total: Spending, more: Spending): Spending {
-  return { modelCalls: total.modelCalls + more.modelCalls, tokens: total.tokens + more.tokens }
+  return {
+    modelCalls: total.modelCalls + more.modelCalls,
+    tokens: total.tokens + more.tokens,
+    toolCalls: total.toolCalls + more.toolCalls,
+  }
 }
 
 /** More tokens than any model call has. Sums of such numbers stay exact, also over all calls that a session may make. */
@@ -63,7 +69,12 @@ export function usageOf(used: UsageReport): UsageReport {
 export function addUsage(total: UsageReport, more: SomeUsage): UsageReport {
   const sum = Object.fromEntries(names.map((name) => [name, (total[name] ?? 0) + (more[name] ?? 0)]))
   const failedModelCalls = (total.failedModelCalls ?? 0) + (more.failedModelCalls ?? 0)
-  return { ...(sum as unknown as UsageReport), ...(failedModelCalls > 0 && { failedModelCalls }) }
+  const toolCalls = (total.toolCalls ?? 0) + (more.toolCalls ?? 0)
+  return {
+    ...(sum as unknown as UsageReport),
+    ...(failedModelCalls > 0 && { failedModelCalls }),
+    ...(toolCalls > 0 && { toolCalls }),
+  }
 }
 
 /** The sum of all parts. A part without a model may be empty. */

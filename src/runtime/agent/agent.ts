@@ -8,9 +8,9 @@
  * AGENT-4 Nothing is thrown out of the loop while a run is open: an unforeseen error fails the run, and the worker lives on.
  */
 
-import { fitTo } from '../../core/check/schema-problems.ts'
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
+import { fitInput } from '../../core/definition/kind-types.ts'
 import {
   ConfigError,
   InputError,
@@ -189,15 +189,11 @@ function readInput({ turn, kind }: AgentTurn, { message, malformed }: Mail): Rea
   return readValue(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
 }
 
-function readValue({ input }: AgentDefinition, kind: string, value: unknown): ReadInput {
-  const fit = input && fitTo(input, value)
-  if (fit === undefined) {
-    const problem = blocksProblem(value, kind)
-    return problem === null ? { ok: true, value } : { ok: false, problem }
-  }
-  if (fit.ok) return asJson(fit.value, kind)
-  const what = `the input of ${kind} does not fit its schema: ${fit.reasons.join('; ')}`
-  return { ok: false, problem: new InputError(what, { cause: fit.thrown }) }
+function readValue(definition: AgentDefinition, kind: string, value: unknown): ReadInput {
+  const fit = fitInput(definition, kind, value)
+  if (definition.input !== undefined) return fit.ok ? asJson(fit.value, kind) : fit
+  const problem = blocksProblem(value, kind)
+  return problem === null ? fit : { ok: false, problem }
 }
 
 /** A schema may return what JSON cannot hold, or make a small input large. */

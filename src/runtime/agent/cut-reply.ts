@@ -17,12 +17,12 @@ const goOnText =
 export function goOnAfterCut(
   agentTurn: AgentTurn,
   reply: AcceptedReply,
-  { number, most }: Iteration,
+  { used, most }: Iteration,
   entry: Entry,
   parts: StepParts,
 ): boolean {
   const { journal } = agentTurn
-  const isLastCall = number >= most
+  const isLastCall = used.iterations >= most.iterations
   if (!isCutText(reply) || isLastCall || journal.container.run.cut.length >= continuesOf(agentTurn)) return false
   journal.machine.apply('replyCut')
   journal.add([entry, nudgeEntry(journal, goOnText)], parts)

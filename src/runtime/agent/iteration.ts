@@ -9,17 +9,26 @@
 import { LimitError, type RuntimeError } from '../../core/errors.ts'
 import type { AssistantMessage, ToolCallBlock } from '../../core/history/chat-message.ts'
 import { textOf, toolCallsOf } from '../../core/history/chat-message.ts'
+import type { ApprovalVerdict } from '../../core/worker/approval.ts'
 
 export type CheckedCall =
-  | { readonly kind: 'accepted'; readonly call: ToolCallBlock; readonly input: unknown }
+  | {
+      readonly kind: 'accepted'
+      readonly call: ToolCallBlock
+      readonly input: unknown
+      /** Does it need an approval? A call that is forbidden is invalid. */
+      readonly verdict: Exclude<ApprovalVerdict, { readonly do: 'deny' }>
+    }
   /** The call cannot be run. `text` tells the model why. */
-  | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string }
+  | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string; readonly isForbidden?: true }
+
+export type AcceptedCall = CheckedCall & { readonly kind: 'accepted' }
 
 export interface Iteration {
   readonly reply: Pick<AssistantMessage, 'content'>
-  /** The number of this iteration in its run, from 1, and how many iterations the run may have. */
-  readonly number: number
-  readonly most: number
+  readonly used: RunUse
+  /** What a run may use. */
+  readonly most: RunUse
   readonly calls: readonly ToolCallBlock[]
   readonly checked: readonly CheckedCall[]
   /** `continue`: run the calls. `done`: the reply is the answer. `blank`: the reply has no text and no calls. */
@@ -29,11 +38,25 @@ export interface Iteration {
   readonly trace: readonly string[]
 }
 
+/** What the run has used with this reply. */
+export interface RunUse {
+  /** The number of this iteration in its run, from 1. */
+  readonly iterations: number
+  /** Tool calls of all its replies. */
+  readonly toolCalls: number
+}
+
 /** What the stages need to know about the worker. */
 export interface IterationRules {
   readonly who: string
-  /** Returns the input of an accepted call, or the text that tells the model what is wrong. */
+  /** What a run may use. */
+  readonly most: RunUse
+  /** How many calls of one reply are run. */
+  readonly callsPerReply: number
+  /** Returns the input of an accepted call, or the text that tells the model what is wrong. Every call may run, as far as it knows. */
   check(call: ToolCallBlock): CheckedCall
+  /** Decides whether an accepted call needs an approval, or is forbidden. */
+  approve(call: AcceptedCall): CheckedCall
 }
 
 /** The value while the stages work on it. */
@@ -51,40 +74,56 @@ const parse: Stage = (draft) => {
 }
 
 const validate: Stage = (draft, rules) => {
-  draft.checked = draft.calls.map((call) => rules.check(call))
+  const most = rules.callsPerReply
+  draft.checked = draft.calls.map((call, index) => {
+    if (index < most) return rules.check(call)
+    const text = `This call was not run: one reply may have at most ${most} tool calls, and this is number ${index + 1}.`
+    return { kind: 'invalid', call, text }
+  })
   draft.trace.push('validate_calls')
 }
 
-/** Refuses the calls if no further model call could read their results. */
+/** Refuses the calls if no further model call could read their results, or if the run has asked for too many. */
 const guard: Stage = (draft, { who }) => {
-  if (draft.number < draft.most) {
-    draft.trace.push('budget_ok')
-    return
-  }
-  draft.error = new LimitError(
-    'iterations_exceeded',
-    `${who} has made ${draft.number} of ${draft.most} model calls of this run, and the last reply asked for ${draft.calls.length} more tool calls. They were not run. Raise limits.iterations.`,
-  )
-  draft.trace.push('budget_exceeded_iterations')
+  const { most } = draft
+  const { iterations, toolCalls } = draft.used
+  const asked = draft.calls.length
+  if (iterations >= most.iterations) {
+    const calls = `the last reply asked for ${asked} more tool calls. They were not run`
+    const why = `${who} has made ${iterations} of ${most.iterations} model calls of this run, and ${calls}. Raise limits.iterations.`
+    draft.error = new LimitError('iterations_exceeded', why)
+    draft.trace.push('budget_exceeded_iterations')
+  } else if (toolCalls > most.toolCalls) {
+    const calls = `the last reply asked for ${asked} of them. These ${asked} were not run`
+    const why = `${who} has asked for ${toolCalls} tool calls in this run and may ask for ${most.toolCalls}; ${calls}. Raise limits.toolCalls of its kind.`
+    draft.error = new LimitError('tool_calls_exceeded', why)
+    draft.trace.push('budget_exceeded_tool_calls')
+  } else draft.trace.push('budget_ok')
 }
 
-/** Here calls will wait for the approval of a person. No call needs an approval yet. */
-const approve: Stage = (draft) => {
+/** Finds the calls that need an approval. They wait for it before dispatch (call/approvals.ts). */
+const approve: Stage = (draft, rules) => {
+  draft.checked = draft.checked.map((one) => (one.kind === 'accepted' ? rules.approve(one) : one))
+  const asked = draft.checked.filter(needsApproval).length
   draft.decision = 'continue'
-  draft.trace.push('approve_all')
+  draft.trace.push(asked === 0 ? 'approve_all' : `approve_asks_${asked}`)
+}
+
+export function needsApproval(one: CheckedCall): boolean {
+  return one.kind === 'accepted' && one.verdict.do === 'ask'
 }
 
 const stages: readonly Stage[] = [parse, validate, guard, approve]
 
-export function runStages(
-  reply: Pick<AssistantMessage, 'content'>,
-  number: number,
-  most: number,
-  rules: IterationRules,
-): Iteration {
-  const draft: Draft = { reply, number, most, calls: [], checked: [], decision: null, error: null, trace: [] }
+export function runStages(reply: Pick<AssistantMessage, 'content'>, used: RunUse, rules: IterationRules): Iteration {
+  const draft: Draft = { reply, used, most: rules.most, calls: [], checked: [], decision: null, error: null, trace: [] }
   for (const stage of stages) {
     if (draft.error === null && draft.decision === null) stage(draft, rules)
   }
   return draft
+}
+
+/** How many calls of a reply may run: those that fit, and are not too many. */
+export function acceptedCalls({ checked }: Iteration): number {
+  return checked.filter(({ kind }) => kind === 'accepted').length
 }

@@ -94,6 +94,11 @@ export class Journal {
     }
   }
 
+  /** Counts the tool calls of a reply. */
+  countCalls(toolCalls: number): void {
+    this.tally = { ...this.tally, ...addUsage(this.tally, { toolCalls }) }
+  }
+
   /** What all agents of the session had used at the last commit. It includes every acknowledged reply of this turn. */
   get sessionSpent(): Spending {
     return this.turn.spending.spent ?? spendingOf(this.tally)

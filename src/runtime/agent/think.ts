@@ -8,8 +8,9 @@
 
 import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
-import type { ToolCallBlock } from '../../core/history/chat-message.ts'
+import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import type { Spending } from '../../core/policy.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
@@ -17,8 +18,17 @@ import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
 import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
+import { approvalContext, asApproved } from './call/approvals.ts'
 import { goOnAfterCut } from './cut-reply.ts'
-import { type CheckedCall, type Iteration, runStages } from './iteration.ts'
+import {
+  type AcceptedCall,
+  acceptedCalls,
+  type CheckedCall,
+  type Iteration,
+  needsApproval,
+  type RunUse,
+  runStages,
+} from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
 import { type AcceptedReply, acceptReply } from './reply.ts'
 import type { Retries } from './retries.ts'
@@ -73,14 +83,19 @@ export function iterate(
   { journal, kind, turn, who }: AgentTurn,
   tools: AgentTools,
   reply: Pick<ModelReply, 'content'> & Partial<ModelReply>,
-  number: number,
+  used: RunUse,
 ): Iteration {
-  const most = kind.definition.limits?.iterations ?? turn.host.policy.iterations
+  const { policy } = turn.host
+  const { assignment } = turn
+  const { iterations, toolCalls, callsPerReply } = { ...policy, ...kind.definition.limits }
+  const most = { iterations, toolCalls }
+  const { approvals } = journal.container.pending
   const check = (call: ToolCallBlock): CheckedCall =>
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
-      : tools.check(call, journal.turn.assignment)
-  return runStages(reply, number, most, { who, check })
+      : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
+  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
+  return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 
 /**
@@ -96,15 +111,28 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
 function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
-  const iteration = iterate(agentTurn, tools, reply, container.run.iterations + 1)
+  const { run } = container
+  const toolCalls = run.toolCalls + toolCallsOf(reply as AssistantMessage).length
+  const iteration = iterate(agentTurn, tools, reply, { iterations: run.iterations + 1, toolCalls })
   agentTurn.iteration = iteration
   journal.countReply(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
+  const accepted = acceptedCalls(iteration)
+  const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
+  // They count even if they do not run: then a retry of the run finds them counted.
+  journal.countCalls(accepted)
   const { inputTokens, outputTokens } = reply.usage
   const { model, finishReason } = reply
   // A reply that was cut off or filtered is an answer like any other. Event and result name the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
-  const note = { model, iteration: iteration.number, calls: iteration.calls.length, inputTokens, outputTokens, ...odd }
+  const note = {
+    model,
+    iteration: iteration.used.iterations,
+    calls: iteration.calls.length,
+    inputTokens,
+    outputTokens,
+    ...odd,
+  }
   const parts: StepParts = {
     notes: [['model.replied', note]],
     ...noFailure(agentTurn),
@@ -112,12 +140,14 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
     if (!goOnAfterCut(agentTurn, reply, iteration, entry, parts)) answer(agentTurn, reply, entry, parts)
-  } else if (iteration.error) {
+  } else if (error) {
     machine.apply('limitReached')
-    end.fail(iteration.error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
+    end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
   } else {
     const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
-    machine.apply(invalid.length === iteration.checked.length ? 'callsInvalid' : 'callsAccepted')
+    const areInvalid = invalid.length === iteration.checked.length
+    const waits = iteration.checked.some(needsApproval)
+    machine.apply(areInvalid ? 'callsInvalid' : waits ? 'approvalNeeded' : 'callsAccepted')
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
@@ -125,10 +155,22 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
 }
 
 /** `ahead`: how many entries come before it in the same step. */
-export function invalidResult(journal: Journal, { call, text }: CheckedCall & { kind: 'invalid' }, ahead = 0): Entry {
+export function invalidResult(
+  journal: Journal,
+  { call, text, isForbidden }: CheckedCall & { kind: 'invalid' },
+  ahead = 0,
+): Entry {
   const { toolCallId, toolName } = call
   const output = { type: 'error-text', value: text } as const
-  return journal.entry('toolResult', { id: journal.nextId(ahead), toolCallId, toolName, status: 'error', output })
+  const more = isForbidden ? { approval: 'denied' as const } : {}
+  return journal.entry('toolResult', {
+    id: journal.nextId(ahead),
+    toolCallId,
+    toolName,
+    status: 'error',
+    output,
+    ...more,
+  })
 }
 
 /** Says in words which limit is used up. Null when another model call may be made. */
@@ -142,15 +184,34 @@ function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
   return `${who} has used ${tokens} tokens in this run and may use ${limit}: no further model call was made. Raise limits.tokens.`
 }
 
-function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
+function overLimitOfSession(agentTurn: AgentTurn): string | null {
+  const { sessionSpent: spent } = agentTurn.journal
+  const { allowed } = agentTurn.turn.spending
+  const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
+  return name && usedUp(agentTurn, name, `${agentTurn.who} made no further model call`)
+}
+
+/**
+ * The error of tool calls that are too many for the session; null if they are not. Other agents may use up what is left at the same moment.
+ * `more`: how many of them are not counted yet.
+ */
+export function tooManyCalls(agentTurn: AgentTurn, more: number): LimitError | null {
+  const { journal, turn, who } = agentTurn
+  if (journal.sessionSpent.toolCalls + more <= turn.spending.allowed.toolCalls) return null
+  const asked = more === 0 ? 'the open ones were not run' : `${who} asked for ${more} more, which were not run`
+  return new LimitError('budget_exceeded', usedUp(agentTurn, 'toolCalls', asked))
+}
+
+const spendingWords = { modelCalls: 'model calls', tokens: 'tokens', toolCalls: 'tool calls' } as const
+
+/** `what`: what the worker did about it. */
+function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string): string {
   const { sessionSpent: spent } = journal
   const { allowed } = turn.spending
-  const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
-  if (name === null) return null
   const { sessionId, isJob, parentId } = turn.assignment
-  const of = name === 'tokens' ? 'tokens' : 'model calls'
+  const of = spendingWords[name]
   // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.
-  const more = `${name}=${2 * spent[name]}`
+  const more = `${name}=${2 * Math.max(spent[name], allowed[name])}`
   const onlyRetry = isJob ? `, or let this one go on with more: troupe session retry ${sessionId} --limits ${more}` : ''
   const raise =
     parentId !== null || !isJob
@@ -160,7 +221,7 @@ function overLimitOfSession({ journal, turn, who }: AgentTurn): string | null {
     name === 'modelCalls' && journal.tally.failedModelCalls
       ? `, with ${journal.tally.failedModelCalls} that failed`
       : ''
-  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${who} made no further model call. Create sessions with a higher limits.${name}${raise}`
+  return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${what}. Create sessions with a higher limits.${name}${raise}`
 }
 
 function overBudget({ journal, end }: AgentTurn, what: string): null {

@@ -19,13 +19,13 @@ import type {
   HandlerDefinition,
   Self,
   SpawnOptions,
-  WorkerRef,
 } from '../../core/definition/define-worker.ts'
+import { checkInput, type Definition, kindNamed, type WorkerRef } from '../../core/definition/kind-types.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
 import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
-import { askId, childId, isId, newId, parseKind, partitionOf, pastedId } from '../../core/ids.ts'
+import { askId, childId, isId, newId, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
 import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
@@ -34,6 +34,7 @@ import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { askOf } from './handler-asks.ts'
+import { resultJson } from './handler-result.ts'
 import type { HandlerSteps } from './handler-steps.ts'
 
 /** What a handler asked for in one receive. */
@@ -187,12 +188,12 @@ export class HandlerSelf implements Self<unknown> {
     return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
   }
 
-  readonly spawn = (kind: string, input: unknown, options: SpawnOptions = {}): WorkerRef => {
+  readonly spawn = (childKind: string | Definition, input: unknown, options: SpawnOptions = {}): WorkerRef => {
     const { assignment, limits, definition } = this.#context
     // A worker that will never exist: code that goes on with it may only send to it, and that is late, too.
-    if (this.#isClosed('spawn')) return { id: newId(partitionOf(this.id)), name: options.name ?? kind, kind }
+    if (this.#isClosed('spawn')) return neverSpawned(this.id, childKind, options)
     this.#mayAskForMore('spawn')
-    parseKind(kind)
+    const kind = kindNamed(childKind, 'spawn')
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
       throw new TerminalError(
@@ -219,7 +220,9 @@ export class HandlerSelf implements Self<unknown> {
     const call = this.#context.calls + this.requests.spawns.length + 1
     const id = childId(this.id, this.run, call)
     const name = checkName(options.name ?? defaultName(kind, call))
-    const mail = encodeInput(this.id, toJson(input, `the input of ${name}`))
+    const inputJson = toJson(input, `the input of ${name}`)
+    checkInput(childKind, kind, inputJson)
+    const mail = encodeInput(this.id, inputJson)
     const permissions = encodePermissions(assignment.permissions)
     // The record of each child holds them.
     this.#countBytes('spawn', mail, permissions)
@@ -255,7 +258,7 @@ export class HandlerSelf implements Self<unknown> {
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
-    this.requests.replyJson = toJson(value, 'the reply')
+    this.requests.replyJson = resultJson(this.#context.definition, this.kind, value)
   }
 
   readonly fail = (error: Error | string): void => {
@@ -345,6 +348,11 @@ export class HandlerSelf implements Self<unknown> {
     this.#context.onLateCall(late)
     return true
   }
+}
+
+function neverSpawned(parentId: string, kind: string | Definition, { name }: SpawnOptions): WorkerRef {
+  const named = typeof kind === 'string' ? kind : (kind.kind ?? '')
+  return { id: newId(partitionOf(parentId)), name: name ?? named, kind: named }
 }
 
 /** `self.fail` always fails the run, whatever value it gets. Only a thrown error may be retried. */

@@ -10,9 +10,9 @@
  * HANDLER-6 A run whose result is null because nobody set it warns in log and event, if somebody waits for the result.
  */
 
-import { fitTo } from '../../core/check/schema-problems.ts'
 import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
+import { fitInput } from '../../core/definition/kind-types.ts'
 import {
   CancelledError,
   ConflictError,
@@ -39,6 +39,7 @@ import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
 import { HandlerInbox } from './handler-inbox.ts'
+import { resultWithoutReply } from './handler-result.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
 import { HandlerSteps } from './handler-steps.ts'
@@ -139,14 +140,9 @@ class HandlerTurn {
     }
     if (mail.message.kind === 'answer' && mail.message.fails !== undefined)
       throw new ConflictError('ask_expired', mail.message.fails)
-    const schema = this.#definition.input
-    if (!schema || mail.message.kind !== 'input') return
-    const fit = fitTo(schema, mail.message.value)
-    if (!fit.ok)
-      throw new InputError(
-        `the input of ${this.#turn.assignment.kind} does not fit its schema: ${fit.reasons.join('; ')}`,
-        { cause: fit.thrown },
-      )
+    if (this.#definition.input === undefined || mail.message.kind !== 'input') return
+    const fit = fitInput(this.#definition, this.#turn.assignment.kind, mail.message.value)
+    if (!fit.ok) throw fit.problem
     Object.assign(mail.message, { value: fit.value })
   }
 
@@ -184,6 +180,8 @@ class HandlerTurn {
     const { timers, asks } = requests
     const signalsOpen = position.signalsOpen - (mail.lane === 'signals' ? 1 : 0) + timers.length + asks.length
     const ends = requests.replyJson !== undefined || (pendingCalls.length === 0 && signalsOpen === 0)
+    // Before anything changes: it throws if the run may not end without a reply.
+    const valueJson = ends ? (requests.replyJson ?? resultWithoutReply(this.#definition, assignment.kind)) : null
     const { run } = position
     const entries = [this.#receivedEntry(mail, run, at, requests)]
     const notes: EventNote[] = this.#receivedNotes(mail, position)
@@ -205,7 +203,7 @@ class HandlerTurn {
       notes,
       refused: (error: RuntimeError) => this.#failedStep(mail, error, position, attempt),
     }
-    if (!ends) {
+    if (valueJson === null) {
       return {
         ...step,
         position: {
@@ -221,7 +219,6 @@ class HandlerTurn {
       }
     }
     if (requests.replyJson === undefined && isAwaited(assignment, run)) notes.push(this.#warnOfNoReply(run, returned))
-    const valueJson = requests.replyJson ?? 'null'
     entries.push(completedEntry(run, assignment.epoch, at, valueJson))
     notes.push(completedNote(assignment, run, valueJson))
     return {

@@ -40,6 +40,10 @@ export class KindMaker {
     if (!isKind(name)) throw new ConfigError(`${preview(name)} is not a worker kind: ${kindRule}.`)
     if (!isWorkerDefinition(definition))
       throw new ConfigError(`the worker of kind "${name}" is ${preview(definition)}: make it with defineWorker({ … }).`)
+    if (definition.kind !== undefined && definition.kind !== name)
+      throw new ConfigError(
+        `kind "${name}" is defined with kind: "${definition.kind}": whoever passes its definition would reach another kind. Name its file, or its key in workers, "${definition.kind}", or change the field.`,
+      )
     const { telemetry } = this.#parts
     if (!isAgentDefinition(definition)) return handlerKind(name, definition, telemetry)
     try {

@@ -22,6 +22,16 @@ export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress
   /** Absolute paths of the folders that the worker's permissions and its node name. `folder` must lie in all of them. */
   readonly bounds?: readonly string[]
   readonly onProgress: (value: unknown) => void
+  /** The part of the output that is kept, in bytes. The tool may set less. Default: as much as the tool sets. */
+  readonly outputBytesMax?: number
+}
+
+/** How much of an output is kept: what the tool sets, or less if the reply has many calls. */
+export function outputMost(
+  { outputBytesMax = policy.toolOutputBytesMax }: Tool,
+  { outputBytesMax: share }: Pick<ToolCallParts, 'outputBytesMax'>,
+): number {
+  return Math.min(outputBytesMax, share ?? outputBytesMax)
 }
 
 /** How the tool's function ended. */
@@ -34,11 +44,13 @@ export class ToolAttempt {
   readonly #context: ToolContext
   readonly #collector: FactCollector
   readonly #progress: ProgressGate
+  readonly #outputMost: number
   #closed = false
 
   constructor(tool: Tool, parts: ToolCallParts, signal: AbortSignal, workspace: Workspace | null) {
-    const { folder: _folder, bounds: _bounds, onProgress: _onProgress, ...plain } = parts
+    const { folder: _folder, bounds: _bounds, onProgress: _onProgress, outputBytesMax: _share, ...plain } = parts
     this.#tool = tool
+    this.#outputMost = outputMost(tool, parts)
     this.#collector = new FactCollector(tool.name)
     const publish = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
     this.#progress = new ProgressGate(publish, policy.deltaEveryMs)
@@ -66,7 +78,7 @@ export class ToolAttempt {
       const value: unknown = await this.#tool.run(input as never, this.#context)
       const { facts, error } = this.#collector
       if (error !== null) return { kind: 'threw', error, facts: {} }
-      return { kind: 'returned', output: toOutput(value, this.#tool.outputBytesMax), facts }
+      return { kind: 'returned', output: toOutput(value, this.#outputMost), facts }
     } catch (error) {
       const { facts, error: refused } = this.#collector
       return refused === null ? { kind: 'threw', error, facts } : { kind: 'threw', error: refused, facts: {} }

@@ -16,7 +16,7 @@ import { policy } from '../../core/policy.ts'
 import { redactData } from '../../core/secret/redact.ts'
 import { watchLoop } from '../node/event-loop.ts'
 import { runUserPart } from '../node/user-code.ts'
-import { type Attempt, ToolAttempt, type ToolCallParts } from './attempt.ts'
+import { type Attempt, outputMost, ToolAttempt, type ToolCallParts } from './attempt.ts'
 import type { Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
 import { timedOutText } from './messages.ts'
@@ -70,7 +70,7 @@ export class ToolExecutor {
       this.#attempt(call, signal, started),
     )
     if (end.kind === 'aborted') return end
-    if (end.kind === 'ended') return outcomeOf(end.value, tool.outputBytesMax)
+    if (end.kind === 'ended') return outcomeOf(end.value, outputMost(tool, parts))
     return { kind: 'unfinished', output: { type: 'error-text', value: timedOutText(tool.name, timeoutMs) } }
   }
 
@@ -112,7 +112,7 @@ export class ToolExecutor {
   }
 }
 
-function outcomeOf(attempt: Attempt, outputBytesMax: number | undefined): ToolOutcome {
+function outcomeOf(attempt: Attempt, outputBytesMax: number): ToolOutcome {
   if (attempt.kind === 'returned') {
     const { output, facts } = redactData({ output: attempt.output, facts: attempt.facts })
     return { kind: output.type === 'error-text' ? 'failed' : 'done', output, facts }

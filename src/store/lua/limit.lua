@@ -1,14 +1,24 @@
 --[[ limit – sets anew what the agents of a session may use, all of them together.
 Why a script   a session that is pruned in the meantime must not be left as a record of this alone; and of two that set one each, both count.
 KEYS[1] root      hash               KEYS[2] events   stream
-ARGV[1] sessionId     ARGV[2] modelCalls   ARGV[3] tokens       either empty: as it is
-ARGV[4] start         both by default: of a session without caps         ARGV[5] event
+ARGV[1] header    json:
+  sessionId        id
+  modelCalls       of its agents together; absent, here and below: as it is
+  tokens           of its agents together
+  toolCalls        of its agents together
+  start            all three by default, as text: of a session without caps
+ARGV[2] event     json
 Returns {"ok", caps} | {"not_found"} | {"finished", state}: nothing of it goes on
 Builds  T:s:<session>:workers and :cancelled; T:w:<id> of its workers.
-Events  session.limited, in the words of the client. Where both are as they were, nothing is written.
+Events  session.limited, in the words of the client. Where all are as they were, nothing is written.
         Running agents learn of it with their next commit. ]]
 local rootKey, eventsKey = KEYS[1], KEYS[2]
-local sessionId, modelCalls, tokens, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local header, event = readHeader(ARGV[1]), ARGV[2]
+
+checkTexts(header, 'sessionId', 'start')
+checkNumbersIfAny(header, 'modelCalls', 'tokens', 'toolCalls')
+checkLast(event)
+local sessionId = header.sessionId
 
 local kind, path, cancel, ended, workers, caps = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'workers', 'caps'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to limit has a root
@@ -36,13 +46,11 @@ local function leftSome()
   return false
 end
 if state ~= 'active' and not leftSome() then return { 'finished', state } end -- guard: a finished session takes no limit | a session that left detached workers takes a limit
-checkLast(event)
-local function given(number) return number == '' and 0 or tonumber(number) end
-checkArguments(given(modelCalls), given(tokens))
-local before = caps or start -- guard: a limit that is not set anew stays
-local calls, most = string.match(before, '^(%d+) (%d+)$')
-if not calls then throwDamage('field caps of ' .. rootKey .. ' should be two numbers') end
-local after = (modelCalls == '' and calls or modelCalls) .. ' ' .. (tokens == '' and most or tokens)
+local before = caps or header.start -- guard: a limit that is not set anew stays
+local callsBefore, tokensBefore, toolCallsBefore = string.match(before, '^(%d+) (%d+) (%d+)$')
+if not callsBefore then throwDamage('field caps of ' .. rootKey .. ' should be three numbers') end
+local function either(new, old) return new and digits(new) or old end
+local after = either(header.modelCalls, callsBefore) .. ' ' .. either(header.tokens, tokensBefore) .. ' ' .. either(header.toolCalls, toolCallsBefore)
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)
 redis.pcall('XADD', eventsKey, '*', sessionId, event)

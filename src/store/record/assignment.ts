@@ -3,10 +3,11 @@
  * the worker may receive now, and the spending of its session.
  */
 import { InvariantError } from '../../core/errors.ts'
-import { decodeSpending, defaultSpending, type Spending } from '../../core/policy.ts'
+import { allowedForm, decodeSpending, defaultSpending, spentForm } from '../../core/policy.ts'
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
+import { defaultApproval } from '../../core/worker/session-approval.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
 import { decodeRecord, epochIn, readPermissions } from './worker-record.ts'
@@ -62,6 +63,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
+    approval: defaultApproval,
     permissions: commonPermissions(record.permissions ?? {}, limited == null ? null : readPermissions(limited)),
     run,
     open: record.isOpen,
@@ -104,13 +106,11 @@ function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
 /** Nearly all sessions have this: an agent that is alone keeps the count in its own record. */
 const silent: SessionSpending = { spent: null, allowed: defaultSpending }
 
-/** Of a session: used and allowed, each as "<model calls> <tokens>", or absent. */
+/** Of a session: used and allowed, as texts, or absent. A damaged text is read as absent: as a limit it would be no number, and no session would ever reach it. The audit names it. */
 export function decodeSpendings(spent?: string | null, caps?: string | null): SessionSpending {
   if (!spent && !caps) return silent
-  return { spent: readSpending(spent), allowed: readSpending(caps) ?? defaultSpending }
-}
-
-/** A damaged text is read as absent: as a limit it would be no number, and no session would ever reach it. The audit names it. */
-function readSpending(text: string | null | undefined): Spending | null {
-  return text && /^\d+ \d+$/.test(text) ? decodeSpending(text) : null
+  return {
+    spent: spent && spentForm.test(spent) ? decodeSpending(spent) : null,
+    allowed: caps && allowedForm.test(caps) ? decodeSpending(caps) : defaultSpending,
+  }
 }

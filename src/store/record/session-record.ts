@@ -3,7 +3,7 @@
  * It keeps RECORD-1 to RECORD-3 of worker-record.ts.
  */
 import type { ResultStatus } from '../../core/history/entry.ts'
-import { decodeSpending, defaultSpending, encodeSpending } from '../../core/policy.ts'
+import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
   anyText,
@@ -16,8 +16,6 @@ import {
   withDefault,
 } from './field.ts'
 import { workerFields } from './worker-record.ts'
-
-const twoNumbers = /^\d+ \d+$/
 
 const ownFields = {
   /** The reason of the cancel, as JSON; null if nobody cancelled the session. */
@@ -35,9 +33,9 @@ const ownFields = {
   /** How often somebody let a failed run of it go on. */
   retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
-  spent: optional('spent', twoNumbers, decodeSpending),
+  spent: optional('spent', spentForm, decodeSpending),
   /** What its agents may use together. */
-  allowed: withDefault('caps', encodeSpending(defaultSpending), twoNumbers, decodeSpending),
+  allowed: withDefault('caps', encodeAllowed(defaultSpending), allowedForm, decodeSpending),
 } as const
 
 /** The table of the session: its own fields, and those of the root that matter for it. */

@@ -8,8 +8,10 @@
 import { createHash } from 'node:crypto'
 import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { RuntimeError } from '../../core/errors.ts'
 import { type Redis, withDeadline } from '../redis/redis.ts'
+import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
 import { type ScriptNames, ScriptTransport, type Words } from './script-transport.ts'
 import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
@@ -67,9 +69,11 @@ export type Reply = (string | number | null | Reply)[]
 
 export class ScriptCaller {
   readonly #transport: ScriptTransport
+  readonly #refusals: Refusals
 
-  constructor(redis: Redis, mayUseFunctions?: boolean) {
+  constructor(redis: Redis, mayUseFunctions?: boolean, log?: WorkerLog) {
     this.#transport = new ScriptTransport(redis, mayUseFunctions)
+    this.#refusals = new Refusals(log)
   }
 
   /**
@@ -89,7 +93,10 @@ export class ScriptCaller {
         const answer = this.#transport.send(way, script, words)
         const reply = await withDeadline(answer, Math.max(1, give - performance.now()))
         const next = this.#transport.afterAnswer(way, words)
-        if (next === null) return reply as Reply
+        if (next === null) {
+          this.#refusals.accepted(script.file)
+          return reply as Reply
+        }
         way = next
       } catch (thrown) {
         const other = this.#transport.afterError(way, messageOf(thrown), words)
@@ -101,6 +108,7 @@ export class ScriptCaller {
         const pauseMs = pauseAfter(attempt)
         if (error.code === 'store_refused') {
           refusal = error
+          this.#refusals.refused(script.file, error)
           // A full or read-only Redis refuses a function as a whole; command by command, a call that was recorded before is answered.
           way = 'digest'
         }

@@ -144,7 +144,8 @@ export const closeScript = defineScript({ file: 'close.lua', keys: words('root e
 export const limitScript = defineScript({
   file: 'limit.lua',
   keys: words('root events'),
-  args: words('sessionId modelCalls tokens start event'),
+  header: words('sessionId modelCalls tokens toolCalls start'),
+  args: words('event'),
 })
 
 export const retryScript = defineScript({

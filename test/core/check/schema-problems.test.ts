@@ -49,6 +49,73 @@ describe('the problems of a value', () => {
   })
 })
 
+describe('a problem is more than "Invalid input" (SCHEMA-2)', () => {
+  /** The schema with issues as zod 4.0 makes them: without the options of a discriminated union. */
+  function ofOldCopy<Schema extends z.ZodType>(schema: Schema): Schema {
+    const { _zod: internals } = schema
+    const run = internals.run.bind(internals)
+    schema._zod.run = (payload, context) => {
+      const checked = run(payload, context) as typeof payload
+      for (const issue of checked.issues as Record<string, unknown>[]) {
+        delete issue.options
+        delete issue.discriminator
+      }
+      return checked
+    }
+    return schema
+  }
+
+  /** A message as a copy of zod without a language makes it: a copy of zod/mini. */
+  const withoutWords = <Schema extends z.ZodType>(schema: Schema): Schema => {
+    const mute = { error: () => 'Invalid input' }
+    return z.clone(schema, { ...schema._zod.def, ...mute })
+  }
+  const shape = () =>
+    z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('circle'), r: z.number() }),
+      z.object({ kind: z.enum(['square', 'cube']), a: z.number() }),
+    ])
+
+  test.each<readonly [string, z.ZodType, unknown, string]>([
+    [
+      'no variant of a discriminated union',
+      shape(),
+      { kind: 'x' },
+      "kind: Invalid discriminator value. Expected 'circle' | 'square' | 'cube'",
+    ],
+    [
+      'no variant, by an old copy of zod',
+      z.array(ofOldCopy(shape())),
+      [{ kind: 'x' }],
+      "0.kind: Invalid discriminator value. Expected 'circle' | 'square' | 'cube'",
+    ],
+    [
+      'no variant, within a union of an old copy',
+      z.union([z.number(), ofOldCopy(withoutWords(shape()))]),
+      { kind: 'x' },
+      'expected number, received object, or kind: no variant has this value',
+    ],
+    [
+      'members of a union of a copy without words',
+      z.union([withoutWords(z.number()), withoutWords(z.string()).min(3)]),
+      null,
+      'expected number, or expected string',
+    ],
+    ['a check without words', z.number().refine((n) => n > 3), 1, 'a check of the schema refused it'],
+    ['a template', z.templateLiteral(['a', z.enum(['b'])]), 'c', 'must match ^a(b)$'],
+    [
+      'a key of a record',
+      z.record(z.string().min(2), z.number()),
+      { a: 1 },
+      'a: Invalid key in record: Too small: expected string to have >=2 characters',
+    ],
+    ['an empty union', z.union([] as unknown as [z.ZodType]), 1, 'does not fit the schema'],
+  ])('%s', (_, schema, value, expected) => {
+    const fit = fitTo(schema, value)
+    expect(fit.ok ? 'it fits' : fit.reasons.join('; ')).toBe(expected)
+  })
+})
+
 const refuse = async () => {
   throw new Error('the table cannot be reached')
 }

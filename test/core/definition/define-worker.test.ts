@@ -50,7 +50,7 @@ describe('defineWorker', () => {
     [
       'an unknown field',
       { receive, recieve: receive },
-      /does not know the field "recieve" of a handler; it takes description, /,
+      /does not know the field "recieve" of a handler; it takes kind, description, /,
     ],
     ['an unknown way to await results', { receive, await: 'some' }, /await must be 'each' or 'all', not "some"/],
     [
@@ -88,6 +88,8 @@ describe('defineWorker', () => {
     ['a pool with a colon', { receive, pool: 'a:b' }, /pool "a:b" is not a valid name of a pool/],
     ['the pool that is reserved', { receive, pool: 'unhosted' }, /pool "unhosted" is reserved/],
     ['a kind that is none', { receive, spawns: ['ok', '../x'] }, /spawns names "\.\.\/x", which is not a worker kind/],
+    ['a name that is no kind', { receive, kind: 'My Kind' }, /kind "My Kind" is not a worker kind/],
+    ['an output that is no schema', { receive, output: { n: 1 } }, /output must be a zod schema/],
     ['a kind in capitals', { receive, spawns: ['Counter'] }, /"Counter", .*a lower-case letter or a digit first/],
     ['kinds that are no list', { receive, spawns: 'reader' }, /spawns/],
     ['a pool that is no text', { receive, pool: 1n }, /^pool 1n is not a valid name of a pool/],
@@ -142,7 +144,7 @@ describe('an agent', () => {
 
   test.each([
     ['both sorts at once', { receive }, /either instructions \(an agent\) or receive \(a handler\), not both/],
-    ['an unknown field', { tool: look }, /does not know the field "tool" of an agent; it takes description, /],
+    ['an unknown field', { tool: look }, /does not know the field "tool" of an agent; it takes kind, description, /],
     ['a field that is nearly one', { instrctions: 'x' }, /"instrctions" of an agent; .* Did you mean instructions\?$/],
     ['an input that is no schema', { input: 'text' }, /^input must be a zod schema, .*, not "text"\.$/],
     ['a field of handlers', { state: z.string() }, /does not know the field "state" of an agent/],
@@ -163,7 +165,7 @@ describe('an agent', () => {
     [
       'a limit that is none',
       { limits: { turns: 3 } },
-      /limits of an agent may hold iterations, tokens, runMs, modelIdleMs, modelCallMs, not "turns"/,
+      /limits of an agent may hold iterations, callsPerReply, toolCalls, tokens, runMs, modelIdleMs, modelCallMs, not "turns"/,
     ],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
     ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],

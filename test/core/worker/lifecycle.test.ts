@@ -44,6 +44,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
+  ['AwaitingToolApproval', 'toolRefused', 'Failed'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],
   ['HandlingToolError', 'circuitOpened', 'Failed'],
   ['Failed', 'inputReceived', 'ProcessingUserMessage'],

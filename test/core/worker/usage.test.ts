@@ -10,7 +10,7 @@ import {
   usageOf,
 } from '../../../src/core/worker/usage.ts'
 
-const call = { modelCalls: 1, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
+const call = { modelCalls: 1, toolCalls: 2, inputTokens: 10, outputTokens: 3, cacheReadTokens: 4 }
 
 test('usage that a provider did not count adds nothing', () => {
   const once = addUsage(noUsage, { ...call, reasoningTokens: undefined })
@@ -18,6 +18,7 @@ test('usage that a provider did not count adds nothing', () => {
   expect(sumOfUsage([call, {}, once])).toEqual({
     ...noUsage,
     modelCalls: 2,
+    toolCalls: 4,
     inputTokens: 20,
     outputTokens: 6,
     cacheReadTokens: 8,
@@ -26,9 +27,10 @@ test('usage that a provider did not count adds nothing', () => {
 
 test('tokens that were read from a cache count once, among those that went in', () => {
   expect(tokensOf(call)).toBe(13)
-  expect(addSpending({ modelCalls: 1, tokens: 13 }, { modelCalls: 2, tokens: 7 })).toEqual({
+  expect(addSpending({ modelCalls: 1, tokens: 13, toolCalls: 4 }, { modelCalls: 2, tokens: 7, toolCalls: 5 })).toEqual({
     modelCalls: 3,
     tokens: 20,
+    toolCalls: 9,
   })
 })
 

@@ -1,21 +1,25 @@
 /** One iteration: what a reply means, and which of its calls may run. */
 import { describe, expect, test } from 'vitest'
 import type { AssistantBlock, ToolCallBlock } from '../../../src/core/history/chat-message.ts'
-import { runStages } from '../../../src/runtime/agent/iteration.ts'
+import { type AcceptedCall, runStages } from '../../../src/runtime/agent/iteration.ts'
 
 const text = (words: string): AssistantBlock => ({ type: 'text', text: words })
 const calling = (toolName: string): ToolCallBlock => ({ type: 'tool-call', toolCallId: toolName, toolName, input: {} })
 const checked: string[] = []
 const rules = {
   who: 'worker w',
+  callsPerReply: 4,
   check(call: ToolCallBlock) {
     checked.push(call.toolName)
     return call.toolName === 'bad'
       ? { kind: 'invalid' as const, call, text: 'no' }
-      : { kind: 'accepted' as const, call, input: 1 }
+      : { kind: 'accepted' as const, call, input: 1, verdict: { do: 'run' as const } }
   },
+  approve: (one: AcceptedCall): AcceptedCall =>
+    one.call.toolName === 'asks' ? { ...one, verdict: { do: 'ask', why: 'it asks', eachTime: false } } : one,
 }
-const stagesOf = (content: AssistantBlock[], number = 1, most = 3) => runStages({ content }, number, most, rules)
+const stagesOf = (content: AssistantBlock[], iterations = 1, most = 3, toolCalls = 1) =>
+  runStages({ content }, { iterations, toolCalls }, { ...rules, most: { iterations: most, toolCalls: 9 } })
 
 describe('a reply', () => {
   test.each([
@@ -36,7 +40,7 @@ describe('a reply', () => {
   test('with calls continues with each call checked, in order (ITERATION-2) [2.2, 2.3, 2.10]', () => {
     checked.length = 0
     const iteration = stagesOf([text('I look'), calling('good'), calling('bad'), calling('other')], 2)
-    expect(iteration).toMatchObject({ number: 2, most: 3, decision: 'continue', error: null })
+    expect(iteration).toMatchObject({ used: { iterations: 2 }, decision: 'continue', error: null })
     expect(iteration.calls.map(({ toolName }) => toolName)).toEqual(['good', 'bad', 'other'])
     expect(iteration.checked.map(({ kind }) => kind)).toEqual(['accepted', 'invalid', 'accepted'])
     expect(iteration.trace).toEqual(['parse_tool_calls', 'validate_calls', 'budget_ok', 'approve_all'])
@@ -51,5 +55,27 @@ describe('a reply', () => {
       expect(iteration.error?.message).toContain('2 more tool calls')
       expect(iteration.trace).toEqual(['parse_tool_calls', 'validate_calls', 'budget_exceeded_iterations'])
     }
+  })
+  test('with more calls than one reply may have gets an error as the result of each that is too many', () => {
+    checked.length = 0
+    const calls = ['a', 'b', 'c', 'd', 'e', 'f']
+    const iteration = stagesOf(calls.map(calling))
+    expect(iteration).toMatchObject({ decision: 'continue', error: null })
+    expect(iteration.checked.map(({ kind }) => kind).join(' ')).toBe(
+      'accepted accepted accepted accepted invalid invalid',
+    )
+    expect(iteration.checked.at(-1)).toMatchObject({
+      text: 'This call was not run: one reply may have at most 4 tool calls, and this is number 6.',
+    })
+    expect(checked).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  test('whose calls are more than the run may ask for is an error, and no call is approved', () => {
+    expect(stagesOf([calling('good')], 1, 3, 9)).toMatchObject({ decision: 'continue', error: null })
+    const iteration = stagesOf([calling('good'), calling('good')], 1, 3, 10)
+    expect(iteration).toMatchObject({ decision: null, error: { code: 'tool_calls_exceeded', retryable: false } })
+    expect(iteration.error?.message).toBe(
+      'worker w has asked for 10 tool calls in this run and may ask for 9; the last reply asked for 2 of them. These 2 were not run. Raise limits.toolCalls of its kind.',
+    )
   })
 })

@@ -2,8 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import type { Session } from '../../../src/client/session.ts'
+import type { AgentLimits } from '../../../src/core/definition/define-agent.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Model, ModelReply } from '../../../src/core/definition/model.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
@@ -18,7 +20,8 @@ const usage = { inputTokens: 60, outputTokens: 50 }
 async function used(troupe: TestTroupe, session: Session) {
   const { usage: total } = (await session.report()).session
   const written = await troupe.redis.hget(workerKeys(troupe.tag, session.rootId).record, 'spent')
-  return { modelCalls: total.modelCalls, tokens: total.inputTokens + total.outputTokens, written }
+  const { modelCalls, toolCalls, inputTokens, outputTokens } = total
+  return { modelCalls, tokens: inputTokens + outputTokens, toolCalls, written }
 }
 
 describe('a conversation', () => {
@@ -35,7 +38,7 @@ describe('a conversation', () => {
     expect(message).toContain(`session ${session.id} has used 2 of the 2 model calls that its agents share`)
     expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
     expect(model.requests).toHaveLength(2)
-    expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000 })
+    expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000, toolCalls: 10_000 })
     expect((await session.summary()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })
     await session.root.send('four')
     expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'reply 3' } })
@@ -111,20 +114,108 @@ describe('a conversation', () => {
   )
 })
 
-describe('a tree of agents', () => {
-  const parentWithChildren = (model: ReturnType<typeof recordedModel>, tasks: number) => ({
-    parent: defineWorker({
-      instructions: 'x',
-      model: recordedModel('test/parent', (_, number) =>
-        number === 1
-          ? call('spawn_workers', { tasks: Array.from({ length: tasks }, () => ({ kind: 'child', input: 'go' })) })
-          : say('all done'),
-      ),
-      spawns: ['child'],
-    }),
-    child: defineWorker({ instructions: 'x', model, tools: [count] }),
+const parentWithChildren = (model: ReturnType<typeof recordedModel>, tasks: number) => ({
+  parent: defineWorker({
+    instructions: 'x',
+    model: recordedModel('test/parent', (_, number) =>
+      number === 1
+        ? call('spawn_workers', { tasks: Array.from({ length: tasks }, () => ({ kind: 'child', input: 'go' })) })
+        : say('all done'),
+    ),
+    spawns: ['child'],
+  }),
+  child: defineWorker({ instructions: 'x', model, tools: [count] }),
+})
+
+describe('tool calls', () => {
+  const ran: number[] = []
+  const note = defineTool({
+    name: 'note',
+    description: 'x',
+    effect: 'idempotent',
+    input: z.object({ n: z.number() }),
+    run: ({ n }) => {
+      ran.push(n)
+      return 'x'.repeat(100_000)
+    },
+  })
+  const many = (calls: number): Pick<ModelReply, 'content'> => ({
+    content: Array.from({ length: calls }, (_, n) => ({
+      type: 'tool-call',
+      toolCallId: `c${n}`,
+      toolName: 'note',
+      input: { n },
+    })),
+  })
+  const agentOf = (model: Model, limits: AgentLimits = {}) =>
+    defineWorker({ instructions: 'x', model, tools: [note], limits })
+
+  test('of one reply beyond its limit get an error as their result, and the run goes on', async () => {
+    ran.length = 0
+    const model = recordedModel('test/m', [many(300), say('done')])
+    await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model) } })
+    const session = await troupe.create('agent')
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    expect(ran).toHaveLength(128)
+    const results = (await troupe.history(session.rootId)).filter((entry) => entry.type === 'toolResult')
+    expect(results).toHaveLength(300)
+    const refused = results.filter(({ output }) =>
+      JSON.stringify(output.value).includes('may have at most 128 tool calls'),
+    )
+    expect(refused).toHaveLength(172)
+    // The outputs of one reply share two mebibytes.
+    const given = results.flatMap(({ status, output }) => (status === 'ok' ? [output.value] : []))
+    for (const output of given) expect(output).toMatch(/^x{6990}\n\[Output cut: it has 100000 bytes/)
+    expect((await session.report()).session.usage).toMatchObject({ toolCalls: 128 })
   })
 
+  test('of a run beyond its limit end the run before they begin, and the next run of a conversation is free', async () => {
+    ran.length = 0
+    const model = recordedModel('test/m', [many(3), many(3), many(2), say('done')])
+    await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model, { toolCalls: 5 }) } })
+    const session = await troupe.create('agent', 'one', { keepOpen: true })
+    const first = await session.result({ run: 1 })
+    expect(first).toMatchObject({ status: 'failed', failure: { code: 'tool_calls_exceeded', retryable: false } })
+    expect(ran).toEqual([0, 1, 2])
+    await session.root.send('two')
+    expect(await session.result({ run: 2 })).toMatchObject({ value: { text: 'done' } })
+    expect(ran).toEqual([0, 1, 2, 0, 1])
+  })
+
+  test('of a session beyond its limit end the run, and a retry with a higher limit makes them', async () => {
+    ran.length = 0
+    const model = recordedModel('test/m', [many(3), many(3), say('done')])
+    await using troupe = await TestTroupe.start({ workers: { agent: agentOf(model) } })
+    const session = await troupe.create('agent', 'one', { limits: { toolCalls: 5 } })
+    const failed = await session.result()
+    expect(failed).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded', retryable: false } })
+    const { message } = failed.status === 'failed' ? failed.failure : { message: '' }
+    expect(message).toContain('has used 3 of the 5 tool calls that its agents share')
+    expect(message).toContain('asked for 3 more, which were not run')
+    expect(message).toContain(`troupe session retry ${session.id} --limits toolCalls=10`)
+    await session.retry()
+    expect(await session.result({ run: 1 })).toMatchObject({ failure: { code: 'budget_exceeded' } })
+    await session.retry({ limits: { toolCalls: 6 } })
+    expect(await session.result()).toMatchObject({ value: { text: 'done' } })
+    expect(ran).toEqual([0, 1, 2, 0, 1, 2])
+    expect(await used(troupe, session)).toMatchObject({ toolCalls: 6 })
+    expect((await troupe.client.audit()).findings).toEqual([])
+  })
+
+  test('are counted over all agents of a session', async () => {
+    ran.length = 0
+    const model = recordedModel('test/child', (_, number) => (number % 2 === 0 ? say('done') : many(3)))
+    const { parent } = parentWithChildren(model, 3)
+    await using troupe = await TestTroupe.start({ workers: { parent, child: agentOf(model) }, concurrency: 1 })
+    const session = await troupe.create('parent', 'go', { limits: { toolCalls: 7 } })
+    await session.result()
+    // One call of the parent, and three each of two children. Those of the third count, but do not run.
+    expect(ran).toHaveLength(6)
+    expect(await used(troupe, session)).toMatchObject({ toolCalls: 10 })
+  })
+})
+
+describe('a tree of agents', () => {
   test('shares its limits: a child cannot use what its siblings have used', async () => {
     const model = recordedModel('test/child', (_, number) => (number % 3 === 0 ? say('done') : call('count')))
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 5), concurrency: 1 })
@@ -132,7 +223,7 @@ describe('a tree of agents', () => {
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
     // One slot, so no two think at the same time: 1 of the parent, and 3, 3 and 1 of its children.
     expect(model.requests).toHaveLength(7)
-    expect(await used(troupe, session)).toMatchObject({ modelCalls: 8, written: '8 0' })
+    expect(await used(troupe, session)).toMatchObject({ modelCalls: 8, written: '8 0 6' })
     const { workers } = await session.report()
     const failed = workers.filter(({ lastFailure }) => lastFailure?.code === 'budget_exceeded')
     expect(failed).toHaveLength(4)
@@ -146,14 +237,16 @@ describe('a tree of agents', () => {
     await using troupe = await TestTroupe.start({ workers: parentWithChildren(model, 6) })
     const session = await troupe.create('parent', 'go', { limits: { modelCalls: 12 } })
     expect(await session.result()).toMatchObject({ status: 'failed', failure: { code: 'budget_exceeded' } })
-    const { modelCalls, tokens, written } = await used(troupe, session)
+    const { modelCalls, tokens, toolCalls, written } = await used(troupe, session)
     expect(modelCalls).toBeGreaterThanOrEqual(12)
     expect(modelCalls).toBeLessThan(12 + 6)
-    expect(written).toBe(`${modelCalls} ${tokens}`)
+    expect(written).toBe(`${modelCalls} ${tokens} ${toolCalls}`)
     const findings = async () => (await troupe.client.audit()).findings.map(({ what }) => what)
     expect(await findings()).toEqual([])
     await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'spent', `11 ${tokens}`)
-    expect(await findings()).toEqual([expect.stringContaining(`has spent 11 model calls and ${tokens} tokens`)])
+    expect(await findings()).toEqual([
+      expect.stringContaining(`has spent 11 model calls, ${tokens} tokens and 0 tool calls`),
+    ])
   })
 
   test('notices a raised limit while it runs', async () => {
@@ -178,7 +271,10 @@ describe('a tree of agents', () => {
 describe('limit', () => {
   test.each([
     [{}, /limit takes one of modelCalls, tokens/],
-    [{ workers: 5 }, /"workers" is not a limit: only modelCalls, tokens of an existing session can be changed/],
+    [
+      { workers: 5 },
+      /"workers" is not a limit: only modelCalls, tokens, toolCalls of an existing session can be changed/,
+    ],
     [{ tokens: 0 }, /"tokens" must be a whole number from 1 to/],
     [null, /limit takes an object like \{ modelCalls: 1000 \}, not null/],
   ])('refuses %j', async (limits, why) => {

@@ -2,6 +2,7 @@
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 
 /** Of a session that says nothing of it. */
@@ -29,6 +30,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     depth: 0,
     limits: defaultWorkerLimits,
     spending: unspent,
+    approval: defaultApproval,
     run: 1,
     open: false,
     runState: 'ProcessingUserMessage',

@@ -1,7 +1,7 @@
 /** What the agents of a session have used, counted for all of them; and limit, which sets anew what they may. */
 import { describe, expect, test } from 'vitest'
 import { rootIdOf } from '../../../src/core/ids.ts'
-import { defaultSpending } from '../../../src/core/policy.ts'
+import { defaultSpending, encodeAllowed } from '../../../src/core/policy.ts'
 import { Place } from '../support/place.ts'
 import * as checks from '../support/spending-checks.ts'
 import { agent, parentWithChildren, spentOn, used } from '../support/spending-checks.ts'
@@ -91,7 +91,7 @@ describe('limit', () => {
     const { id } = await place.create({ limits: { modelCalls: 3 } })
     const raise = () => place.sessions.limit(id, { modelCalls: 9 }, '[["session.limited",{"modelCalls":9}]]')
     expect(await place.changed(raise)).toEqual({
-      's:<one>': { caps: `9 ${defaultSpending.tokens}` },
+      's:<one>': { caps: encodeAllowed({ ...defaultSpending, modelCalls: 9 }) },
       events: [['session.limited <one.root> {"modelCalls":9}']],
     })
     expect(await place.changed(raise)).toEqual({})

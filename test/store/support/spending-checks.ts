@@ -5,11 +5,11 @@ import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
-/** The tally of an agent that made so many calls with a token in and two out each. */
+/** The tally of an agent that made so many calls with a token in, two out and four tool calls each. */
 export const used = (calls: number) =>
-  `a 1 ${calls.toString(36)} ${calls.toString(36)} ${(2 * calls).toString(36)} 0 0 0 0`
+  `a 1 ${[calls, calls, 2 * calls, 4 * calls].map((number) => number.toString(36)).join(' ')} 0 0 0 0`
 
-export const spentOn = (calls: number): Spending => ({ modelCalls: calls, tokens: 3 * calls })
+export const spentOn = (calls: number): Spending => ({ modelCalls: calls, tokens: 3 * calls, toolCalls: 4 * calls })
 
 /** An agent after `calls` model calls, which its first commit records. */
 export async function agent(place: Place, calls = 5): Promise<{ id: string; turn: HandTurn }> {
@@ -72,12 +72,13 @@ export const spentOnce: Check = async (place) => {
 export const limitsAreRaisedOneByOne: Check = async (place) => {
   const { id, turn } = await agent(place)
   await place.sessions.limit(id, { modelCalls: 7 }, '[]')
+  await place.sessions.limit(id, { toolCalls: 9 }, '[]')
   expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({
     kind: 'ok',
-    caps: { modelCalls: 7, tokens: 8 },
+    caps: { modelCalls: 7, tokens: 8, toolCalls: 9 },
   })
   const { spending } = await turn.record({ entries: ['{}'], stateJson: used(6) })
-  expect(spending).toEqual({ spent: null, allowed: { modelCalls: 7, tokens: 8 } })
+  expect(spending).toEqual({ spent: null, allowed: { modelCalls: 7, tokens: 8, toolCalls: 9 } })
 }
 
 export const aFinishedSessionIsNotRaised: Check = async (place) => {

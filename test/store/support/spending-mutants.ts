@@ -29,6 +29,12 @@ export const spendingMutants: readonly Mutant[] = [
     check: checks.spentByAll,
   },
   {
+    guard: 'a commit adds only new tool calls',
+    script: commitScript,
+    takenOut: { value: 'toolCalls' },
+    check: checks.spentByAll,
+  },
+  {
     guard: 'the spending of other agents stays',
     script: commitScript,
     takenOut: { operandBefore: 1 },

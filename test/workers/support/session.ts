@@ -3,6 +3,7 @@
  * through JSON and their schemas as in troupe, results come one by one in the order of the spawns, and the limits are enforced.
  */
 import type { HandlerDefinition, HandlerWorker, Message, ResultMessage, Self } from 'troupe'
+import { kindNamed } from '../../../src/core/definition/kind-types.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 
 type Limits = Self['limits']
@@ -129,7 +130,7 @@ export class MemorySession {
       idempotencyKey: worker.id,
       step: async (name, work) => (await work(name)) as never,
       spawn: (kind, input, options) => {
-        const call = this.#spawn(run, kind, input, options?.name)
+        const call = this.#spawn(run, kindNamed(kind, 'spawn'), input, options?.name)
         effects.calls.push(call)
         return call.worker
       },

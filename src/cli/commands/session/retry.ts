@@ -21,7 +21,11 @@ export function addRetryCommand(group: Command): void {
         .addOption(
           new Option('--unknown <decision>', 'what became of calls whose outcome is unknown').choices(unknownDecisions),
         )
-        .option('--limits <name=n,...>', 'modelCalls, tokens: more for all its agents together', spendingLimits),
+        .option(
+          '--limits <name=n,...>',
+          'modelCalls, tokens, toolCalls: more for all its agents together',
+          spendingLimits,
+        ),
     examples: [
       ['troupe session retry 0199…', 'the provider is back, or the tool is mended'],
       ['troupe session retry 0199… --unknown done', 'the payment went out: tell the model so'],

@@ -24,6 +24,7 @@ type ChatType =
   | 'toolStarted'
   | 'delegated'
   | 'asked'
+  | 'askWithdrawn'
   | 'blank'
 type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 
@@ -51,6 +52,8 @@ export function chatLine(entry: AgentEntry): string {
       return `delegated to ${entry.spawned.map(childText).join(', ')}`
     case 'asked':
       return `asked ${entry.asks.map(({ id, question }) => `${valueLine(question)} (ask ${id})`).join('; ')}`
+    case 'askWithdrawn':
+      return `ask ${entry.ask} needs no answer any more`
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }

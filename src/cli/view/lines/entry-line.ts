@@ -50,6 +50,7 @@ function entryText(entry: Entry): string {
     case 'toolStarted':
     case 'delegated':
     case 'asked':
+    case 'askWithdrawn':
     case 'blank':
       return chatLine(entry)
     default:

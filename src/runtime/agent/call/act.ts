@@ -8,10 +8,11 @@ import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
-import { invalidResult, iterate } from '../think.ts'
+import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
+import { passApprovals } from './approvals.ts'
 import type { AskInput } from './ask-person.ts'
-import { beginAsk, collectAnswers } from './asked-calls.ts'
+import { beginAsk, takeAnswers, waitForAnswers } from './asked-calls.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
@@ -20,17 +21,26 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const { journal, inbox, retries } = agentTurn
   const { container, machine } = journal
   toTools(machine)
-  const { pending } = container
+  if (!takeAnswers(agentTurn)) return null
   // A call that started children, or asked, waits for them, even if the kind may not do so any more (DELEGATED-1, ASKED-1).
+  const { pending } = container
   const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)
   const open = new Set(pending.calls.map(({ toolCallId }) => toolCallId).filter((id) => !isWaiting(id)))
   // The number of a recorded reply was checked when it was recorded. 0 is within any limit. A run that was retried may have failed by it.
-  const number = container.run.retriedAfter ? container.run.iterations : 0
-  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, number)
-  if (iteration.error) return refuseCalls(agentTurn, iteration.error)
+  const isRetried = container.run.retriedAfter !== null
+  const used = isRetried ? container.run : { iterations: 0, toolCalls: 0 }
+  const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, used)
+  const error = iteration.error ?? (isRetried ? tooManyCalls(agentTurn, 0) : null)
+  if (error) return refuseCalls(agentTurn, error)
   const { checked } = iteration
   agentTurn.iteration = null
-  const calls = checked.filter(({ call }) => open.has(call.toolCallId))
+  const gate = await passApprovals(
+    agentTurn,
+    tools,
+    checked.filter(({ call }) => open.has(call.toolCallId)),
+  )
+  if (gate.kind !== 'pass') return gate.kind === 'pause' ? gate.pause : null
+  const { calls } = gate
   const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
   for (const one of calls) {
     // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
@@ -48,8 +58,7 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   // What a pause kept from beginning is still open: the next turn begins it.
   const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
   if (isLeft) return { for: goOn }
-  const answers = collectAnswers(agentTurn)
-  if (!journal.position.open) return null
+  const answers = waitForAnswers(journal)
   // An answer ends the wait for results too (WAIT-2).
   return delegated.collectResults(inbox) ?? answers
 }

@@ -8,19 +8,23 @@
 
 import type { Fit } from '../../../core/check/schema-problems.ts'
 import type { AgentSelf } from '../../../core/definition/define-agent.ts'
-import type { Tool } from '../../../core/definition/define-tool.ts'
+import type { ApprovalContext, Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
+import { decideApproval } from '../../../core/worker/approval.ts'
+import { schemaHash } from '../../../core/worker/approval-hash.ts'
 import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
+import { inputFormOf } from '../../tool/input-form.ts'
 import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
-import type { CheckedCall } from '../iteration.ts'
+import type { AcceptedCall, CheckedCall } from '../iteration.ts'
+import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
 import type { LocalCall, LostCall } from './local-calls.ts'
@@ -50,6 +54,7 @@ export class Toolbox {
   }
 }
 
+const mayRun = { do: 'run' } as const
 const noTools: readonly Tool[] = []
 
 /** The source of an agent whose definition lists its tools. */
@@ -128,7 +133,28 @@ export class AgentTools {
     const fit = this.#fitOf(call, assignment)
     if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(assignment)) }
     if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
-    return { kind: 'accepted', call, input: fit.value }
+    return { kind: 'accepted', call, input: fit.value, verdict: mayRun }
+  }
+
+  /** Does this call need an approval? One that is forbidden is invalid. */
+  approve(one: AcceptedCall, { approval }: Assignment, context: ApprovalContext): CheckedCall {
+    const { call, input } = one
+    const tool = this.#registry.get(call.toolName) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const { policy, trusted } = approval
+    const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
+    if (verdict.do === 'deny')
+      return { kind: 'invalid', call, text: forbiddenText(call.toolName, verdict.why), isForbidden: true }
+    return { ...one, verdict }
+  }
+
+  /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
+  inputSchema(toolName: string): Readonly<Record<string, unknown>> {
+    const tool = this.#registry.get(toolName)
+    return tool === undefined ? {} : inputFormOf(tool).inputSchema
+  }
+
+  schemaHash(toolName: string): string {
+    return schemaHash(this.inputSchema(toolName))
   }
 
   /** Null if the worker has no such tool. */

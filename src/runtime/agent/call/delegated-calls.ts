@@ -19,6 +19,7 @@ import { errorOutput } from '../../tool/output.ts'
 import type { AgentInbox } from '../agent-inbox.ts'
 import type { Pause } from '../agent-turn.ts'
 import type { Journal } from '../journal.ts'
+import { editedOutput } from './approval-words.ts'
 import {
   childrenOutput,
   delegate,
@@ -98,7 +99,14 @@ export class DelegatedCalls {
   }
 
   #parts({ toolCallId, toolName }: ToolCallBlock, output: ToolOutput, ahead = 0, status: ToolStatus = 'ok') {
-    return { id: this.#journal.nextId(ahead), toolCallId, toolName, status, output }
+    const { approvals } = this.#journal.container.pending
+    return {
+      id: this.#journal.nextId(ahead),
+      toolCallId,
+      toolName,
+      status,
+      output: editedOutput(approvals.get(toolCallId), output),
+    }
   }
 
   /** Takes the results that children have reported. Returns what the worker waits for if some have not reported, otherwise null. */

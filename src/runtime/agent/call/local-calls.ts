@@ -13,7 +13,12 @@ import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
-import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
+import {
+  type ToolCallBlock,
+  type ToolOutput,
+  type ToolStatus,
+  toolCallsOf,
+} from '../../../core/history/chat-message.ts'
 import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
@@ -27,6 +32,7 @@ import { brief } from '../../tool/messages.ts'
 import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import type { Journal } from '../journal.ts'
+import { editedOutput } from './approval-words.ts'
 
 export interface LocalCall {
   readonly call: ToolCallBlock
@@ -136,6 +142,7 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
 
 function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock): ToolCallParts {
   const { turn, container } = journal
+  const calls = container.lastReply === null ? 1 : toolCallsOf(container.lastReply).length
   const { assignment } = turn
   const { toolCallId } = call
   return {
@@ -153,6 +160,8 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     log: journal.log,
     facts: container.facts,
     children: container.run.children,
+    // All outputs of one reply are in the next prompt.
+    outputBytesMax: Math.floor(turn.host.policy.replyOutputBytesMax / Math.max(1, calls)),
     onProgress: (value: unknown) => turn.live.progress(toolCallId, value),
   }
 }
@@ -277,12 +286,14 @@ function recordResult(
   { facts = {}, ms, failure, thrown }: { facts?: Facts; ms?: number; failure?: Failure; thrown?: unknown } = {},
 ): void {
   const { toolCallId, toolName } = call
+  const { approvals } = journal.container.pending
+  const edited = editedOutput(approvals.get(toolCallId), output, tool?.outputBytesMax)
   const thrownAt = codePlaceOf(thrown)
   const at = thrownAt === undefined ? {} : { thrownAt }
   const error = thrown === undefined ? {} : { error: brief(redactSentence(toRuntimeError(thrown).message)), ...at }
   const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }), ...at }
   journal.add(
-    [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output, ...more })],
+    [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output: edited, ...more })],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }), ...error }]] },
     // If the result of a pure tool is lost, the tool runs again, which costs only its work.
     { lazy: tool?.effect === 'pure' && failure === undefined },

@@ -5,25 +5,36 @@ local function isTally(data)
   return string.sub(data or '', 1, 2) == 'a '
 end
 
--- By an agent's tally (core/history/agent-tally.ts): model calls of its life, and tokens in and out. Nil for what is none.
+-- By an agent's tally (core/history/agent-tally.ts): model calls of its life, tokens in and out, and tool calls. Nil for what is none.
 local function usedOf(tally)
-  local calls, tokensIn, tokensOut = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*)')
-  if not calls then return nil, 0 end
+  local calls, tokensIn, tokensOut, toolCalls = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*) ?(%w*)')
+  if not calls then return nil, 0, 0 end
   -- Zeros at the end are not written.
-  return tonumber(calls, 36) or 0, (tonumber(tokensIn, 36) or 0) + (tonumber(tokensOut, 36) or 0)
+  return tonumber(calls, 36) or 0, (tonumber(tokensIn, 36) or 0) + (tonumber(tokensOut, 36) or 0), tonumber(toolCalls, 36) or 0
 end
 
--- What the session has spent when this worker's tally becomes the given one, "<model calls> <tokens>"; nil where there is nothing to write.
+-- What a session has spent or may spend: "<model calls> <tokens> <tool calls>", the last only if there were any. Nil for another text.
+local function spendingOf(text)
+  local calls, tokens, toolCalls = string.match(text, '^(%d+) (%d+) ?(%d*)$')
+  return calls, tokens, toolCalls
+end
+
+local function spendingText(calls, tokens, toolCalls)
+  return digits(calls) .. ' ' .. digits(tokens) .. (toolCalls > 0 and ' ' .. digits(toolCalls) or '')
+end
+
+-- What the session has spent when this worker's tally becomes the given one, as a text; nil where there is nothing to write.
 -- Not for an agent that is alone in its session: it keeps the count in its own record, and with its first children it is written for all.
 local function spentWith(rootKey, tally, record, spent)
-  local calls, tokens = usedOf(tally)
+  local calls, tokens, toolCalls = usedOf(tally)
   if not calls then return nil end
-  if not (spent or record.parent) then return digits(calls) .. ' ' .. digits(tokens) end
-  local callsBefore, tokensBefore = usedOf(record.data)
+  if not (spent or record.parent) then return spendingText(calls, tokens, toolCalls) end
+  local callsBefore, tokensBefore, toolCallsBefore = usedOf(record.data)
   local knownCalls = callsBefore or 0 -- guard: a commit adds only new spending
   local newCalls, newTokens = math.max(0, calls - knownCalls), math.max(0, tokens - tokensBefore)
-  if newCalls == 0 and newTokens == 0 then return nil end
-  local callsSpent, tokensSpent = string.match(spent or '0 0', '^(%d+) (%d+)$') -- guard: the spending of other agents stays
-  if not callsSpent then throwDamage('field spent of ' .. rootKey .. ' should be two numbers') end
-  return digits(tonumber(callsSpent) + newCalls) .. ' ' .. digits(tonumber(tokensSpent) + newTokens)
+  local newToolCalls = math.max(0, toolCalls - toolCallsBefore) -- guard: a commit adds only new tool calls
+  if newCalls == 0 and newTokens == 0 and newToolCalls == 0 then return nil end
+  local callsSpent, tokensSpent, toolCallsSpent = spendingOf(spent or '0 0') -- guard: the spending of other agents stays
+  if not callsSpent then throwDamage('field spent of ' .. rootKey .. ' should be two numbers, or three') end
+  return spendingText(tonumber(callsSpent) + newCalls, tonumber(tokensSpent) + newTokens, (tonumber(toolCallsSpent) or 0) + newToolCalls)
 end

@@ -1,0 +1,197 @@
+/** Approvals: a call of a model waits for a person, and what they approved runs, or nothing. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import type { Ask } from '../../../src/client/asks.ts'
+import type { Session } from '../../../src/client/session.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import { workerKeys } from '../../../src/store/keys.ts'
+import { expectInvariants } from '../../support/oracle.ts'
+import { type RecordedModel, recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const instructions = 'Pay.'
+const scripted = (...replies: readonly (ScriptedReply | Error)[]) => recordedModel('test/m', replies)
+const pay = (amount: number, id = `pay-${amount}`) => call('pay', { amount }, id)
+const look = (id = 'look') => call('look', {}, id)
+
+/** The tool that asks, one that does not, and what they did. */
+function tools() {
+  const ledger: string[] = []
+  const note = (what: string) => {
+    ledger.push(what)
+    return what
+  }
+  const pays = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    effect: 'once',
+    approval: 'always',
+    input: z.object({ amount: z.number().positive() }),
+    run: ({ amount }) => note(`paid ${amount}`),
+  })
+  const looks = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => note('looked') })
+  return { ledger, tools: [pays, looks] }
+}
+
+/** What the newest request tells of the calls before it. */
+function told(model: RecordedModel): unknown[] {
+  const messages = model.requests.at(-1)?.messages ?? []
+  return messages.flatMap((message) =>
+    message.role === 'tool' ? message.results.map(({ output }) => (output as { value: unknown }).value) : [],
+  )
+}
+
+async function openAsks(troupe: TestTroupe, count = 1): Promise<Ask[]> {
+  return waitUntil('the asks are open', async () => {
+    const asks = await troupe.client.asks.list()
+    return asks.length === count && asks
+  })
+}
+
+const isParked = (session: Session) =>
+  waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
+
+const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
+
+async function expectSound(troupe: TestTroupe) {
+  expect((await troupe.client.audit()).findings).toEqual([])
+  await expectInvariants(troupe.redis, troupe.namespace)
+}
+
+/** A session whose model makes these calls, parked with so many asks, oldest call first. */
+async function asking(count: number, reply: ScriptedReply, definition = {}) {
+  const model = scripted(reply, say('Done.'))
+  const made = tools()
+  const clerk = defineWorker({ instructions, model, tools: made.tools, ...definition })
+  const troupe = await TestTroupe.start({ workers: { clerk } })
+  const session = await troupe.create('clerk', 'go')
+  const asks = await openAsks(troupe, count)
+  await isParked(session)
+  const askOf = (toolCallId: string) =>
+    asks.find(({ details }) => (details as { toolCallId: string }).toolCallId === toolCallId)?.id as string
+  return { ...made, model, troupe, session, asks, askOf, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
+}
+
+describe('a call that needs an approval', () => {
+  test('waits without a slot, shows what would run, and runs once a person approves it', async () => {
+    await using made = await asking(1, pay(5))
+    const { troupe, session, ledger, model } = made
+    expect(made.asks[0]).toMatchObject({
+      kind: 'approval',
+      question: 'May pay run with {"amount":5}?',
+      details: { tool: 'pay', toolCallId: 'pay-5', arguments: { amount: 5 } },
+    })
+    const report = await session.root.report()
+    expect(report).toMatchObject({ node: null, run: 'AwaitingToolApproval', state: 'waiting' })
+    expect(ledger).toEqual([])
+    await expectSound(troupe)
+    await troupe.client.asks.answer(made.askOf('pay-5'), 'approve', { by: 'ada' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
+    expect(ledger).toEqual(['paid 5'])
+    expect(told(model)).toEqual(['paid 5'])
+    const types = (await troupe.history(session.rootId)).map(({ type }) => type)
+    expect(types.slice(0, 6)).toEqual(['user', 'assistant', 'asked', 'received', 'toolStarted', 'toolResult'])
+    await expectSound(troupe)
+  })
+
+  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1)', async () => {
+    await using made = await asking(2, together(look(), pay(5), pay(6)))
+    const { troupe, session, ledger } = made
+    await troupe.client.asks.answer(made.askOf('pay-6'), 'approve')
+    await isParked(session)
+    expect(ledger).toEqual([])
+    expect(await session.root.report()).toMatchObject({ run: 'AwaitingToolApproval' })
+    await expectSound(troupe)
+    await troupe.client.asks.answer(made.askOf('pay-5'), { decision: 'approve' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(ledger.toSorted()).toEqual(['looked', 'paid 5', 'paid 6'])
+    await expectSound(troupe)
+  })
+
+  test('takes a decision and nothing else, with arguments that fit its tool', async () => {
+    await using made = await asking(1, pay(5))
+    const { asks } = made.troupe.client
+    const wrong = [
+      'yes',
+      null,
+      {},
+      { decision: 'perhaps' },
+      { decision: 'approve', arguments: { amount: -1 } },
+      { decision: 'approve', arguments: { amount: 1, more: 2 } },
+      { decision: 'approve', trust: 'all' },
+      { decision: 'approve', other: 1 },
+    ]
+    for (const value of wrong)
+      await expect(asks.answer(made.askOf('pay-5'), value)).rejects.toMatchObject({ code: 'input_invalid' })
+    expect(made.ledger).toEqual([])
+  })
+})
+
+describe('a call with arguments that a person changed', () => {
+  test('runs with theirs, and the model is told who changed them', async () => {
+    await using made = await asking(1, pay(5))
+    const { troupe, session, ledger, model } = made
+    const decision = { decision: 'approve', arguments: { amount: 3 } }
+    await troupe.client.asks.answer(made.askOf('pay-5'), decision, { by: 'ada' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(ledger).toEqual(['paid 3'])
+    expect(told(model)).toEqual([
+      'ada changed the arguments of this call before it ran. It ran with: {"amount":3}\npaid 3',
+    ])
+    await expectSound(troupe)
+  })
+})
+
+describe('a call that is denied', () => {
+  test('does not run, nor does any other of its reply, and each ends with one result in words', async () => {
+    await using made = await asking(3, together(pay(5), look(), pay(6), pay(7)))
+    const { troupe, session, ledger, model, asks } = made
+    await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
+    await isParked(session)
+    await troupe.client.asks.answer(made.askOf('pay-6'), 'deny', { by: 'ada', reason: 'too much' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(ledger).toEqual([])
+    expect(told(model)).toEqual([
+      'This call was approved, but it was not run, because another call of the same reply was denied.',
+      'This call was not run, because another call of the same reply was denied.',
+      'ada denied this call. It was not run. Reason: too much',
+      'This call was not run, because another call of the same reply was denied.',
+    ])
+    expect(await troupe.client.asks.list()).toEqual([])
+    const states = await session.asks({ state: 'any' })
+    expect(states.map(({ state }) => state).toSorted()).toEqual(['answered', 'answered', 'withdrawn'])
+    expect(asks).toHaveLength(3)
+    const results = (await troupe.history(session.rootId)).filter(({ type }) => type === 'toolResult')
+    expect(results).toMatchObject([
+      { status: 'error', approval: 'approved' },
+      { status: 'error' },
+      { status: 'error', approval: 'denied' },
+      { status: 'error', approval: 'pending' },
+    ])
+    await expectSound(troupe)
+  })
+
+  test('by an answer that no client bound to a call is asked about again, for nothing was approved (APPROVALS-2)', async () => {
+    await using made = await asking(1, pay(5))
+    const { troupe, session, ledger } = made
+    await troupe.nodes[0]?.stop()
+    await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
+    const { signals } = workerKeys(troupe.tag, session.rootId)
+    const mail = (await troupe.redis.lindex(signals, 0)) as string
+    await troupe.redis.lset(signals, 0, mail.replace(/,"hash":"\w+"/, ''))
+    await troupe.startNode({ clerk: defineWorker({ instructions, model: made.model, tools: made.tools }) })
+    const [again] = await openAsks(troupe)
+    expect(again?.id).not.toBe(made.askOf('pay-5'))
+    expect(again?.details).toMatchObject({ again: expect.stringContaining('not the one that was approved') })
+    expect(ledger).toEqual([])
+    await isParked(session)
+    await expectSound(troupe)
+    await troupe.client.asks.answer(again?.id as string, 'approve')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(ledger).toEqual(['paid 5'])
+    await expectSound(troupe)
+  })
+})
