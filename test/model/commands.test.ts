@@ -164,7 +164,7 @@ function agreement(rules: Rules) {
     fc.constantFrom('spawns', 'asks'),
     async (plan, scheduler, mode, program) => {
       await using stage = await Stage.open(whole)
-      const model: Model = { rules, world: newWorld(faults, mode, undefined, program), seed: 1 }
+      const model: Model = { rules, world: newWorld(faults, mode, program), seed: 1 }
       const real: Real = { stage, scheduler }
       await prepare(model, { kind: 'submit', client: 0, fate: 'fine' }, real)()
       await fc.asyncModelRun(() => ({ model, real }), plan)

@@ -92,7 +92,7 @@ class Search {
 
   #start(): World {
     const { faults, mode, messages, program } = this.#scene
-    return newWorld(faults, mode, messages, program)
+    return newWorld(faults, mode, program, messages)
   }
 
   #found(next: number, violation: Found['violation']): Found {

@@ -137,8 +137,8 @@ const clientsOf = { spawns: 3, asks: 4 } as const
 export function newWorld(
   faults: Partial<Faults>,
   mode: World['mode'] = 'conversation',
-  clients: number | undefined = undefined,
   program: Program = 'spawns',
+  clients: number = clientsOf[program],
 ): World {
   const slot = (node: string): Slot => ({
     node,
@@ -153,7 +153,7 @@ export function newWorld(
   return {
     store: newStore(2),
     slots: [slot('n1'), slot('n2')],
-    clients: Array.from({ length: clients ?? clientsOf[program] }, () => ({ state: 'new', pending: null })),
+    clients: Array.from({ length: clients }, () => ({ state: 'new', pending: null })),
     jobs: [],
     late: [],
     faults: { ...noFaults, ...faults },
