@@ -51,10 +51,15 @@ export function addListCommand(group: Command): void {
   })
 }
 
+/** The name of a signal alone would read like a question. */
+function whatText({ kind, question }: Ask): string {
+  return kind === 'signal' ? `signal ${question}` : question
+}
+
 const columns: Column<Ask>[] = [
   { header: 'id', value: ({ id }) => id },
   { header: 'since', value: ({ askedAt }) => formatDuration(Date.now() - askedAt) },
   { header: 'state', value: endText },
   { header: 'worker', value: waiter, shrinksTo: 8 },
-  { header: 'asks', value: ({ question }) => question, shrinksTo: 20 },
+  { header: 'asks', value: whatText, shrinksTo: 20 },
 ]

@@ -104,6 +104,11 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
+function askText({ sort, question, id }: RawEvent['details']): string {
+  const what = sort === 'signal' ? `waits for the signal ${stringOr(question)}` : `asks: ${stringOr(question)}`
+  return `${what} (answer with: troupe ask answer ${stringOr(id)})`
+}
+
 function donePart(at: number, startedAt: number): string {
   return startedAt >= at ? 'done' : `done in ${formatDuration(at - startedAt)}`
 }
@@ -144,7 +149,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
     case 'ask.opened':
-      return `asks: ${stringOr(details.question)} (answer with: troupe ask answer ${stringOr(details.id)})`
+      return askText(details)
     case 'ask.answered':
       return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
     case 'ask.expired':
