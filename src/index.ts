@@ -95,6 +95,7 @@ export type {
   PromptResult,
   ToolSpec,
 } from './core/definition/model.ts'
+export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.

@@ -59,6 +59,7 @@ export interface WorkerReport {
   /** Totals over its life; empty for a worker without a model. */
   readonly usage: Partial<UsageReport>
   readonly mailbox: { readonly pending: number; readonly signals: number }
+  /** Ids of those of its open asks that wait for the approval of a call. */
   readonly approvals: readonly string[]
   /** The id of the node that runs it now. */
   readonly node: string | null
@@ -132,7 +133,7 @@ export function workerReport(
     iterations: tally?.iterations ?? 0,
     usage: tally === null ? {} : reportedUsage(tally),
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
-    approvals: [],
+    approvals: row.open.some.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])),
     node: row.node,
     waitsFor: waits,
     waitsSince: waits === null ? null : (row.pause?.at ?? row.open.some[0]?.askedAt ?? updatedAt),

@@ -13,6 +13,8 @@ import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
+export { aDenialDeniesTheReply, nothingRunsBeforeAllIsDecided, whatRunsIsWhatWasApproved } from './approval-checks.ts'
+
 export type AgentCheck = (redisUrl: string) => Promise<void>
 
 /** How long Redis lets no write through: whoever does not wait for the answer of its commit is ahead of it. */

@@ -10,6 +10,7 @@ interface AgentMutant extends Change {
 }
 
 const localCalls = 'src/runtime/agent/call/local-calls.ts'
+const approvals = 'src/runtime/agent/call/approvals.ts'
 const think = 'src/runtime/agent/think.ts'
 const fold = 'src/core/history/prompt-fold.ts'
 
@@ -83,6 +84,27 @@ const mutants: readonly AgentMutant[] = [
     from: '#addResult({ toolCallId, output }: ToolResultMessage): void {',
     to: "#addResult({ toolCallId, output: said, facts }: ToolResultMessage): void {\n    const output: ToolOutput = facts ? { type: 'json', value: { said, facts } as never } : said",
     check: 'aFactIsNeverShownToTheModel',
+  },
+  {
+    guard: 'no call of a reply runs before all are decided',
+    file: approvals,
+    from: "all.some(({ standing }) => standing.kind === 'waits')",
+    to: 'false',
+    check: 'nothingRunsBeforeAllIsDecided',
+  },
+  {
+    guard: 'an approved call is compared with what was approved',
+    file: approvals,
+    from: "if (approval?.status !== 'approved' || approval.isReleased) return true",
+    to: 'return true',
+    check: 'whatRunsIsWhatWasApproved',
+  },
+  {
+    guard: 'a denial denies all calls of the reply',
+    file: approvals,
+    from: 'refuse(agentTurn, runsOthers ? denied : all)',
+    to: 'refuse(agentTurn, denied)',
+    check: 'aDenialDeniesTheReply',
   },
 ]
 

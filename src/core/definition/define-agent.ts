@@ -11,6 +11,7 @@ import { policy } from '../policy.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
+import type { AgentCancelSelf } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
 /** What a function for instructions gets: the identity of the worker, and its folder. */
@@ -96,6 +97,10 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** Called once when a run in progress is cancelled, as its last step. It may send messages and log. See docs/sagas.md. */
+  onCancel?(this: void, self: AgentCancelSelf, reason: string): void | Promise<void>
+  /** How long `onCancel` may take. Default 30 000. */
+  readonly onCancelMs?: number
 }
 
 export const agentKeys = new Set([
@@ -116,6 +121,8 @@ export const agentKeys = new Set([
   'continues',
   'pool',
   'retries',
+  'onCancel',
+  'onCancelMs',
 ])
 
 /** Throws a ConfigError that names the wrong field. defineWorker checks the fields that agents and handlers share. */

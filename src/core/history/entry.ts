@@ -86,6 +86,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly at: number
   /** The message that the run was to begin with, if it had not received it: its id and, as it stood in the mailbox, its text. */
   readonly dropped?: { readonly id: string; readonly mail: string }
+  /** `onCancel` of its kind was called: why, to whom it sent, and how it failed, if it did. */
+  readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
 /** A message of an agent's conversation. */
@@ -294,11 +296,11 @@ function hasItsParts(entry: Fields): boolean {
     case 'attemptFailed':
       return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
     case 'cancelled': {
-      const { dropped } = entry
-      return (
+      const { dropped, onCancel } = entry
+      const isWhole =
         dropped === undefined ||
         (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      )
+      return isWhole && (onCancel === undefined || isObject(onCancel))
     }
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'

@@ -49,6 +49,9 @@ export class AgentTurn {
   tools: AgentTools | undefined
   /** What the newest reply means; null when an earlier turn recorded that reply. */
   iteration: Iteration | null = null
+  /** The last run that has begun; what it does now, or did last. */
+  begunRun: number
+  working: Promise<unknown> | undefined
   /** Found once in each run, because the next run may have another input. */
   #folder: { readonly run: number; readonly found: Promise<string | null> } | undefined
 
@@ -59,6 +62,8 @@ export class AgentTurn {
     this.inbox = new AgentInbox(journal)
     this.end = new AgentEnd(journal)
     this.retries = new Retries(kind.definition, journal)
+    const { open, run, begunRun } = journal.turn.assignment
+    this.begunRun = open ? run : begunRun
   }
 
   get turn(): Turn {

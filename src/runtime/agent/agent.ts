@@ -22,10 +22,13 @@ import {
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
 import { toJson } from '../../core/json.ts'
+import type { RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
+import { lastStep } from '../handler/last-step.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
+import type { Step } from '../turn/step.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
@@ -49,14 +52,17 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
 
 async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
-  turn.whenCancelled((position) => end.cancelledStep(position))
+  const waits = agentTurn.kind.definition.onCancel !== undefined
+  turn.whenCancelled((position) => cancelled(agentTurn, position), { waits })
   if (turn.assignment.purpose === 'cancelled') return turn.cancel()
   if (turn.assignment.purpose === 'poison') {
     end.quarantine(inbox.nextInput())
     return turn.end(forAny)
   }
   for (let steps = 0; !agentTurn.isOver; steps++) {
-    const wait = await proceedOrFail(agentTurn, steps)
+    const working = proceedOrFail(agentTurn, steps)
+    if (waits) agentTurn.working = working.catch(() => {})
+    const wait = await working
     if (wait === null) {
       if (turn.isRetaken) await turn.settled()
       continue
@@ -65,6 +71,15 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
     if (!isLast(agentTurn, wait)) parts.histories.give(turn.assignment.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
+}
+
+/** A run that nothing has begun of has nothing to undo. */
+function cancelled(agentTurn: AgentTurn, position: RunPosition): Step | Promise<Step> {
+  const { turn, end, kind, begunRun, working } = agentTurn
+  const { onCancel, onCancelMs } = kind.definition
+  if (onCancel === undefined || begunRun < position.run) return end.cancelledStep(position)
+  const run = { turn, position, stateJson: null, definition: {}, isAgent: true, onCancel, onCancelMs, working }
+  return lastStep(run, (said) => end.cancelledStep(position, { onCancel: said }))
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
@@ -143,6 +158,7 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
+  agentTurn.begunRun = journal.position.run
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }

@@ -6,6 +6,7 @@ import {
   type AssistantBlock,
   type AssistantMessage,
   type ToolOutput,
+  type ToolResultMessage,
   textOf,
   type UserBlock,
 } from '../../../core/history/chat-message.ts'
@@ -41,7 +42,7 @@ export function chatLine(entry: AgentEntry): string {
     case 'assistant':
       return assistantLine(entry)
     case 'toolResult':
-      return `tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${withPlace(outputText(entry.output), entry.thrownAt)}${factsText(entry.facts)}`
+      return `tool ${entry.toolName} ${endText(entry)}: ${withPlace(outputText(entry.output), entry.thrownAt)}${factsText(entry.facts)}`
     case 'error':
       return `error: ${valueLine(entry.message)}`
     case 'summary':
@@ -57,6 +58,12 @@ export function chatLine(entry: AgentEntry): string {
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }
+}
+
+/** A call that was held back by an approval did not fail: it did not run. */
+function endText({ status, approval }: ToolResultMessage): string {
+  if (approval === 'denied') return 'was denied'
+  return approval === undefined ? (statusText[status] ?? status) : 'did not run'
 }
 
 const statusText = {

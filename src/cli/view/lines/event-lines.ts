@@ -104,11 +104,6 @@ function repliedPart(details: RawEvent['details']): string {
   return `${stringOr(model, 'the model')} replied${used}${asked}${ended}`
 }
 
-function askText({ sort, question, id }: RawEvent['details']): string {
-  const what = sort === 'signal' ? `waits for the signal ${stringOr(question)}` : `asks: ${stringOr(question)}`
-  return `${what} (answer with: troupe ask answer ${stringOr(id)})`
-}
-
 function donePart(at: number, startedAt: number): string {
   return startedAt >= at ? 'done' : `done in ${formatDuration(at - startedAt)}`
 }
@@ -143,15 +138,26 @@ function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']):
   return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
 }
 
+function openedText({ id, sort, question }: RawEvent['details']): string {
+  const answer = sort === 'approval' ? ' approve' : ''
+  const what = sort === 'signal' ? 'waits for the signal' : 'asks:'
+  return `${what} ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+}
+
+function answeredText({ by, decision }: RawEvent['details']): string {
+  const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
+  return by === undefined ? what : `${what} by ${stringOr(by)}`
+}
+
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
     case 'ask.opened':
-      return askText(details)
+      return openedText(details)
     case 'ask.answered':
-      return details.by === undefined ? 'was answered' : `was answered by ${stringOr(details.by)}`
+      return answeredText(details)
     case 'ask.expired':
       return 'got no answer in time'
     case 'run.completed':

@@ -1,4 +1,5 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
+import { type BoundDecision, readDecision } from '../../../core/worker/approval-ask.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
 
@@ -19,7 +20,26 @@ export function messageLine(message: Message): string {
   }
 }
 
+/** A value with the hash of a call is the approval of a call, or its denial. */
+function boundDecision(value: unknown): BoundDecision | null {
+  const decision = readDecision(value)
+  return decision?.hash === undefined ? null : decision
+}
+
+function decisionLine(
+  { decision, arguments: args, trust }: BoundDecision,
+  by: string | null,
+  reason: string | null,
+): string {
+  const changed = args === undefined ? '' : `, with ${valueLine(args)}`
+  const trusts = trust === undefined ? '' : ', and trusts the tool'
+  const head = decision === 'approve' ? 'the approval' : 'the denial'
+  return `${head} of ${by ?? 'somebody'}${changed}${trusts}${reason === null ? '' : ` (${reason})`}`
+}
+
 function answerLine({ status, value, by, reason }: AnswerMessage): string {
+  const decision = boundDecision(value)
+  if (decision !== null) return decisionLine(decision, by, reason)
   if (status === 'expired') return `no answer in time: ${valueLine(value)}`
   return `answer${by === null ? '' : ` of ${by}`}: ${valueLine(value)}${reason === null ? '' : ` (${reason})`}`
 }

@@ -63,6 +63,9 @@ describe('entryLine of an agent', () => {
   const message = { ...head, id: 'm' }
   const usage = { inputTokens: 12_345, outputTokens: 80 }
   const long = 'x'.repeat(500)
+  const answered = { kind: 'answer', id: 'k1', from: null, status: 'answered', by: 'ada', reason: 'fine' } as const
+  const output = { type: 'error-text', value: 'not run' } as const
+  const refused = { type: 'toolResult', ...message, toolCallId: 'c', toolName: 'pay', output } as const
   const entries: [Entry, string][] = [
     [{ type: 'user', ...message, nudge: true, content: [{ type: 'text', text: 'Go on.' }] }, 'nudge: Go on.'],
     [
@@ -142,6 +145,29 @@ describe('entryLine of an agent', () => {
       { type: 'asked', ...head, toolCallId: 'c', asks: [{ id: 'k1', sort: 'question', question: 'Send it?' }] },
       'asked Send it? (ask k1)',
     ],
+    [{ type: 'askWithdrawn', ...head, toolCallId: 'c', ask: 'k1' }, 'ask k1 needs no answer any more'],
+    [
+      { type: 'received', ...head, message: { ...answered, value: { decision: 'approve', hash: 'f0' } } },
+      'received the approval of ada (fine)',
+    ],
+    [
+      {
+        type: 'received',
+        ...head,
+        message: { ...answered, value: { decision: 'approve', hash: 'f0', arguments: { n: 1 }, trust: 'tool' } },
+      },
+      'received the approval of ada, with {"n":1}, and trusts the tool (fine)',
+    ],
+    [
+      { type: 'received', ...head, message: { ...answered, by: null, value: { decision: 'deny', hash: 'f0' } } },
+      'received the denial of somebody (fine)',
+    ],
+    [
+      { type: 'received', ...head, message: { ...answered, value: { decision: 'deny' } } },
+      'received answer of ada: {"decision":"deny"} (fine)',
+    ],
+    [{ ...refused, status: 'error', approval: 'denied' }, 'tool pay was denied: not run'],
+    [{ ...refused, status: 'error', approval: 'approved' }, 'tool pay did not run: not run'],
     [
       { type: 'blank', ...head, model: 'm/n', finishReason: 'stop', usage },
       'blank reply (m/n, stop; 12.3k in, 80 out)',

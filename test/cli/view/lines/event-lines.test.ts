@@ -26,6 +26,25 @@ describe('EventLines', () => {
     ],
     ['nothing for a result that its parent receives', commit('root', ['message.consumed', { kind: 'result' }]), []],
     [
+      'what is asked and how it is answered',
+      commit('a', ['ask.opened', { id: 'k1', sort: 'question', question: 'Why?' }], ['ask.answered', { id: 'k1' }]),
+      ['reader docs  asks: Why? (answer with: troupe ask answer k1); was answered'],
+    ],
+    [
+      'a call that is approved',
+      commit(
+        'a',
+        ['ask.opened', { id: 'k1', sort: 'approval', question: 'May pay run?' }],
+        ['ask.answered', { id: 'k1', by: 'ada', decision: 'approve' }],
+      ),
+      ['reader docs  asks: May pay run? (answer with: troupe ask answer k1 approve); was approved by ada'],
+    ],
+    [
+      'a call that is denied',
+      commit('a', ['ask.answered', { id: 'k1', decision: 'deny' }]),
+      ['reader docs  was denied'],
+    ],
+    [
       'the reason of a cancel',
       commit('root', ['session.cancelRequested', { reason: 'enough' }]),
       ['surveyor  cancelling the session: enough'],
