@@ -58,6 +58,7 @@ export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
+export type { CompactionSettings } from './core/definition/compaction-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
