@@ -10,11 +10,11 @@ import type { Json } from '../core/history/chat-message.ts'
 export class Foreign {
   readonly value: unknown
   /** Where the value stands. Empty for the whole. */
-  readonly place: string
+  readonly path: string
 
-  constructor(value: unknown, place = '') {
+  constructor(value: unknown, path = '') {
     this.value = value
-    this.place = place
+    this.path = path
   }
 
   /** True where there is nothing: the field is missing, or null. */
@@ -36,7 +36,7 @@ export class Foreign {
 
   /** For `throw`: what is wrong here. */
   wrong(what: string): InputError {
-    return new InputError(this.place === '' ? `the conversation ${what}` : `${this.place} ${what}`)
+    return new InputError(this.path === '' ? `the conversation ${what}` : `${this.path} ${what}`)
   }
 
   #isNot(what: string): InputError {
@@ -50,8 +50,8 @@ export class Foreign {
     if (!isObject(this.value)) throw this.#isNot('an object')
     const there = names.find((name) => Object.hasOwn(this.value as object, name) && (this.value as never)[name] != null)
     const name = there ?? names[0] ?? ''
-    const place = this.place === '' ? name : `${this.place}.${name}`
-    return new Foreign(Object.hasOwn(this.value, name) ? this.value[name] : undefined, place)
+    const path = this.path === '' ? name : `${this.path}.${name}`
+    return new Foreign(Object.hasOwn(this.value, name) ? this.value[name] : undefined, path)
   }
 
   has(...names: readonly string[]): boolean {
@@ -61,7 +61,7 @@ export class Foreign {
   /** The items of a list. */
   items(): readonly Foreign[] {
     if (!Array.isArray(this.value)) throw this.#isNot('a list')
-    return this.value.map((item, index) => new Foreign(item, `${this.place}[${index}]`))
+    return this.value.map((item, index) => new Foreign(item, `${this.path}[${index}]`))
   }
 
   /** The items of a list; none where there is nothing. */
@@ -72,7 +72,7 @@ export class Foreign {
   /** The fields of an object, each with its name. */
   entries(): readonly (readonly [name: string, value: Foreign])[] {
     if (!isObject(this.value)) throw this.#isNot('an object')
-    return Object.entries(this.value).map(([name, value]) => [name, new Foreign(value, `${this.place}.${name}`)])
+    return Object.entries(this.value).map(([name, value]) => [name, new Foreign(value, `${this.path}.${name}`)])
   }
 
   text(): string {

@@ -60,8 +60,8 @@ export class Said {
   }
 
   /** Says that something was left out. `where`: its place. */
-  leaveOut({ place }: Foreign, what: string): void {
-    this.warnings.push(`${place} was left out: ${what}.`)
+  leaveOut({ path }: Foreign, what: string): void {
+    this.warnings.push(`${path} was left out: ${what}.`)
   }
 
   system(text: string, head: Head = {}): void {
