@@ -154,7 +154,7 @@ const chunk = (chunk_type: string, more: object) =>
 
 const samples: readonly [what: string, format: string, given: unknown, shape: readonly string[]][] = [
   [
-    'a flat list of roles, of which a reply names no calls (0(c))',
+    'a flat list of roles, of which a reply names no calls',
     'flat',
     [
       { role: 'system', content: 'You are helpful' },
@@ -164,9 +164,9 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ],
     ['system: You are helpful', 'user: Hi', 'assistant: Hello | calls unknown_tool {}', 'unknown_tool ok: result data'],
   ],
-  ['the file that /save writes (1(c), 1.34)', 'amazon-q', qState, qShape],
+  ['the file that /save writes: complete pairs, and a message that waits [1.34]', 'amazon-q', qState, qShape],
   [
-    'a saved file with a summary and a message that waits (1.55)',
+    'a saved file with a summary and a message that waits',
     'amazon-q',
     { ...qState, latest_summary: ['so far', {}], next_message: qUser({ Prompt: { prompt: 'and?' } }) },
     ['summary: so far', ...qShape, 'user: and?'],
@@ -178,7 +178,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ['summary: so far', ...qShape],
   ],
   [
-    'calls that were cancelled, with a prompt (1.39)',
+    'calls that were cancelled, with a prompt',
     'amazon-q',
     {
       ...qState,
@@ -204,13 +204,13 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ],
   ],
   [
-    'results without a call become text (1.38)',
+    'results without a call become text, also those that stand first [1.37, 1.38]',
     'amazon-q',
     { ...qState, history: [qHistory[1]] },
     ['user: [result of a tool, without its call] out\n{"k":1}', 'assistant: done'],
   ],
   [
-    'a tool that was renamed has its first name (1.40)',
+    'a tool that was renamed has its first name [1.40]',
     'paired',
     [
       {
@@ -239,9 +239,9 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     },
     qShape,
   ],
-  ['pairs (1.34)', 'paired', qHistory, qShape],
+  ['pairs', 'paired', qHistory, qShape],
   [
-    'entries with one side (1.9)',
+    'entries with one side',
     'alternating',
     {
       entries: qHistory.flatMap(({ user, assistant }) => [
@@ -252,7 +252,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     qShape,
   ],
   [
-    'entries in the words of the design itself (1.9)',
+    'entries in the words of the design itself',
     'alternating',
     {
       entries: [
@@ -263,7 +263,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ['user: hello', 'assistant: ok'],
   ],
   [
-    'events as JSON lines (1.27, 1.28)',
+    'events as JSON lines',
     'agent-env',
     lines(
       event('worker_created', { name: 'main' }),
@@ -310,7 +310,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ['user: hi'],
   ],
   [
-    'maps of llm_core (2.9, 2.19)',
+    'maps of llm_core',
     'llm-core',
     [
       { role: 'user', content: 'find x' },
@@ -333,7 +333,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ],
   ],
   [
-    'messages of OpenAI chat with all their parts (2.19)',
+    'messages of OpenAI chat with all their parts',
     'openai-chat',
     {
       model: 'gpt-x',
@@ -422,7 +422,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
   ],
   ['a text as the input of OpenAI responses', 'openai-responses', { model: 'gpt-x', input: 'hi' }, ['user: hi']],
   [
-    'messages of Anthropic (2.19)',
+    'messages of Anthropic',
     'anthropic',
     {
       system: [{ type: 'text', text: 'Be brief.', cache_control: { type: 'ephemeral' } }],
@@ -506,7 +506,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ],
   ],
   [
-    'messages of Ollama, whose calls have no ids (2.19)',
+    'messages of Ollama, whose calls have no ids [2.19]',
     'ollama',
     {
       model: 'llama',
@@ -525,19 +525,19 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ['user: hi | [image image/png]', 'assistant: (hm) | calls f {"a":1} | calls g {}', 'f ok: one', 'g ok: two'],
   ],
   [
-    'a context of the state machine in the spelling of the design (3(c), 3.16)',
+    'a context of the state machine in the spelling of the design',
     'fsm',
     fsmContext({ TransientFailure: { error: 'e', retry_count: 1 } }),
     fsmShape('read_file ok: {"status":"ok"}'),
   ],
   [
-    'a context in the later spelling, with a call that was denied (3.2, 3.9)',
+    'a context in the later spelling, with a call that was denied',
     'fsm-snake',
     fsmContext('awaiting_l_l_m_response', 'Denied'),
     fsmShape('read_file cancelled: {"status":"ok"}'),
   ],
   [
-    'messages of the fifth design, calls beside the text (4(c), 4.9)',
+    'messages of the fifth design, calls beside the text',
     'chat-message',
     {
       messages: [
@@ -602,7 +602,7 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     ['user: hi', 'assistant: (hm) | one | calls t {} | two', 't ok: done'],
   ],
   [
-    'a log of a session, with a malformed line, a cleared context and a summary (4.18)',
+    'a log of a session, with a malformed line, a cleared context and a summary [4.18]',
     'chat-message-log',
     `${lines(
       { sessionId: 's1', cwd: '/tmp', model: 'test', selectedMode: null, createdAt: '2026-01-01T00:00:00Z' },
@@ -774,7 +774,7 @@ const refusals: readonly [what: string, given: unknown, format: string | undefin
       { kind: 'user', data: { type: 'message', content: [{ type: 'text', text: 5 }] } },
     ),
     undefined,
-    'line 2:.data.content[0].text must be a text, not 5.',
+    'line 2: data.content[0].text must be a text, not 5.',
   ],
   ['a row whose value is no JSON', { key: '/p', value: 'x' }, undefined, /^the conversation is not JSON/],
   [
