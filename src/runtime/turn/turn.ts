@@ -25,6 +25,7 @@ import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 import { TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
+import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends; the behaviour knows what its entries look like. */
@@ -40,13 +41,13 @@ export class Turn {
   readonly startedAt = performance.now()
   readonly doing: RunDoing
   readonly pausing = new TurnPause(this)
+  readonly session: TurnSession
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
-  #spending: Assignment['spending']
   #live: TurnLive | undefined
   #sequence = 0
   #version: number
@@ -59,7 +60,7 @@ export class Turn {
     this.assignment = assignment
     this.host = host
     this.lease = new Lease(assignment.trustedUntil)
-    this.#spending = assignment.spending
+    this.session = new TurnSession(assignment)
     this.#version = assignment.version
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
@@ -115,11 +116,6 @@ export class Turn {
   /** After the last step that was added. */
   get position(): RunPosition {
     return this.#steps.latest
-  }
-
-  /** What the agents of the session have used and may use, by the last answer of the store. */
-  get spending(): Assignment['spending'] {
-    return this.#spending
   }
 
   /** So far, without the time that it waited for commits. */
@@ -350,7 +346,7 @@ export class Turn {
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
-        this.#spending = answer.spending
+        this.session.learn(answer)
         this.#steps.acknowledge(steps.length, step.position)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
