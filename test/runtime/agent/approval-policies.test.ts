@@ -1,0 +1,99 @@
+/** What a session says of approvals: its policy, and what happens where nobody answers. */
+import { describe, expect, test } from 'vitest'
+import type { CreateSession } from '../../../src/client/submission.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { approvalsOf } from '../../../src/core/history/call-approvals.ts'
+import { type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import {
+  expectSound,
+  instructions,
+  isParked,
+  look,
+  openAsks,
+  pay,
+  resultOf,
+  scripted,
+  told,
+  tools,
+} from '../../support/approvals.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+describe('a session', () => {
+  /** A session of this kind whose model makes these calls. */
+  async function started(reply: ScriptedReply, options: Partial<CreateSession>) {
+    const model = scripted(reply, say('Done.'))
+    const made = tools()
+    const clerk = defineWorker({ instructions, model, tools: made.tools })
+    const troupe = await TestTroupe.start({ workers: { clerk } })
+    const session = await troupe.create('clerk', 'go', options)
+    return { ...made, model, troupe, session, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
+  }
+
+  test.each([
+    ['auto', ['looked', 'paid 5'], 'paid 5'],
+    ['readOnly', ['looked'], /forbidden/],
+  ] as const)('with the policy %s asks nobody', async (approval, ledger, text) => {
+    await using made = await started(together(pay(5), look()), { approval })
+    expect(await resultOf(made.session)).toMatchObject({ status: 'completed' })
+    expect(made.ledger.toSorted()).toEqual(ledger)
+    expect(told(made.model)).toEqual([typeof text === 'string' ? text : expect.stringMatching(text), 'looked'])
+    expect(await made.session.asks({ state: 'any' })).toEqual([])
+    await expectSound(made.troupe)
+  })
+
+  test('where nobody answers denies at once, or fails', async () => {
+    await using denies = await started(together(pay(5), look()), { whenNobodyAnswers: 'deny' })
+    expect(await resultOf(denies.session)).toMatchObject({ status: 'completed' })
+    expect(denies.ledger).toEqual([])
+    expect(told(denies.model)).toEqual([
+      'This call needs the approval of a person, and nobody is there to give it. It was not run. Go on without it.',
+      'This call was not run, because another call of the same reply was denied.',
+    ])
+    await expectSound(denies.troupe)
+    await using fails = await started(together(pay(5), look()), { whenNobodyAnswers: 'fail' })
+    expect(await resultOf(fails.session)).toMatchObject({
+      status: 'failed',
+      failure: {
+        code: 'approval_needed',
+        message: expect.stringMatching(/call pay-5 of tool "pay" .*whenNobodyAnswers/),
+      },
+    })
+    expect(fails.ledger).toEqual([])
+    expect(await fails.session.asks({ state: 'any' })).toEqual([])
+    await expectSound(fails.troupe)
+  })
+
+  test.each(['deny', 'fail'] as const)('whose approvals expire does what it says: %s', async (whenNobodyAnswers) => {
+    await using made = await started(together(pay(5), pay(6)), { whenNobodyAnswers, approvalMs: 400 })
+    const result = await resultOf(made.session)
+    expect(made.ledger).toEqual([])
+    if (whenNobodyAnswers === 'fail') {
+      expect(result).toMatchObject({ status: 'failed', failure: { code: 'approval_needed' } })
+    } else {
+      expect(result).toMatchObject({ status: 'completed' })
+      expect(told(made.model)).toContain('Nobody approved this call in time. It was not run. Go on without it.')
+    }
+    const states = (await made.session.asks({ state: 'any' })).map(({ state }) => state)
+    expect(states).toHaveLength(2)
+    expect(states).toContain('expired')
+    await expectSound(made.troupe)
+  })
+
+  test('whose policy becomes auto has asks withdrawn that are open, when its worker goes on', async () => {
+    await using made = await started(together(pay(5), pay(6)), {})
+    const { troupe, session } = made
+    const asks = await openAsks(troupe, 2)
+    await isParked(session)
+    await session.setApproval('auto')
+    await troupe.client.asks.answer(asks[0]?.id as string, 'approve')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(made.ledger.toSorted()).toEqual(['paid 5', 'paid 6'])
+    expect((await session.asks({ state: 'any' })).map(({ state }) => state).toSorted()).toEqual([
+      'answered',
+      'withdrawn',
+    ])
+    const approvals = approvalsOf(await troupe.history(session.rootId))
+    expect([...approvals.values()].map(({ status }) => status)).toEqual(['approved', 'approved'])
+    await expectSound(troupe)
+  })
+})
