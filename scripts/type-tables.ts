@@ -24,6 +24,8 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-worker.ts`, 'HandlerFields'],
     [`${definitions}/define-worker.ts`, 'Self'],
     [`${definitions}/define-worker.ts`, 'SpawnOptions'],
+    [`${definitions}/on-cancel.ts`, 'AgentCancelSelf'],
+    [`${definitions}/on-cancel.ts`, 'CancelSelf'],
     [`${definitions}/define-worker.ts`, 'AskOptions'],
     ['src/core/worker/message.ts', 'InputMessage'],
     ['src/core/worker/message.ts', 'ReportedChild'],

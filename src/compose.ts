@@ -260,11 +260,12 @@ function partsOf(
 
 function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
   const { id, redis, caller, policy, kinds, concurrency, permissions, log } = parts
-  const childless = new Set([...kinds.values()].flatMap((kind) => (kind.isChildless ? [kind.name] : [])))
+  const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
+  const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
   const stores = parts.places.map(({ partition, keys }) => {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
     return {
-      turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless })),
+      turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
     }
   })

@@ -59,6 +59,7 @@ export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
+export type { CompactionSettings } from './core/definition/compaction-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
@@ -96,6 +97,7 @@ export type {
   PromptResult,
   ToolSpec,
 } from './core/definition/model.ts'
+export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.

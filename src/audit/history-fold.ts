@@ -6,6 +6,7 @@
 import {
   type AskedEntry,
   type AskWithdrawnEntry,
+  type CancelledEntry,
   type Entry,
   isGiven,
   type ReceivedEntry,
@@ -131,7 +132,7 @@ export class HistoryFold {
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
     else if (entry.type === 'toolResult') this.#answered(entry)
-    else if (entry.type === 'cancelled' && entry.dropped) this.#dropped(entry.dropped)
+    else if (entry.type === 'cancelled') this.#cancelled(entry)
     if (entry.type === 'completed' || entry.type === 'failed' || entry.type === 'cancelled') this.#end(entry, position)
     this.last = entry
   }
@@ -187,6 +188,11 @@ export class HistoryFold {
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
     for (const to of entry.sent ?? []) add(this.sent, to)
     this.#spawned(entry.spawned ?? [])
+  }
+
+  #cancelled({ dropped, onCancel }: CancelledEntry): void {
+    if (dropped) this.#dropped(dropped)
+    for (const to of onCancel?.sent ?? []) add(this.sent, to)
   }
 
   // A cancelled run takes the message along that it was to begin with.

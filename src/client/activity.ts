@@ -37,6 +37,13 @@ interface Seat {
   startedAt: number | null
 }
 
+const activityAfter = {
+  'tool.progress': 'using a tool',
+  'tool.started': 'using a tool',
+  'worker.interrupted': 'queued',
+  'turn.retried': 'waiting',
+} as const
+
 export class Roster {
   readonly #seats = new Map<string, Seat>()
 
@@ -63,13 +70,9 @@ export class Roster {
         return
       case 'tool.progress':
       case 'tool.started':
-        this.#goOn(workerId, 'using a tool')
-        return
       case 'worker.interrupted':
-        this.#goOn(workerId, 'queued')
-        return
       case 'turn.retried':
-        this.#goOn(workerId, 'waiting')
+        this.#goOn(workerId, activityAfter[type])
         return
       case 'worker.stateChanged':
         this.#changed(workerId, details.state)
@@ -87,6 +90,8 @@ export class Roster {
       case 'session.retried':
         if (details.kind !== 'timer') this.#runAgain(workerId)
         return
+      case 'context.compacted':
+      case 'compaction.failed':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

@@ -93,7 +93,7 @@ export class Session<Result = unknown> {
   async summary(): Promise<SessionSummary> {
     const { store } = this.#context
     const [createdAt, rows] = await Promise.all([store.createdAt(this.id), readRows(store, [this.rootId])])
-    const { usage: _ofAllWorkers, ...summary } = (await this.#reportOf(createdAt, rows)).session
+    const { usage: _usage, holdups: _holdups, ...summary } = (await this.#reportOf(createdAt, rows)).session
     return summary
   }
 

@@ -120,6 +120,8 @@ export const policy = {
   turnSliceMs: 30_000,
   turnSliceSteps: 20,
   drainMs: 30_000,
+  /** How long `onCancel` of a kind may take that sets no `onCancelMs`. */
+  onCancelMs: 30_000,
   /** How long a stopping node waits for the answers to its last calls of Redis. */
   goodbyeMs: 3_000,
 

@@ -62,7 +62,7 @@ export class Cancels {
     const [kind, state] = await this.#caller.call(
       cancelWorkerScript,
       { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events },
-      { worker: workerId, what, channel, event },
+      { worker: workerId, what, reason, channel, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (kind === 'session_finished') return { kind, state: String(state) }

@@ -145,6 +145,8 @@ export function sessionKeys(tag: string, id: string) {
     asks: `${session}:asks`,
     /** set; `<worker>:<run>`, or `<worker>:*` for good; until every descendant has ended. */
     cancelled: `${session}:cancelled`,
+    /** hash; element of `cancelled` to the reason that a caller gave; goes with `cancelled`. */
+    reasons: `${session}:reasons`,
     /** zset; workers of a paused session that claims found in a run queue, by their score there; until it is resumed. */
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */

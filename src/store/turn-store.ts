@@ -9,8 +9,10 @@
 
 import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
+import { idLength } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
+  Assignment,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
@@ -21,7 +23,7 @@ import type {
 } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
-import { type PartitionKeys, workerKeys } from './keys.ts'
+import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { decodeClaim } from './record/assignment.ts'
 import type { Redis } from './redis/redis.ts'
 import { Batcher, bytesOf } from './script/batcher.ts'
@@ -40,6 +42,8 @@ export interface TurnStoreOptions {
   readonly kinds: ReadonlyMap<string, readonly string[]>
   /** Those of them that spawn nothing. */
   readonly childless?: ReadonlySet<string>
+  /** Those of them that have `onCancel`. */
+  readonly withOnCancel?: ReadonlySet<string>
   readonly policy: Policy
 }
 
@@ -69,7 +73,7 @@ export class RedisTurnStore implements TurnStore {
   constructor(options: TurnStoreOptions) {
     this.#o = options
     this.partition = options.partition
-    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options.childless))
+    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options))
     const { nodeId, policy } = options
     this.#context = { nodeId, kindLists: this.#kindLists, policy }
   }
@@ -164,6 +168,26 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
+  /** A reason is kept for what callers cancelled. Nobody gives one for the children of a run that has ended. */
+  async cancelReason({
+    workerId,
+    sessionId,
+    depth,
+    run,
+  }: Pick<Assignment, 'workerId' | 'sessionId' | 'depth' | 'run'>): Promise<string> {
+    const { redis, keys, policy } = this.#o
+    const read = <Value>(reading: () => Promise<Value>) => guarded('reading a reason', reading, policy.leaseMs)
+    const ofSession = await read(() => redis.hget(rootKey(keys.tag, sessionId), 'cancel'))
+    if (ofSession !== null) return JSON.parse(ofSession) as string
+    const levels = Array.from({ length: depth }, (_, level) => `path${level + 1}`)
+    const { record } = workerKeys(keys.tag, workerId)
+    const path = depth === 0 ? [] : await read(() => redis.hmget(record, ...levels))
+    const nearestFirst = [`${workerId}:${run}`, ...path.filter((element) => element !== null).toReversed()]
+    const names = nearestFirst.flatMap((element) => [`${element.slice(0, idLength)}:*`, element])
+    const reasons = await read(() => redis.hmget(sessionKeys(keys.tag, sessionId).reasons, ...names))
+    return reasons.find((reason) => reason !== null) ?? 'the run that waited for it has ended'
+  }
+
   async renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }> {
@@ -198,10 +222,17 @@ export class RedisTurnStore implements TurnStore {
   }
 }
 
-/** As claims read it: each name with a space before and behind, and those that spawn nothing behind a !. */
-function kindList(kinds: readonly string[], childless: ReadonlySet<string> = new Set()): string {
+/**
+ * As claims read it: each name with a space before and behind, and those that spawn nothing behind a !; of those with `onCancel` the name once
+ * more, with a * behind it.
+ */
+function kindList(
+  kinds: readonly string[],
+  { childless = new Set(), withOnCancel = new Set() }: Pick<TurnStoreOptions, 'childless' | 'withOnCancel'>,
+): string {
   const [none, some] = [kinds.filter((kind) => childless.has(kind)), kinds.filter((kind) => !childless.has(kind))]
-  return ` ${[...some, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
+  const starred = kinds.flatMap((kind) => (withOnCancel.has(kind) ? [`${kind}*`] : []))
+  return ` ${[...some, ...starred, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
 }
 
 function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {

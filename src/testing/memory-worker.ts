@@ -104,6 +104,7 @@ export class MemoryWorker implements TurnStore {
       starts: 1,
       crashes: 0,
       stateJson: this.#stateJson,
+      begunRun: 0,
       commitId: '',
       lastWords: null,
       resultsTaken: this.#results - this.#mail.results.length,
@@ -148,6 +149,10 @@ export class MemoryWorker implements TurnStore {
 
   readHistory(_workerId: string, from: number): Promise<string[]> {
     return Promise.resolve(this.history.slice(from))
+  }
+
+  cancelReason(): never {
+    throw new Error('a worker in memory is not cancelled.')
   }
 
   renew(): never {

@@ -38,9 +38,10 @@ export class WatchedKinds {
       histories: this.#histories,
       telemetry: noTelemetry,
     }
-    const { pool = defaultPool, description = '', spawns = [] } = definition
+    const { pool = defaultPool, description = '', spawns = [], onCancel } = definition
+    const hasOnCancel = onCancel !== undefined
     const behaviour = agentBehaviour(definition, parts)
-    return { name, pool, description, isChildless: spawns.length === 0, isHandler: false, behaviour }
+    return { name, pool, description, isChildless: spawns.length === 0, isHandler: false, hasOnCancel, behaviour }
   }
 
   close(): Promise<void> {

@@ -1,5 +1,6 @@
 /** Duty: the store of turns with a watch on claims and commits. A commit is named by the kind of its worker. */
 import type {
+  Assignment,
   ClaimAnswer,
   CommitAnswer,
   CommitRequest,
@@ -40,6 +41,10 @@ export class WatchedTurns implements TurnStore {
 
   readHistory(workerId: string, from: number): Promise<string[]> {
     return this.#turns.readHistory(workerId, from)
+  }
+
+  cancelReason(worker: Pick<Assignment, 'workerId' | 'sessionId' | 'depth' | 'run'>): Promise<string> {
+    return this.#turns.cancelReason(worker)
   }
 
   renew(turns: readonly RenewRequest[]) {

@@ -25,6 +25,7 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
   return (turns: TurnStore): TurnStore => ({
     partition: turns.partition,
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    cancelReason: (worker) => turns.cancelReason(worker),
     renew(requests) {
       asked.push(...requests.map(({ workerId }) => `renewed ${workerId}`))
       return turns.renew(requests)

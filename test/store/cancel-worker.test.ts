@@ -17,6 +17,7 @@ describe('a cancel of one worker', () => {
     expect(changed).toEqual({
       's:<one>': { cancelCount: '1' },
       's:<one>:cancelled': ['<first>:*'],
+      's:<one>:reasons': { '<first>:*': 'enough' },
       cancelling: ['<one>'],
       events: [['worker.cancelRequested <first> {"what":"worker","reason":"enough","by":"ada"}']],
     })
@@ -40,7 +41,8 @@ describe('a cancel of one worker', () => {
       free: 'queued',
     })
     expect(await place.redis.llen(`${place.workerKeys(root.worker).record}:mail:results`)).toBe(1)
-    for (const key of ['cancelling', 's:<one>:cancelled']) expect(await place.dump()).not.toHaveProperty(key)
+    for (const key of ['cancelling', 's:<one>:cancelled', 's:<one>:reasons'])
+      expect(await place.dump()).not.toHaveProperty(key)
     const names = [(await node.claim()).assignment, (await node.claim()).assignment]
     expect(names.map(({ name, purpose }) => `${name} ${purpose}`).sort()).toEqual(['free run', 'second run'])
   })

@@ -8,6 +8,7 @@ export function changedStore(turns: TurnStore, changed: Partial<TurnStore>): Tur
     renew: (requests) => turns.renew(requests),
     commit: (request) => turns.commit(request),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    cancelReason: (worker) => turns.cancelReason(worker),
     ...changed,
   }
 }

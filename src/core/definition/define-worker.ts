@@ -16,6 +16,7 @@ import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
+import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -138,6 +139,13 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
   readonly await?: 'each' | 'all'
   /** A `receive` that takes longer is aborted, as if it had thrown. Default: no limit. */
   readonly timeoutMs?: number
+  /**
+   * Called once when a run in progress is cancelled, as its last step: to undo what the run did outside, and to tell others. It may send
+   * messages, set the state and log. Whatever it does, the run ends as cancelled. See docs/sagas.md.
+   */
+  onCancel?(this: void, self: CancelSelf<State>, reason: string): void | Promise<void>
+  /** How long `onCancel` may take, and how long it waits for a `receive` that ignores its signal. Default 30 000. */
+  readonly onCancelMs?: number
   /** Only an agent has `instructions`. */
   readonly instructions?: undefined
   /** The message, like the state, is read-only at every depth. */
@@ -181,6 +189,8 @@ const handlerKeys = new Set([
   'retries',
   'timeoutMs',
   'await',
+  'onCancel',
+  'onCancelMs',
   'receive',
 ])
 
@@ -255,6 +265,8 @@ function checkCommon(worker: {
   pool?: unknown
   spawns?: unknown
   retries?: unknown
+  onCancel?: unknown
+  onCancelMs?: unknown
 }): void {
   const { kind, input, pool, spawns, retries } = worker
   if (kind !== undefined && !isKind(kind))
@@ -277,6 +289,7 @@ function checkCommon(worker: {
     if (!isKind(kind)) throw new ConfigError(`spawns names ${preview(kind)}, which is not a worker kind: ${kindRule}.`)
   }
   checkNumber('retries', retries, 0, 1_000)
+  checkOnCancel(worker)
 }
 
 function checkSchema(field: string, schema: unknown): void {

@@ -111,6 +111,15 @@ export interface EventDetails {
     readonly outputTokens: number
     readonly finishReason?: FinishReason
   }
+  readonly 'context.compacted': {
+    readonly model: string
+    /** The prompt in tokens before and after, by count and estimate. */
+    readonly tokensBefore: number
+    readonly tokensAfter: number
+    readonly inputTokens: number
+    readonly outputTokens: number
+  }
+  readonly 'compaction.failed': { readonly model: string; readonly reason: string }
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }

@@ -39,6 +39,8 @@ export const eventTypes = [
   'step.recorded',
   'model.replied',
   'model.blanked',
+  'context.compacted',
+  'compaction.failed',
   'tool.started',
   'tool.succeeded',
   'tool.failed',

@@ -86,6 +86,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly at: number
   /** The message that the run was to begin with, if it had not received it: its id and, as it stood in the mailbox, its text. */
   readonly dropped?: { readonly id: string; readonly mail: string }
+  /** `onCancel` of its kind was called: why, to whom it sent, and how it failed, if it did. */
+  readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
 /** A message of an agent's conversation. */
@@ -137,6 +139,25 @@ export interface RetriedEntry extends EntryHead {
   readonly messageId?: string
 }
 
+/** In later prompts a summary stands for what came before a message. The entries of what it stands for stay. */
+export interface CompactedEntry extends EntryHead {
+  readonly type: 'compacted'
+  /** The summary, as the model wrote it. */
+  readonly text: string
+  /** What is owed and may not be forgotten, as troupe knows it: it stands in prompts beside the summary. */
+  readonly owed?: string
+  /** The id of the first message that stays. */
+  readonly firstKept: string
+  /** `provider/model` that wrote it. */
+  readonly model: string
+  readonly usage: Usage
+}
+
+/** The last summary no longer stands for anything: prompts are as they would be without it. */
+export interface ExpandedEntry extends EntryHead {
+  readonly type: 'expanded'
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -151,6 +172,8 @@ export type Entry =
   | AskWithdrawnEntry
   | BlankEntry
   | RetriedEntry
+  | CompactedEntry
+  | ExpandedEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -289,16 +312,18 @@ function hasItsParts(entry: Fields): boolean {
       return isObject(entry.message) && typeof entry.message.kind === 'string'
     case 'step':
       return typeof entry.name === 'string'
+    case 'compacted':
+      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':
       return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
     case 'cancelled': {
-      const { dropped } = entry
-      return (
+      const { dropped, onCancel } = entry
+      const isWhole =
         dropped === undefined ||
         (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      )
+      return isWhole && (onCancel === undefined || isObject(onCancel))
     }
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'

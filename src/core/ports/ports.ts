@@ -80,6 +80,8 @@ export interface Assignment extends RunPosition {
   /** What the last node of the worker said before it died; null if it said nothing. */
   readonly lastWords: string | null
   readonly stateJson: string | null
+  /** The last run that has begun on a node whose kind has `onCancel`, as the record said before this claim; 0: none. */
+  readonly begunRun: number
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
   /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
@@ -236,6 +238,8 @@ export interface TurnStore {
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
+  /** Why a worker was cancelled, as its `onCancel` gets it. */
+  cancelReason(worker: Pick<Assignment, 'workerId' | 'sessionId' | 'depth' | 'run'>): Promise<string>
   renew(
     turns: readonly RenewRequest[],
   ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }>

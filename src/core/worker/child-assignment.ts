@@ -40,6 +40,7 @@ export function childAssignment(
     crashes: 0,
     lastWords: null,
     stateJson: null,
+    begunRun: 0,
     commitId: '',
     resultsTaken: 0,
     resultsSeen: 0,

@@ -9,7 +9,7 @@ import { thrownFields } from '../../core/code-place.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { encodeTally } from '../../core/history/agent-tally.ts'
-import { type Entry, encodeEntry } from '../../core/history/entry.ts'
+import { type CancelledEntry, type Entry, encodeEntry } from '../../core/history/entry.ts'
 import { lastResult, type OpenCall } from '../../core/history/open-calls.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
@@ -69,7 +69,7 @@ export class AgentEnd {
    * Ends the stored history. Entries that were added and not committed are dropped. What a started call reported in this turn is kept as
    * its result.
    */
-  cancelledStep(position: RunPosition): Step {
+  cancelledStep(position: RunPosition, said: Pick<CancelledEntry, 'onCancel'> = {}): Step {
     const { turn, tally } = this.#journal
     const { assignment } = turn
     const { run } = position
@@ -84,7 +84,7 @@ export class AgentEnd {
       const result = lastResult(call, `cancelled-${toolCallId}`, this.#journal.reportedOutcome(toolCallId))
       return this.#journal.entry('toolResult', result, run)
     })
-    const entries = [...results, this.#journal.entry('cancelled', {}, run)]
+    const entries = [...results, this.#journal.entry('cancelled', said, run)]
     return {
       ...emptyStep(afterRun(run)),
       entries: entries.map(encodeEntry),

@@ -11,6 +11,7 @@
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
+import type { Model } from '../../core/definition/model.ts'
 import {
   ConfigError,
   InputError,
@@ -22,13 +23,18 @@ import {
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
 import { toJson } from '../../core/json.ts'
+import type { RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
+import { lastStep } from '../handler/last-step.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
+import type { Step } from '../turn/step.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
+import type { Compaction } from './compaction/compactor.ts'
+import { ContextLimit } from './compaction/context-limit.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
@@ -40,31 +46,60 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
   const model = parts.models.open(definition.model)
   const problem = definition.settings && model.settingProblem?.(definition.settings)
   if (problem) throw new ConfigError(problem)
-  const kind: AgentKind = { definition, model, toolbox: new Toolbox(definition) }
+  const kind: AgentKind = {
+    definition,
+    model,
+    toolbox: new Toolbox(definition),
+    compaction: compactionOf(definition, model, parts),
+  }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
     await advance(new AgentTurn(kind, parts, new Journal(turn, known)))
   }
 }
 
+function compactionOf({ compaction = {} }: AgentDefinition, model: Model, { models }: AgentParts): Compaction | null {
+  if (compaction === false) return null
+  const writer = compaction.model === undefined ? model : models.open(compaction.model)
+  return { settings: compaction, model: writer, limit: new ContextLimit(model, compaction.window) }
+}
+
 async function advance(agentTurn: AgentTurn): Promise<void> {
   const { turn, end, inbox, journal, parts } = agentTurn
-  turn.whenCancelled((position) => end.cancelledStep(position))
+  const waits = agentTurn.kind.definition.onCancel !== undefined
+  turn.whenCancelled((position) => cancelled(agentTurn, position), { waits })
   if (turn.assignment.purpose === 'cancelled') return turn.cancel()
   if (turn.assignment.purpose === 'poison') {
     end.quarantine(inbox.nextInput())
     return turn.end(forAny)
   }
   for (let steps = 0; !agentTurn.isOver; steps++) {
-    const wait = await proceedOrFail(agentTurn, steps)
+    const working = proceedOrFail(agentTurn, steps)
+    if (waits) agentTurn.working = working.catch(() => {})
+    const wait = await working
     if (wait === null) {
       if (turn.isRetaken) await turn.settled()
       continue
+    }
+    if (agentTurn.compactor.isPending && !journal.position.open) {
+      // The answer is out. A summary that is nearly there would otherwise be paid for again.
+      turn.flush()
+      await agentTurn.compactor.finish()
+      if (agentTurn.isOver) return
     }
     // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
     if (!isLast(agentTurn, wait)) parts.histories.give(turn.assignment.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
+}
+
+/** A run that nothing has begun of has nothing to undo. */
+function cancelled(agentTurn: AgentTurn, position: RunPosition): Step | Promise<Step> {
+  const { turn, end, kind, begunRun, working } = agentTurn
+  const { onCancel, onCancelMs } = kind.definition
+  if (onCancel === undefined || begunRun < position.run) return end.cancelledStep(position)
+  const run = { turn, position, stateJson: null, definition: {}, isAgent: true, onCancel, onCancelMs, working }
+  return lastStep(run, (said) => end.cancelledStep(position, { onCancel: said }))
 }
 
 /** True when the root of a job has answered: its history is not needed again. If more input waits, the next turn reads the history anew. */
@@ -143,6 +178,7 @@ function receive(agentTurn: AgentTurn, steps: number): Pause | null {
   if (sliceIsOver(agentTurn, steps)) return { for: goOn }
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
+  agentTurn.begunRun = journal.position.run
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }

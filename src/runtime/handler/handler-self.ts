@@ -59,13 +59,15 @@ export interface SelfContext {
   readonly openChildren: number
   /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
   readState(json: string | undefined): unknown
-  readonly definition: HandlerDefinition
+  readonly definition: Pick<HandlerDefinition, 'state' | 'spawns' | 'output'>
   readonly limits: WorkerLimits
   readonly spending: Spending
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
-  readonly message: Message
+  readonly message: Pick<Message, 'id'>
   readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
+  /** Calls that the last step of a cancelled run may not make; absent in `receive`. */
+  readonly refused?: ReadonlySet<string>
   /** A call came after self was closed. The stack of the error begins at the author's code, but for a step that had begun before. */
   onLateCall(error: Error): void
   /** Pool of a kind. "unhosted" if no node has ever registered the kind. */
@@ -304,7 +306,7 @@ export class HandlerSelf implements Self<unknown> {
   /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
-      ? 'taken longer than its timeoutMs: let it end when self.signal fires'
+      ? `taken longer than its ${this.#context.refused === undefined ? 'timeoutMs' : 'onCancelMs'}: let it end when self.signal fires`
       : 'returned: await everything before it returns'
   }
 
@@ -342,8 +344,14 @@ export class HandlerSelf implements Self<unknown> {
     call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
     what?: string,
   ): boolean {
+    const { refused } = this.#context
+    if (refused?.has(call))
+      throw new TerminalError(
+        `self.${call} cannot be used in onCancel: the run was cancelled, so it starts nothing more and has its result. Use self.send, or do it outside.`,
+      )
     if (this.#closed === undefined) return false
-    const late = new Error(`self.${call} ${what ?? 'was called'} after receive had ${this.#closed}. It has no effect.`)
+    const code = refused === undefined ? 'receive' : 'onCancel'
+    const late = new Error(`self.${call} ${what ?? 'was called'} after ${code} had ${this.#closed}. It has no effect.`)
     if (call !== 'state' && what === undefined) Error.captureStackTrace(late, this[call])
     this.#context.onLateCall(late)
     return true

@@ -14,7 +14,6 @@ import { thrownFields } from '../../core/code-place.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
 import {
-  CancelledError,
   ConflictError,
   InputError,
   type RuntimeError,
@@ -37,7 +36,8 @@ import { evidenceJson, quarantined } from '../slot/quarantine.ts'
 import { attemptsOf, withAttempts, withoutAttempts } from '../turn/attempts.ts'
 import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
-import type { Turn } from '../turn/turn.ts'
+import type { CancelledStep, Turn } from '../turn/turn.ts'
+import { cancelRun } from './cancelled-run.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { resultWithoutReply } from './handler-result.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
@@ -63,6 +63,9 @@ class HandlerTurn {
   readonly #steps: HandlerSteps
   /** Of calls that came too late: the next step of this turn records them. */
   readonly #warnings: EventNote[] = []
+  /** The receive that goes on now, or the last one, and its run. */
+  #receiving: Promise<Step | RetryStep> | undefined
+  #begunRun: number
 
   constructor(turn: Turn, definition: HandlerDefinition) {
     this.#turn = turn
@@ -70,11 +73,18 @@ class HandlerTurn {
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
     this.#steps = new HandlerSteps(turn)
+    const { open, run, begunRun } = turn.assignment
+    this.#begunRun = open ? run : begunRun
+  }
+
+  get #begun() {
+    return { turn: this.#turn, definition: this.#definition, begunRun: this.#begunRun, working: this.#receiving }
   }
 
   async advance(): Promise<void> {
     const turn = this.#turn
-    turn.whenCancelled((position) => this.#cancelledStep(position))
+    const end: CancelledStep = (position, stateJson) => cancelRun(this.#begun, position, stateJson)
+    turn.whenCancelled(end, { waits: this.#definition.onCancel !== undefined })
     if (turn.assignment.purpose === 'cancelled') return turn.cancel()
     if (turn.assignment.purpose === 'poison') return this.#quarantine()
     // Also where its children make its run look like one that uses tools.
@@ -84,7 +94,9 @@ class HandlerTurn {
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
-      const step = await this.#receive(mail, position)
+      this.#begunRun = position.run
+      this.#receiving = this.#receive(mail, position)
+      const step = await this.#receiving
       // If the turn was cancelled or given up during receive, it must not receive the next message.
       if (!mayRecord(turn)) return
       if ('retryMs' in step) {
@@ -267,24 +279,6 @@ class HandlerTurn {
       failure,
       notes: [['turn.retried', { run: position.run, attempt, retryMs, failure }]],
       retryMs,
-    }
-  }
-
-  #cancelledStep(position: RunPosition): Step {
-    const { assignment } = this.#turn
-    const at = Date.now()
-    const failure = toFailure(
-      new CancelledError(`worker ${assignment.name} was cancelled`),
-      'runtime',
-      position.attempt + 1,
-      at,
-    )
-    return {
-      ...emptyStep(afterRun(position.run)),
-      entries: [entryJson('cancelled', position.run, assignment.epoch, at, {})],
-      ...endingOf(assignment, position.run, { status: 'cancelled', failure }),
-      pendingCount: position.pendingCalls.length,
-      notes: [['worker.cancelled', { run: position.run }]],
     }
   }
 

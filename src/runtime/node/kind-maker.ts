@@ -80,10 +80,11 @@ function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
 /** `spawns`: undefined if the kind may spawn any kind. */
 function kindOf(
   name: string,
-  { pool = defaultPool, description = '' }: WorkerDefinition,
+  { pool = defaultPool, description = '', onCancel }: WorkerDefinition,
   spawns: readonly string[] | undefined,
   behaviour: Behaviour,
   isHandler: boolean,
 ): Kind {
-  return { name, pool, description, isChildless: spawns?.length === 0, isHandler, behaviour }
+  const hasOnCancel = onCancel !== undefined
+  return { name, pool, description, isChildless: spawns?.length === 0, isHandler, hasOnCancel, behaviour }
 }

@@ -25,7 +25,8 @@ export interface ChildOffer {
 }
 
 /**
- * Offers the first children that the slot may run itself: handlers of its own pool, `most` of them. A run that ends with this step has its
+ * Offers the first children that the slot may run itself: handlers of its own pool, `most` of them. A child whose kind has `onCancel` is not
+ * among them, because its record must say that its run has begun, which a claim writes. A run that ends with this step has its
  * children cancelled as they are born.
  */
 export function offerOf(
@@ -38,7 +39,9 @@ export function offerOf(
   let count = 0
   const takes = spawns.map((spawn) => {
     const kind = kinds.get(spawn.kind)
-    return count < most && spawn.pool === pool && kind?.pool === pool && kind.isHandler && ++count > 0
+    return (
+      count < most && spawn.pool === pool && kind?.pool === pool && kind.isHandler && !kind.hasOnCancel && ++count > 0
+    )
   })
   if (count === 0) return undefined
   const parent = { ...assignment, run: position.run }

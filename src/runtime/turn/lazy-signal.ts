@@ -9,6 +9,7 @@ export class LazySignal {
   #controller: AbortController | undefined
   #reason: Error | undefined
   #listeners: Listener[] = []
+  #fired: Promise<void> | undefined
 
   get aborted(): boolean {
     return this.#reason !== undefined
@@ -20,6 +21,12 @@ export class LazySignal {
       if (this.#reason) this.#controller.abort(this.#reason)
     }
     return this.#controller.signal
+  }
+
+  /** Resolves when the signal fires. */
+  get fired(): Promise<void> {
+    this.#fired ??= new Promise((resolve) => this.whenAborted(() => resolve()))
+    return this.#fired
   }
 
   /** Calls the listener when the signal fires, or at once if it has. Returns a function that removes the listener. */

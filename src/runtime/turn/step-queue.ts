@@ -20,6 +20,7 @@ export class StepQueue {
   readonly #onDue: () => void
   #waiting: Step[] = []
   #recorded: RunPosition
+  #stateJson: string | null
   #latest: RunPosition
   /** Numbers of steps, counted from 1: of the newest one, of the last one that Redis answered for, and of the last one that may not wait. */
   #added = 0
@@ -28,8 +29,9 @@ export class StepQueue {
   #lazyTimer: NodeJS.Timeout | undefined
 
   /** `onDue` is called when steps should be committed. */
-  constructor(position: RunPosition, lazyMs: number, onDue: () => void) {
+  constructor(position: RunPosition, stateJson: string | null, lazyMs: number, onDue: () => void) {
     this.#recorded = position
+    this.#stateJson = stateJson
     this.#latest = position
     this.#lazyMs = lazyMs
     this.#onDue = onDue
@@ -43,6 +45,11 @@ export class StepQueue {
   /** Where the run stands by the record. */
   get recorded(): RunPosition {
     return this.#recorded
+  }
+
+  /** The state of the handler, or the tally of the agent, by the record. */
+  get stateJson(): string | null {
+    return this.#stateJson
   }
 
   /** How many steps Redis has accepted, or refused so that they were dropped. */
@@ -89,10 +96,11 @@ export class StepQueue {
     return batch
   }
 
-  /** Redis has recorded so many steps; the last of them left the run there. */
-  acknowledge(steps: number, recorded: RunPosition): void {
+  /** Redis has recorded so many steps; this is what they come to. */
+  acknowledge(steps: number, { position, stateJson }: Step): void {
     this.#acknowledged += steps
-    this.#recorded = recorded
+    this.#recorded = position
+    this.#stateJson = stateJson ?? this.#stateJson
   }
 
   /** A step was refused, and its behaviour goes on as if it had not been added. */

@@ -5,8 +5,9 @@
  *             late is told.
  * TURN-LIVE-2 A state is told when it differs from the one that was told before.
  */
-import type { Assignment, LiveNote, LivePublisher } from '../../core/ports/ports.ts'
-import type { FineState } from '../../core/worker/run-state.ts'
+import type { Assignment, LiveNote, LivePublisher, RunPosition } from '../../core/ports/ports.ts'
+import { type FineState, fineState } from '../../core/worker/run-state.ts'
+import type { RunDoing } from './run-doing.ts'
 
 export interface LiveCall {
   readonly toolCallId: string
@@ -99,4 +100,14 @@ export class TurnLive {
 
 function progressNote({ toolCallId, toolName }: LiveCall, value: unknown): LiveNote {
   return ['tool.progress', { toolCallId, toolName, value }]
+}
+
+/** What the worker does, by the last step of its turn, and by what its run does since. */
+export function stateOf(
+  { open, runState }: RunPosition,
+  { run = runState, firstByteSeen }: Pick<RunDoing, 'run' | 'firstByteSeen'>,
+  isOver: boolean,
+): FineState {
+  if (isOver) return fineState({ run: runState, worker: open ? 'parked' : 'idle' })
+  return fineState({ run, firstByteSeen, worker: 'running' })
 }

@@ -15,7 +15,7 @@ import { performance } from 'node:perf_hooks'
 import { CancelledError, InvariantError, LeaseLostError, toRuntimeError } from '../../core/errors.ts'
 import type { Assignment, CommitAnswer, CommitRequest, RunPosition } from '../../core/ports/ports.ts'
 import { type Refusal, refusalError } from '../../core/worker/refusal.ts'
-import { fineState, type RunState } from '../../core/worker/run-state.ts'
+import type { RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
@@ -23,13 +23,13 @@ import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
-import { TurnLive } from './turn-live.ts'
+import { stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
 import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
-/** How a cancelled run ends; the behaviour knows what its entries look like. */
-export type CancelledStep = (position: RunPosition) => Step
+/** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
+export type CancelledStep = (position: RunPosition, stateJson: string | null) => Step | Promise<Step>
 
 /** The run failed or was cancelled: the worker waits for its next input. */
 const runIsOver: TurnEnd = { wait: forAny }
@@ -48,6 +48,8 @@ export class Turn {
   readonly #outcome: { -readonly [Name in keyof TurnOutcome]: TurnOutcome[Name] }
   readonly #finished = Promise.withResolvers<TurnOver>()
   #cancelledStep: CancelledStep | undefined
+  /** That step waits for code of the run, which may itself wait until its steps are settled. */
+  #cancelWaits = false
   #live: TurnLive | undefined
   #sequence = 0
   #version: number
@@ -66,7 +68,7 @@ export class Turn {
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
     const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps }
-    this.#steps = new StepQueue(position, host.policy.lazyCommitMs, () => this.#askPump())
+    this.#steps = new StepQueue(position, assignment.stateJson, host.policy.lazyCommitMs, () => this.#askPump())
     if (host.live.isFollowed(assignment.sessionId)) this.live.changeState('working')
   }
 
@@ -136,9 +138,10 @@ export class Turn {
     return this.#live
   }
 
-  /** Must be called before the first step. A cancel that came before ends the turn now. */
-  whenCancelled(step: CancelledStep): void {
+  /** Must be called before the first step. A cancel that came before ends the turn now. `waits`: the step waits for code of the run. */
+  whenCancelled(step: CancelledStep, { waits = false }: { waits?: boolean } = {}): void {
     this.#cancelledStep = step
+    this.#cancelWaits = waits
     if (this.#state.kind === 'cancelling') void this.#afterInFlight(() => this.#commitCancelled())
   }
 
@@ -160,12 +163,13 @@ export class Turn {
   }
 
   get isSettled(): boolean {
-    return this.over !== undefined || this.#steps.isSettled
+    return this.over !== undefined || (this.#cancelWaits && this.aborted) || this.#steps.isSettled
   }
 
-  /** Resolves when every step is acknowledged but lazy ones, or the turn is over. */
+  /** Resolves when every step is acknowledged but lazy ones, or the turn is over or ends as cancelled. */
   async settled(): Promise<void> {
-    while (!this.isSettled) await (this.#inFlight ?? Promise.resolve())
+    const commit = () => this.#inFlight ?? Promise.resolve()
+    while (!this.isSettled) await (this.#cancelWaits ? Promise.race([commit(), this.#abort.fired]) : commit())
   }
 
   /** Says what the run does between two commits; without arguments: nothing in particular. */
@@ -245,18 +249,13 @@ export class Turn {
     this.#outcome.over = over
     this.#enter({ kind: 'over', outcome: this.#outcome })
     this.#steps.close()
-    if (over === 'ended') this.#tellState('ended')
+    if (over === 'ended') this.#tellState({ isOver: true })
     this.#finished.resolve(over)
   }
 
-  #tellState(turn: 'running' | 'ended' = 'running'): void {
+  #tellState({ isOver = false } = {}): void {
     if (this.#live === undefined && !this.host.live.isFollowed(this.assignment.sessionId)) return
-    const { open, runState } = this.position
-    if (turn === 'ended') this.live.changeState(fineState({ run: runState, worker: open ? 'parked' : 'idle' }))
-    else {
-      const { run = runState, firstByteSeen } = this.doing
-      this.live.changeState(fineState({ run, firstByteSeen, worker: 'running' }))
-    }
+    this.live.changeState(stateOf(this.position, this.doing, isOver))
   }
 
   // The order of commits.
@@ -303,7 +302,8 @@ export class Turn {
 
   /** A cancel may come before the behaviour has said how such a run ends; `whenCancelled` comes back here. */
   async #commitCancelled(): Promise<void> {
-    if (this.#cancelledStep) await this.#commit([this.#cancelledStep(this.#steps.recorded)], runIsOver)
+    const { recorded, stateJson } = this.#steps
+    if (this.#cancelledStep) await this.#commit([await this.#cancelledStep(recorded, stateJson)], runIsOver)
   }
 
   // One commit.
@@ -347,7 +347,7 @@ export class Turn {
       case 'ok':
         this.#version = answer.version
         this.session.learn(answer)
-        this.#steps.acknowledge(steps.length, step.position)
+        this.#steps.acknowledge(steps.length, step)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
         if (answer.isPaused) this.pausing.begin()

@@ -2,22 +2,22 @@
 Why a script   the mark must name the run that is in progress now, and the sweeps must know of it.
 KEYS[1] record    hash               KEYS[2] cancelling set              KEYS[3] events   stream
 ARGV[1] worker        ARGV[2] what    worker | run: for good, or the run that is in progress
-ARGV[3] channel   of cancel notices
-ARGV[4] event     json
+ARGV[3] reason        ARGV[4] channel of cancel notices
+ARGV[5] event     json
 Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress
         | {"root"}: it is cancelled for good with its session, by cancel.lua
         | {"session_finished", state}: it rests and its session is over, or its session is being cancelled
-Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled.
+Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled and T:s:<session>:reasons.
 Events  worker.cancelRequested. Cancelling what is being cancelled is "ok" and writes nothing. ]]
 local recordKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
-local worker, what, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local worker, what, reason, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 
 local tag = tagOf(recordKey)
 local record = readRecord(recordKey)
 if not record.status then return { 'not_found' } end
 checkRecord(recordKey, record)
 local session = sessionOf(worker, record.path1)
-local rootKey, cancelledKey = rootKeyOf(tag, session), sessionKey(tag, session) .. ':cancelled'
+local rootKey, cancelledKey, reasonsKey = rootKeyOf(tag, session), sessionKey(tag, session) .. ':cancelled', sessionKey(tag, session) .. ':reasons'
 if what == 'worker' and not record.parent then return { 'root' } end -- guard: a root is cancelled with its session
 if record.status == 'terminal' then return { 'terminal' } end
 local state = sessionState(tag, session) or 'pruned'
@@ -29,10 +29,13 @@ if hit == 'whole' or (hit and what == 'run') then return { 'ok' } end -- guard: 
 local isBusy = record.open == '1' or (record.status ~= 'idle' and lengthOf(recordKey .. laneKeys.inbox) > 0)
 if what == 'run' and not isBusy then return { 'rests' } end -- guard: a run that has not begun is not cancelled
 checkSort('set', cancelledKey, cancellingKey)
+checkSort('hash', reasonsKey)
 checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel of one
 checkLast(event)
 
-redis.call('SADD', cancelledKey, worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')) -- guard: a cancel of one is written into the set of its session
+local mark = worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')
+redis.call('SADD', cancelledKey, mark) -- guard: a cancel of one is written into the set of its session
+redis.call('HSET', reasonsKey, mark, reason)
 redis.call('HINCRBY', rootKey, 'cancelCount', 1)
 redis.call('SADD', cancellingKey, session)
 redis.call('PUBLISH', channel, session)

@@ -10,7 +10,8 @@ ARGV[1] header    json:
   wakeup           id, or empty when the node answers no wake-up
   node, slot       who claims
   nonce            fresh for each claim, never derived from the wake-up
-  kinds            the node's kinds in this pool, each with a space before and behind; those that spawn nothing behind a !
+  kinds            the node's kinds in this pool, each with a space before and behind; those that spawn nothing behind a !;
+                   of those with onCancel the name once more, with a * behind it
   maySuspect       true when the node runs no suspect now
   wasBusy          true when the wake-up may be among the busy
   keepWakeup       true: set the wake-up anew

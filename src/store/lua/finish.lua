@@ -1,4 +1,4 @@
---[[ finish – ends what a cancel stopped and no turn is running: idle, queued and parked workers, in batches.
+--[[ finish – ends what a cancel stopped and no turn is running: idle, queued and parked workers, in batches. Those whose kind has onCancel it queues.
 Why a script   a worker must leave the run queue, its timers and its wait at once, and only if no node holds it.
 KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3] cancelling set
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
@@ -20,7 +20,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results, reasons, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -33,7 +33,7 @@ checkTexts(header, 'sessionId', 'cancelCount', 'seed')
 checkNumbers(header, 'from', 'batch', 'running', 'wakeupMs')
 checkLast(entry)
 local sessionId, from, batch, running, cancelCount = header.sessionId, header.from, header.batch, header.running, header.cancelCount
-checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results')
+checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results', sessionKey(tag, sessionId) .. ':reasons')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey)
 checkSort('zset', tag .. ':timers', tag .. ':asks')
@@ -98,6 +98,13 @@ for index = 1, #ids do
   local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
   if hit and record.status == 'running' then -- guard: finish leaves running turns alone
     running = running + 1
+  elseif hit and isInRun(record) and awaitsLastStep(record) then -- guard: a run that has begun gets its last step from a node
+    running = running + 1
+    local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause holds up no last step
+    if record.status ~= 'queued' or isHeld then
+      redis.call('HSET', recordKey, 'status', 'queued')
+      writeWoken(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, score = record.score or (id == root and 0) }, now, woke)
+    end
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
     if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
   elseif hit then
@@ -147,7 +154,7 @@ if count == batch then return { digits(from + batch), digits(running), cancelCou
 if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {}, wakeups } end -- guard: finish keeps the cancels that came during its pass
 
 -- The whole pass found nothing running: the cancel is finished.
-redis.call('DEL', cancelledKey)
+redis.call('DEL', cancelledKey, sessionKey(tag, sessionId) .. ':reasons')
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
   if paused then

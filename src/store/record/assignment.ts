@@ -95,6 +95,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     signalsOpen: record.signalsOpen,
     steps: record.steps,
     stateJson: state === '' ? null : state,
+    begunRun: record.begunRun,
     commitId: record.lastCommit.id,
     resultsTaken: resultsTaken,
     resultsSeen: resultsTaken + (results?.length ?? 0),

@@ -95,6 +95,8 @@ export const workerFields = {
   lastWords: optional('lastWords', anyText, text),
   /** How many leases expired during a turn. */
   crashes: counter('crashes'),
+  /** The last run that has begun on a node whose kind has `onCancel`. */
+  begunRun: counter('onCancel'),
   /** The last run failed. Its failure has a key of its own. */
   hasFailed: flag('failed'),
   /** The state of a handler, or the tally of an agent. `@`: the state has a key of its own. */

@@ -118,7 +118,7 @@ export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words(
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
   keys: words('record cancelling events'),
-  args: words('worker what channel event'),
+  args: words('worker what reason channel event'),
 })
 
 export const finishScript = defineScript({

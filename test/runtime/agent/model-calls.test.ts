@@ -153,6 +153,7 @@ test('a run whose model has replied is not reported as waiting for the model whi
     claim: (next) => turns.claim(next),
     commit: (request) => turns.commit(request),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    cancelReason: (worker) => turns.cancelReason(worker),
     async renew(renewing) {
       const answer = await turns.renew(renewing)
       renewed++

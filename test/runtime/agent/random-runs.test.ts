@@ -97,6 +97,7 @@ function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
     partition: turns.partition,
     claim: (next) => turns.claim(next),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
+    cancelReason: (worker) => turns.cancelReason(worker),
     renew: (renewed) => turns.renew(renewed),
     async commit(request) {
       const how = lost[number++]

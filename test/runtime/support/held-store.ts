@@ -39,6 +39,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     starts: 1,
     crashes: 0,
     lastWords: null,
+    begunRun: 0,
     attempt: 0,
     calls: 0,
     pendingCalls: [],

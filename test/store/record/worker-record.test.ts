@@ -50,6 +50,7 @@ describe('a record', () => {
       resultsTaken: 0,
       inputsTaken: 0,
       isolatedStarts: 0,
+      begunRun: 0,
       crashes: 0,
       lastWords: null,
       hasFailed: false,

@@ -3,7 +3,8 @@ import { expect } from 'vitest'
 import { decodeEntry } from '../../../src/core/history/entry.ts'
 import { decodeMail, type ResultMessage } from '../../../src/core/worker/message.ts'
 import { cancelledEnd } from './cancel-scenes.ts'
-import type { Check } from './checks.ts'
+import { type Check, lost } from './checks.ts'
+import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
 
 /** A root that waits for two children. The first runs, the second is queued. */
@@ -149,4 +150,71 @@ export const theParentOfOneThatNobodyRanGetsAResult: Check = async (place) => {
     },
   ])
   expect((await node.claim()).worker).toBe(root.worker)
+}
+
+// Kinds with onCancel: the run that has begun is ended by a node.
+
+const careful = (place: Place) => place.node({ withOnCancel: ['echo'] })
+
+/** What the next claim gives, after sweeps have finished what they may: the run and the purpose; else what the claim says. */
+async function finished(place: Place) {
+  const node = careful(place)
+  await node.upkeep.finishCancelled()
+  const answer = await node.ask()
+  return answer.kind === 'assigned' ? `${answer.assignment.run} ${answer.assignment.purpose}` : answer.kind
+}
+
+export const aRunThatHasBegunIsEndedByANode: Check = async (place) => {
+  const { id } = await place.create()
+  const turn = await careful(place).claim()
+  await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't1', ms: 600_000, valueJson: '1' }] })
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('1 cancelled')
+}
+
+export const aRunThatWasStartedAndNotRecordedIsEndedByANode: Check = async (place) => {
+  const { id } = await place.create()
+  await lost(place, await careful(place).claim())
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('1 cancelled')
+}
+
+export const aRunThatHasNotBegunIsEndedBySweeps: Check = async (place) => {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  const turn = await careful(place).claim()
+  await turn.record({ ...completion, inputsConsumed: 1, end: undefined })
+  // The turn looked for a second run, and found none.
+  await turn.record({ runState: 'Idle', open: false, end: { wait: 'any', next: null } })
+  await place.post(root, 'second')
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('empty')
+}
+
+export const theSecondRunOfATurnIsEndedByANode: Check = async (place) => {
+  const { id, root } = await place.create({ mode: 'conversation' })
+  await place.post(root, 'second')
+  const turn = await careful(place).claim()
+  await turn.record({ ...completion, inputsConsumed: 1, end: undefined })
+  await lost(place, turn)
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('2 cancelled')
+}
+
+export const aLastStepThatEndsItsNodeIsIsolated: Check = async (place) => {
+  const { id } = await place.create()
+  for (let start = 0; start < 2; start++) await lost(place, await careful(place).claim())
+  await place.sessions.cancel(id, 'enough')
+  expect(await careful(place).ask({ maySuspect: false })).toEqual({ kind: 'unfit' })
+  expect((await careful(place).claim()).assignment).toMatchObject({ purpose: 'cancelled', suspect: true, starts: 3 })
+}
+
+export const aPauseHoldsUpNoLastStep: Check = async (place) => {
+  const { id } = await place.create()
+  const turn = await careful(place).claim()
+  await turn.park('signals', { signalsOpen: 1, timers: [{ id: 't1', ms: 0, valueJson: '1' }] })
+  await place.sessions.pauses.pause(id, { at: 1 })
+  await turn.node.upkeep.fire()
+  expect(await finished(place)).toBe('empty')
+  await place.sessions.cancel(id, 'enough')
+  expect(await finished(place)).toBe('1 cancelled')
 }

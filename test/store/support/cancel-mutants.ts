@@ -1,5 +1,5 @@
 /** Mutants of what concerns cancels of one worker or of one run. */
-import { cancelWorkerScript, commitScript, finishScript } from '../../../src/store/script/scripts.ts'
+import { cancelWorkerScript, claimScript, commitScript, finishScript } from '../../../src/store/script/scripts.ts'
 import * as checks from './cancel-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -81,5 +81,41 @@ export const cancelMutants: readonly Mutant[] = [
     script: finishScript,
     takenOut: 'line',
     check: checks.theParentOfOneThatNobodyRanGetsAResult,
+  },
+  {
+    guard: 'a run that has begun gets its last step from a node',
+    script: finishScript,
+    takenOut: { condition: 'false' },
+    check: checks.aRunThatHasBegunIsEndedByANode,
+  },
+  {
+    guard: 'a run that begins on a node whose kind has onCancel gets a last step',
+    script: claimScript,
+    takenOut: { value: "'0'" },
+    check: checks.aRunThatWasStartedAndNotRecordedIsEndedByANode,
+  },
+  {
+    guard: 'a run that has not begun gets no last step',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aRunThatHasNotBegunIsEndedBySweeps,
+  },
+  {
+    guard: 'the next run of the same turn gets a last step too',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.theSecondRunOfATurnIsEndedByANode,
+  },
+  {
+    guard: 'a last step that ends its node is a suspect like any other',
+    script: claimScript,
+    takenOut: { value: "suspect and purpose == 'run'" },
+    check: checks.aLastStepThatEndsItsNodeIsIsolated,
+  },
+  {
+    guard: 'a pause holds up no last step',
+    script: finishScript,
+    takenOut: { value: 'false' },
+    check: checks.aPauseHoldsUpNoLastStep,
   },
 ]

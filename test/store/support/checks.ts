@@ -15,7 +15,7 @@ const resultOf = (child: HandTurn) =>
 
 const placeOf = async (place: Place, id: string) => (await place.record(id)).status
 
-async function lost(place: Place, turn: HandTurn): Promise<void> {
+export async function lost(place: Place, turn: HandTurn): Promise<void> {
   await place.expireLease(turn.worker)
   await place.node({ id: 'node-b' }).sweep({ free: 0 })
 }

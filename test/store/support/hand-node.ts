@@ -17,6 +17,8 @@ export interface HandNodeOptions {
   readonly kinds?: Readonly<Record<string, readonly string[]>>
   /** Those of them that spawn nothing. */
   readonly childless?: readonly string[]
+  /** Those of them that have `onCancel`. */
+  readonly withOnCancel?: readonly string[]
   readonly slots?: number
 }
 
@@ -56,6 +58,7 @@ export class HandNode {
       ...common,
       kinds: new Map(Object.entries(this.#kinds)),
       childless: new Set(options.childless),
+      withOnCancel: new Set(options.withOnCancel),
     })
     this.upkeep = new RedisUpkeepStore({ ...common, nodeFacts: { host: 'here' } })
   }

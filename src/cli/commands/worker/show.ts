@@ -66,13 +66,8 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['last words', worker.lastWords && escapeLine(worker.lastWords)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
       ['failed at', lastFailure && formatMoment(lastFailure.at)],
-      ['to go on', mayBeRetried(worker) ? `troupe session retry ${worker.sessionId}` : null],
+      ['to go on', worker.holdup?.command],
     ],
     page,
   )
-}
-
-/** Only the run of a root can go on: a child has told its parent. */
-function mayBeRetried({ parentId, activity, status }: WorkerReport): boolean {
-  return parentId === null && status === 'idle' && (activity === 'failed' || activity === 'put aside')
 }

@@ -1,5 +1,5 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
-import type { Entry } from '../../../core/history/entry.ts'
+import type { CancelledEntry, Entry } from '../../../core/history/entry.ts'
 import { decodeMail, inputPositionOf } from '../../../core/worker/message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../amounts.ts'
@@ -23,6 +23,18 @@ function readableText(entry: Entry): string {
   }
 }
 
+function cancelledText({ dropped, onCancel }: CancelledEntry): string {
+  if (dropped) {
+    const { message } = decodeMail('inbox', inputPositionOf(dropped.id) ?? 0, dropped.mail)
+    return `cancelled before it received ${messageLine(message)}`
+  }
+  if (onCancel === undefined) return 'cancelled'
+  const { reason, sent = [], failure } = onCancel
+  const ended = failure === undefined ? 'onCancel has ended' : `onCancel failed: ${failureSentence(failure)}`
+  const sends = sent.length === 0 ? '' : `, and sent to ${sent.join(', ')}`
+  return `cancelled (${valueLine(reason)}): ${ended}${sends}`
+}
+
 function entryText(entry: Entry): string {
   switch (entry.type) {
     case 'received':
@@ -36,11 +48,13 @@ function entryText(entry: Entry): string {
     case 'attemptFailed':
       return `attempt ${entry.failure.attempt} failed, next in ${formatDuration(entry.retryMs)}: ${failureCause(entry.failure)}`
     case 'cancelled':
-      return entry.dropped
-        ? `cancelled before it received ${messageLine(decodeMail('inbox', inputPositionOf(entry.dropped.id) ?? 0, entry.dropped.mail).message)}`
-        : 'cancelled'
+      return cancelledText(entry)
     case 'retried':
       return retriedText(entry)
+    case 'compacted':
+      return `compacted: before ${entry.firstKept} prompts hold a summary by ${entry.model}: ${valueLine(entry.text)}`
+    case 'expanded':
+      return 'expanded: the last summary was taken back'
     case 'system':
     case 'user':
     case 'assistant':

@@ -157,19 +157,26 @@ function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | 
 }
 
 /** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
-function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
+function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEvent['details']): string {
+  if (type === 'tool.unknown') return `it is unknown whether ${stringOr(toolName, 'a tool')} took effect`
   const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
   return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
 }
 
-function openedText({ id, sort, question }: RawEvent['details']): string {
-  const answer = sort === 'approval' ? ' approve' : ''
-  return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
-}
-
-function answeredText({ by, decision }: RawEvent['details']): string {
+function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
+  if (type === 'ask.opened') {
+    const answer = sort === 'approval' ? ' approve' : ''
+    return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+  }
+  if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
   return by === undefined ? what : `${what} by ${stringOr(by)}`
+}
+
+function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: RawEvent['details']): string {
+  return type === 'compaction.failed'
+    ? `its conversation could not be compacted: ${stringOr(reason)}`
+    : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
 }
 
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
@@ -178,11 +185,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
     case 'ask.opened':
-      return openedText(details)
     case 'ask.answered':
-      return answeredText(details)
     case 'ask.expired':
-      return 'got no answer in time'
+      return askPart(type, details)
     case 'run.completed':
       return donePart(at, member?.startedAt ?? at)
     case 'run.warned':
@@ -209,12 +214,14 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return sessionPart(type, details)
     case 'model.replied':
       return repliedPart(details)
+    case 'context.compacted':
+    case 'compaction.failed':
+      return compactionPart(type, details)
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
-      return failedToolPart(details)
     case 'tool.unknown':
-      return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
+      return failedToolPart(type, details)
     case 'tool.started':
     case 'tool.succeeded':
     case 'text.delta':

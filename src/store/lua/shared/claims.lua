@@ -99,6 +99,11 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   end
 end
 
+-- Does the run go on with code of users, for its last step at least: to run, or `onCancel` of its kind?
+local function runsCode(purpose, record)
+  return purpose == 'run' or (purpose == 'cancelled' and awaitsLastStep(record))
+end
+
 -- A queued worker, with its assignment if this node can run it; else the reason: gone | unfit | paused, with the key where its session keeps it.
 -- purpose: run | cancelled (for its cancelling end only) | poison (quarantined: for its failing end only).
 local function readCandidate(tag, claim, id)
@@ -121,12 +126,13 @@ local function readCandidate(tag, claim, id)
   elseif tonumber(record.isolated or atStart.isolated) >= claim.poisonAfter then
     purpose = 'poison'
   end
-  if purpose == 'run' and suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
+  suspect = suspect and runsCode(purpose, record) -- guard: a last step that ends its node is a suspect like any other
+  if suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
-  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect and purpose == 'run', claim.mailBytes, spentSoFar, caps, approval)
-  return { id = id, record = record, token = token, purpose = purpose, suspect = suspect and purpose == 'run', reply = reply }
+  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.mailBytes, spentSoFar, caps, approval)
+  return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
 end
 
 -- How far into a run queue a claim looks. The first ones are nearly always fit; behind them a record is read only when what little of it
@@ -190,13 +196,17 @@ local function writeHeld(runKey, held)
 end
 
 -- In the record: the worker runs, and what its last run failed with is gone when a new one starts.
-local function writeClaimed(tag, plan)
+local function writeClaimed(tag, claim, plan)
   local record, recordKey = plan.record, workerKey(tag, plan.id)
   local changes = { 'status', 'running', 'token', plan.token }
+  if plan.suspect then
+    changes[#changes + 1] = 'isolated'
+    changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: starts alone
+  end
   if plan.purpose == 'run' then
-    if plan.suspect then
-      changes[#changes + 1] = 'isolated'
-      changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: starts alone
+    if string.find(claim.kinds, ' ' .. record.kind .. '* ', 1, true) then
+      changes[#changes + 1] = 'onCancel'
+      changes[#changes + 1] = record.run or atStart.run -- guard: a run that begins on a node whose kind has onCancel gets a last step
     end
     if record.failed == '1' and record.open ~= '1' and (record.attempt or atStart.attempt) == '0' and #plan.reply[10] > 0 then
       -- A run starts, with the head of the inbox lane: what the last one failed with is no longer true of this worker.
@@ -231,7 +241,7 @@ local function claimNext(tag, claim, now)
     writeDamaged(tag, runKey, plan.damaged)
     writeHeld(runKey, plan.held)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
-    writeClaimed(tag, plan)
+    writeClaimed(tag, claim, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
     if claim.wakeup ~= '' and claim.keepWakeup then
       redis.pcall('ZADD', wakeupsKey, digits(now + claim.wakeupMs), claim.wakeup)
@@ -259,7 +269,7 @@ end
 local function readHeld(tag, claim, id, purpose)
   local record, flat = readRecord(workerKey(tag, id))
   if string.match(record.token or atStart.token, ':(.*)$') ~= claim.nonce then return { 'empty' } end
-  local suspect = purpose == '' and startsOf(record) > claim.suspectAfter
+  local suspect = runsCode(purpose == '' and 'run' or purpose, record) and startsOf(record) > claim.suspectAfter
   local _, spent, caps, _, approval = readShared(tag, id, record)
   return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.mailBytes, spent, caps, approval)
 end

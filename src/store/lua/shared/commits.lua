@@ -119,6 +119,7 @@ local function writeRunEnd(tag, turn, batch)
   local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
+  if record.onCancel and not commit.wait then change(turn, 'onCancel', digits(tonumber(run) + 1)) end -- guard: the next run of the same turn gets a last step too
   local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting, timeOf(batch))
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
   if isAwaiting then
@@ -143,6 +144,8 @@ local function writeTurnEnd(tag, turn, batch)
   local worker, open, wait, outcome = commit.worker, commit.open, commit.wait, commit.outcome
   local results, inboxLeft = turn.results, turn.inboxLeft
   local again = false
+  -- The turn began no run behind the last one.
+  if wait == 'any' and not (open or outcome) and awaitsLastStep(record) then change(turn, 'onCancel', digits(tonumber(turn.run) - 1)) end -- guard: a run that has not begun gets no last step
   if hit == 'whole' then
     -- Cancelled for good: its mail is kept for reading, and nothing of it runs again.
     wait = 'any'

@@ -49,6 +49,11 @@ local function sessionOf(id, firstOfPath)
   return string.sub(root, 1, 14) .. '7' .. string.sub(root, 16, 36)
 end
 
+-- Has its run begun on a node whose kind has `onCancel`? When it is cancelled, a node ends it, and calls that first.
+local function awaitsLastStep(record)
+  return record.onCancel == (record.run or atStart.run)
+end
+
 -- How often the worker was claimed. It stands in the token while there is one ("<epoch>:<nonce>", "<epoch>:" after a lease that
 -- ended), and in the id of the last commit.
 local function epochOf(record)
