@@ -1,9 +1,10 @@
 /** What a session says of approvals: its policy, and what happens where nobody answers. */
 import { describe, expect, test } from 'vitest'
 import type { CreateSession } from '../../../src/client/submission.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { approvalsOf } from '../../../src/core/history/call-approvals.ts'
-import { type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
 import {
   expectSound,
   instructions,
@@ -95,5 +96,49 @@ describe('a session', () => {
     const approvals = approvalsOf(await troupe.history(session.rootId))
     expect([...approvals.values()].map(({ status }) => status)).toEqual(['approved', 'approved'])
     await expectSound(troupe)
+  })
+
+  test('in which a tool is trusted asks about it no more, and approves what was asked about it', async () => {
+    const model = scripted(together(pay(5), pay(6)), pay(7), say('Done.'))
+    const other = scripted(pay(8), say('Done.'))
+    const made = tools()
+    const clerk = defineWorker({ instructions, model, tools: made.tools, spawns: ['aide'] })
+    const aide = defineWorker({ instructions, model: other, tools: made.tools })
+    const lead = defineWorker({
+      receive(message, self) {
+        if (message.kind === 'input') for (const kind of ['clerk', 'aide']) self.spawn(kind, 'go')
+        else if (self.openChildren === 0) self.reply('all paid')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { lead, clerk, aide } })
+    const session = await troupe.create('lead', 'go')
+    const asks = await openAsks(troupe, 3)
+    const first = asks.find(({ question }) => question.includes('5'))?.id as string
+    await expect(troupe.client.asks.answer(first, { decision: 'deny', trust: 'tool' })).rejects.toMatchObject({
+      code: 'input_invalid',
+    })
+    await troupe.client.asks.answer(first, { decision: 'approve', trust: 'tool' }, { by: 'ada' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: 'all paid' })
+    expect(made.ledger.toSorted()).toEqual(['paid 5', 'paid 6', 'paid 7', 'paid 8'])
+    expect(await session.asks({ state: 'any' })).toHaveLength(3)
+    await expectSound(troupe)
+  })
+
+  test('in which a dangerous tool asks trusts it never', async () => {
+    const wipe = defineTool({
+      name: 'wipe',
+      description: 'x',
+      effect: 'idempotent',
+      dangerous: true,
+      run: () => 'wiped',
+    })
+    const clerk = defineWorker({ instructions, model: scripted(call('wipe', {}, 'w1'), say('Done.')), tools: [wipe] })
+    await using troupe = await TestTroupe.start({ workers: { clerk } })
+    const session = await troupe.create('clerk', 'go', { approval: 'auto' })
+    const [ask] = await openAsks(troupe)
+    const answer = troupe.client.asks.answer(ask?.id as string, { decision: 'approve', trust: 'tool' })
+    await expect(answer).rejects.toThrow(/trust in tool "wipe" would change nothing, because the tool is dangerous/)
+    await troupe.client.asks.answer(ask?.id as string, 'approve')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
   })
 })
