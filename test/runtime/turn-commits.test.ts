@@ -198,7 +198,7 @@ describe('a turn that is released', () => {
     void turn.release()
     void turn.release()
     turn.add(step('late'))
-    expect(reasons).toEqual([`this node is stopping; worker ${turn.assignment.workerId} goes on elsewhere.`])
+    expect(reasons).toEqual([`this node stops; worker ${turn.assignment.workerId} goes on elsewhere.`])
     await answer(0)
     expect(sent()).toEqual([['a', 'again']])
     expect(await turn.finished).toBe('ended')

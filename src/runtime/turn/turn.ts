@@ -22,6 +22,7 @@ import { Lease } from './lease.ts'
 import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
+import { TakeOver } from './take-over.ts'
 import type { TurnHost } from './turn-host.ts'
 import { stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
@@ -51,6 +52,7 @@ export class Turn {
   /** That step waits for code of the run, which may itself wait until its steps are settled. */
   #cancelWaits = false
   #live: TurnLive | undefined
+  #takeOver: TakeOver | undefined
   #sequence = 0
   #version: number
   #committingMs = 0
@@ -64,6 +66,7 @@ export class Turn {
     this.lease = new Lease(assignment.trustedUntil)
     this.session = new TurnSession(assignment)
     this.#version = assignment.version
+    if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
@@ -148,7 +151,7 @@ export class Turn {
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
-    this.#steps.add(step, lazy && !this.isRetaken)
+    this.#steps.add(this.#takeOver?.noted(step) ?? step, lazy && !this.isRetaken)
     this.#tellState()
   }
 
@@ -203,9 +206,7 @@ export class Turn {
   async release(): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
-    this.#abort.abort(
-      new LeaseLostError(`this node is stopping; worker ${this.assignment.workerId} goes on elsewhere.`),
-    )
+    this.#abort.abort(new LeaseLostError(`this node stops; worker ${this.assignment.workerId} goes on elsewhere.`))
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 

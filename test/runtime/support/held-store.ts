@@ -86,6 +86,7 @@ export class HeldStore {
       plan: () => ({ kind: 'claim', claim }),
       noteBusy() {},
       noteTimer() {},
+      nodeId: 'n-test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish() {} },
       poolOf: () => 'default',

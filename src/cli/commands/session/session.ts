@@ -3,7 +3,9 @@ import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
 import { addApprovalCommand } from './approval.ts'
 import { addCancelCommand, addCloseCommand } from './end.ts'
+import { addExportCommand } from './export.ts'
 import { addFollowCommand } from './follow.ts'
+import { addImportCommand } from './import.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
 import { addPauseCommand, addResumeCommand } from './pause.ts'
@@ -17,7 +19,7 @@ export function addSessionCommands(program: Command): void {
   const group = addGroup(
     program,
     'session',
-    'list, show, tree, follow, result, retry, limit, approval, pause, resume, close, cancel, prune',
+    'list, show, tree, follow, result, retry, limit, approval, pause, resume, close, cancel, export, import, prune',
     [
       ['troupe session list', 'the newest ones'],
       ['troupe session follow 0199…', 'see it run'],
@@ -36,5 +38,7 @@ export function addSessionCommands(program: Command): void {
   addResumeCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
+  addExportCommand(group)
+  addImportCommand(group)
   addPruneCommand(group)
 }
