@@ -130,7 +130,7 @@ async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
   if (doomed) await untilDead(point, doomed, harness)
   await harness.start('heir', { policy: heirLeases })
   const signal = AbortSignal.timeout(120_000)
-  await Promise.all(work.map(({ done }) => done))
+  for (const { done } of work) await done
   for (const { session, expected } of work)
     assert.partialDeepStrictEqual(
       await session.result({ signal, run: expected.run }),
