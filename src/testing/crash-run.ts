@@ -139,12 +139,10 @@ class CrashRun {
   /** Answers what its workers ask until the result is there. It never resolves: only an answer that is refused or thrown ends it. */
   async #answerAsks(session: Session, resulting: Promise<unknown>, late: AbortSignal): Promise<never> {
     const { answers } = this.#order.plan
-    let hasEnded = answers === null
-    const end = () => {
-      hasEnded = true
-    }
+    const over = new AbortController()
+    const end = () => over.abort()
     resulting.then(end, end)
-    while (!hasEnded && answers !== null) {
+    while (answers !== null && !over.signal.aborted) {
       for (const ask of await session.asks())
         await this.#client.asks.answer(ask.id, await answers(ask), { by: 'the crash matrix' })
       await pause(pollMs, undefined, { signal: late }).catch(end)
