@@ -142,9 +142,10 @@ class CrashRun {
     const over = new AbortController()
     const end = () => over.abort()
     resulting.then(end, end)
-    while (answers !== null && !over.signal.aborted) {
+    if (answers === null) end()
+    while (!over.signal.aborted) {
       for (const ask of await session.asks())
-        await this.#client.asks.answer(ask.id, await answers(ask), { by: 'the crash matrix' })
+        await this.#client.asks.answer(ask.id, await answers?.(ask), { by: 'the crash matrix' })
       await pause(pollMs, undefined, { signal: late }).catch(end)
     }
     return new Promise(() => {})
