@@ -110,7 +110,7 @@ export function answerCommand(id: string, kind: AskSort): string {
     case 'question':
       return `troupe ask answer ${id} <answer>`
     case 'approval':
-      return `troupe approval show ${id}`
+      return `troupe ask answer ${id} approve`
     case 'signal':
       return `troupe ask answer ${id} '<json>'`
   }

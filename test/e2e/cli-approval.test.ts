@@ -5,7 +5,7 @@ import { CliProject, unknownId } from '../cli/cli-project.ts'
 const cli = new CliProject('approval', { withNode: false })
 
 const clerk = `import { defineTool, defineWorker } from 'troupe'
-import { z } from 'zod'
+import { z } from '${import.meta.resolve('zod')}'
 const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', input: z.object({ cents: z.int() }), run: ({ cents }) => 'paid ' + cents })
 export default defineWorker({ instructions: '1. Call \`pay\`.', tools: [pay] })`
 
