@@ -22,6 +22,7 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
+export type { ApprovalOptions } from './client/approval-options.ts'
 export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
@@ -58,6 +59,7 @@ export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
+export type { CompactionSettings } from './core/definition/compaction-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
@@ -193,5 +195,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/session-approval.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

@@ -37,11 +37,17 @@ interface Seat {
   startedAt: number | null
 }
 
+const activityAfter = {
+  'tool.progress': 'using a tool',
+  'tool.started': 'using a tool',
+  'worker.interrupted': 'queued',
+  'turn.retried': 'waiting',
+} as const
+
 export class Roster {
   readonly #seats = new Map<string, Seat>()
 
-  note(event: RawEvent): void {
-    const { type, workerId, details } = event
+  note({ type, workerId, details, at }: RawEvent): void {
     switch (type) {
       case 'session.created':
         this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
@@ -50,7 +56,7 @@ export class Roster {
         this.#spawned(workerId, details)
         return
       case 'run.started':
-        this.#change(workerId, 'working', event.at)
+        this.#change(workerId, 'working', at)
         return
       case 'message.consumed':
       case 'step.recorded':
@@ -64,13 +70,9 @@ export class Roster {
         return
       case 'tool.progress':
       case 'tool.started':
-        this.#goOn(workerId, 'using a tool')
-        return
       case 'worker.interrupted':
-        this.#goOn(workerId, 'queued')
-        return
       case 'turn.retried':
-        this.#goOn(workerId, 'waiting')
+        this.#goOn(workerId, activityAfter[type])
         return
       case 'worker.stateChanged':
         this.#changed(workerId, details.state)
@@ -88,6 +90,8 @@ export class Roster {
       case 'session.retried':
         if (details.kind !== 'timer') this.#runAgain(workerId)
         return
+      case 'context.compacted':
+      case 'compaction.failed':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':
@@ -100,6 +104,7 @@ export class Roster {
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
       case 'session.limited':
+      case 'session.approvalSet':
       case 'session.cancelled':
       case 'session.completed':
       case 'session.failed':

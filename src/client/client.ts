@@ -30,6 +30,7 @@ import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
 import { EventHub } from './event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
+import { lookForHoldups } from './health/held-up.ts'
 import { lookAtNewest } from './health/stranded.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './pause.ts'
 import {
@@ -49,7 +50,7 @@ import type { SessionContext } from './session.ts'
 import { SessionIndex } from './session-index.ts'
 import { type Sessions, sessionsOf } from './sessions.ts'
 import { Submission } from './submission.ts'
-import type { DeadLetter, Dismissed, KindSummary, ListedSession, NodeSummary, Redriven } from './summaries.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from './summaries.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -68,8 +69,6 @@ export type Purpose = 'create' | 'change' | 'look'
 /** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
-/** How many sessions `health` looks at to find those that are paused. */
-const newestMost = 200
 
 /** Connects to Redis. If it cannot, it throws a ConfigError or a TransientError whose message is one sentence. */
 export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
@@ -306,9 +305,8 @@ export class Troupe implements AsyncDisposable {
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
     const { live, stalled: stalledNodes } = await this.#allNodes()
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
-    const newest = await this.#index.list({ limit: newestMost })
-    const pausedSessions = newest.filter(isHeld).map(({ id }) => id)
-    return { ...health, stalledNodes, pausedSessions, ...(await lookAtNewest(this.#index, this.#audits)) }
+    const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
+    return { ...health, stalledNodes, ...heldUp, ...newest }
   }
 
   /**
@@ -341,9 +339,4 @@ function nodeSummary(row: NodeRow, now: number): NodeSummary {
     pid: pid ?? null,
     host: host ?? null,
   }
-}
-
-/** A session that ended during its pause holds nothing any more, but for detached workers. */
-function isHeld({ paused, finishedAt, workers }: ListedSession): boolean {
-  return paused !== null && (finishedAt === null || workers > 1)
 }

@@ -6,9 +6,9 @@
 
 import { damageOf } from '../core/errors.ts'
 import { decodeTally, reportedUsage } from '../core/history/agent-tally.ts'
-import { childId, sessionIdOfRoot, timeOf } from '../core/ids.ts'
+import { sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
-import { defaultWorkerLimits, policy, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
+import { defaultWorkerLimits, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
 import { type Activity, activityOf } from '../core/worker/activity.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
@@ -21,10 +21,9 @@ import {
   type WorkerState,
 } from '../core/worker/run-state.ts'
 import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
-import { waitText } from '../core/worker/wait.ts'
 import type { OpenAsk } from '../store/open-asks.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
-import type { WorkerRecord } from '../store/record/worker-record.ts'
+import { type Holdup, holdupOf, holdupsOf } from './holdup.ts'
 import type { SessionFacts } from './session-summary.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
@@ -65,9 +64,11 @@ export interface WorkerReport {
   readonly approvals: readonly string[]
   /** The id of the node that runs it now. */
   readonly node: string | null
+  /** Why it does not go on, and the command that helps; null if it goes on, or has nothing to do. */
+  readonly holdup: Holdup | null
   /** What it waits for, in words; null if it does not wait. */
   readonly waitsFor: string | null
-  /** Since when it waits, in ms since 1970: when the pause began, or when its oldest open ask was asked, or else `updatedAt`. Null if it does not wait. */
+  /** Since when it waits, in ms since 1970. Null if it does not wait. */
   readonly waitsSince: number | null
   /** What it has asked and nobody has answered: up to ten asks, the oldest first. */
   readonly openAsks: readonly OpenAsk[]
@@ -83,10 +84,12 @@ export interface SessionReport extends SessionFacts {
   /** Summed over all its workers. */
   readonly usage: UsageReport & { readonly workers: number }
   readonly failure: Failure | null
+  /** Why it does not go on: what somebody must do comes first. Empty if it has ended, or goes on. */
+  readonly holdups: readonly Holdup[]
 }
 
-/** A report without the sums over all workers. */
-export type SessionSummary = Omit<SessionReport, 'usage'>
+/** A report without what needs all workers. */
+export type SessionSummary = Omit<SessionReport, 'usage' | 'holdups'>
 
 export interface Report {
   readonly session: SessionReport
@@ -109,8 +112,10 @@ export function workerReport(
   const lastFailure = damage === null ? failureOf(row.failureJson) : overwritten(damageOf(damage) ?? damage.message)
   const runs = record.run - (isOpen || status === 'running' ? 0 : 1)
   const { wasCancelled } = row
-  const waits = waitsFor(row)
   const updatedAt = row.updatedAt ?? timeOf(sessionId)
+  const holdup = holdupOf(row, sessionId, updatedAt)
+  // A worker that rests waits for nothing, whatever somebody may do with it.
+  const waits = status === 'idle' ? null : holdup
   return {
     id: row.id,
     sessionId,
@@ -138,8 +143,9 @@ export function workerReport(
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
     approvals: row.open.some.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])),
     node: row.node,
-    waitsFor: waits,
-    waitsSince: waits === null ? null : (row.pause?.at ?? row.open.some[0]?.askedAt ?? updatedAt),
+    holdup,
+    waitsFor: waits?.waitsFor ?? null,
+    waitsSince: waits?.since ?? null,
     openAsks: row.open.some,
     openChildren: record.pendingCalls.length,
     historyLength: row.historyLength,
@@ -160,32 +166,6 @@ function overwritten(what: string): Failure {
   return { code: 'bug', message, origin: 'runtime', at: 0, attempt: 1, retryable: false }
 }
 
-function waitsFor({ record, isHosted, pause, open }: ReadableRow): string | null {
-  if (pause !== null) return pause.of === 'session' ? 'the session to be resumed' : 'all sessions to be resumed'
-  if (record.status === 'queued') return isHosted ? slotText(record) : `a node that hosts ${record.kind}`
-  if (record.status !== 'parked') return null
-  return waitText(record.wait, {
-    timers: open.timers,
-    asks: open.asks,
-    ask: open.some[0],
-    openChildren: record.pendingCalls.length,
-    attempts: record.attempts.attempt,
-    callOf: (child) => callOf(record, child),
-  })
-}
-
-/** Not every free slot may claim a suspect, except to end its run as failed (claims.lua). */
-function slotText({ starts, isolatedStarts }: WorkerRecord): string {
-  if (starts < policy.suspectAfterStarts || isolatedStarts >= policy.poisonAfterIsolatedStarts) return 'a free slot'
-  return `a free slot of a node that runs no other suspect: it was started ${starts} times without a commit`
-}
-
-/** The id of a child is made from its call. So the call is found by trying. */
-function callOf({ id, run, calls }: WorkerRecord, child: string): number | null {
-  for (let call = 1; call <= calls; call++) if (childId(id, run, call) === child) return call
-  return null
-}
-
 /** `workers`: the reports that were made, with that of the root among them if the root exists. */
 export function sessionReport(
   facts: SessionFacts,
@@ -198,5 +178,6 @@ export function sessionReport(
     limits: { ...(root?.limits ?? defaultWorkerLimits), ...session.allowed },
     usage: { workers: session.workers, ...sumOfUsage(workers.map(({ usage }) => usage)) },
     failure: facts.state === 'failed' ? (root?.lastFailure ?? null) : null,
+    holdups: holdupsOf(facts, workers),
   }
 }

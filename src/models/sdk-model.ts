@@ -11,6 +11,7 @@ import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../co
 import { type RuntimeError, TransientError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat-message.ts'
 import { policy } from '../core/policy.ts'
+import { contextWindow } from './context-window.ts'
 import { currentCall } from './reply-fetch.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
@@ -50,6 +51,10 @@ class SdkModel implements Model {
 
   settingProblem(settings: CallSettings): string | null {
     return settingProblem(this.id, settings, this.#options.settingRules ?? {})
+  }
+
+  contextWindow(): Promise<number | null> {
+    return contextWindow(this.id)
   }
 
   async reply(request: ModelRequest, call: ModelCall): Promise<ModelReply> {

@@ -20,7 +20,7 @@ import { type RedisAccess, readAccess } from './redis/access.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf, scored } from './script/replies.ts'
 import { refusalOf } from './script/store-error.ts'
-import { type WorkerRow, WorkerRows } from './worker-rows.ts'
+import { type NodesBySight, type WorkerRow, WorkerRows } from './worker-rows.ts'
 
 /** The place of a session among all, by age. */
 export interface SessionPlace {
@@ -129,7 +129,7 @@ export class InspectStore {
 
   /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */
   workers(ids: readonly string[]): Promise<WorkerRow[]> {
-    return this.#rows.of(ids, async () => new Set((await this.liveNodes()).flatMap(({ kinds }) => kinds)))
+    return this.#rows.of(ids, () => this.nodesBySight())
   }
 
   /** Of all sessions; null if they are not paused. */
@@ -178,17 +178,17 @@ export class InspectStore {
     }))
   }
 
-  async liveNodes(): Promise<NodeRow[]> {
+  async liveNodes(): Promise<readonly NodeRow[]> {
     return (await this.nodesBySight()).live
   }
 
   /** A stalled node was not seen for the time of a lease: its process stands still, or died without a word. */
-  async nodesBySight(): Promise<Record<'live' | 'stalled', NodeRow[]>> {
+  async nodesBySight(): Promise<NodesBySight> {
     const [now, nodes] = await Promise.all([this.now(), this.nodes()])
     const { live = [], stalled = [] } = Object.groupBy(nodes, ({ lastSeen }) =>
       now - lastSeen < liveMs ? 'live' : 'stalled',
     )
-    return { live, stalled }
+    return { now, live, stalled }
   }
 
   /** Some of the workers whose leases have ended during a turn. */

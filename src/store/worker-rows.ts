@@ -9,18 +9,25 @@ import { type PartitionKeys, workerKeys } from './keys.ts'
 import { noSignals, type OpenSignals, openSignalsOf } from './open-asks.ts'
 import { type Pause, pausesOf } from './pauses.ts'
 import type { FieldDamage } from './record/field.ts'
+import type { NodeRow } from './record/register-line.ts'
 import { isOfSession, readSession } from './record/session-record.ts'
 import { readRecord, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
 import { orElse, type RecordFields, repliesOf } from './script/replies.ts'
 import { storeError } from './script/store-error.ts'
+import { type WorkerTimes, workerTimesOf } from './worker-times.ts'
 
 export interface WorkerRow {
   readonly id: string
   readonly record: WorkerRecord
   readonly failureJson: string | null
-  /** The live node that runs it; null if none does. */
+  /** The node that runs it; null if none does, or if it is forgotten. */
   readonly node: string | null
+  /** When that node was last seen, in ms since 1970. */
+  readonly nodeSeenAt: number | null
+  readonly times: WorkerTimes
+  /** When it was read, in ms since 1970 by the clock of Redis; 0 unless the worker is queued or running. */
+  readonly readAt: number
   /** False for a queued worker whose kind no live node hosts. */
   readonly isHosted: boolean
   /** What keeps a queued worker from being claimed; null: no pause does. */
@@ -39,6 +46,13 @@ export interface WorkerRow {
   readonly keyDamage: RuntimeError | null
 }
 
+/** A stalled node was not seen for the time of a lease. */
+export interface NodesBySight {
+  readonly now: number
+  readonly live: readonly NodeRow[]
+  readonly stalled: readonly NodeRow[]
+}
+
 /** Entries may be large, and only their time is needed here. So only this many are read at once. */
 const entriesAtOnce = 32
 
@@ -51,8 +65,8 @@ export class WorkerRows {
     this.#keys = keys
   }
 
-  /** `hostedKinds` is asked only if a worker is queued. */
-  async of(ids: readonly string[], hostedKinds: () => Promise<ReadonlySet<string>>): Promise<WorkerRow[]> {
+  /** `readNodes` is asked only if a worker is queued or running. */
+  async of(ids: readonly string[], readNodes: () => Promise<NodesBySight>): Promise<WorkerRow[]> {
     const pipeline = this.#redis.pipeline()
     for (const id of ids) {
       const keys = workerKeys(this.#keys.tag, id)
@@ -67,18 +81,24 @@ export class WorkerRows {
     const replies = await repliesOf(pipeline)
     const rows = ids.flatMap((id, index) => rowOf(id, replies.slice(index * 6, index * 6 + 6)) ?? [])
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
-    const holders = isAny('running') ? await this.#holders() : undefined
-    const hosted = isAny('queued') ? await hostedKinds() : undefined
+    const isOfNodes = isAny('running') || isAny('queued')
+    const { now, live, stalled } = isOfNodes ? await readNodes() : { now: 0, live: [], stalled: [] }
+    const nodes = [...live, ...stalled]
+    const holders = isAny('running') ? await this.#holders(nodes) : undefined
+    const hosted = new Set(live.flatMap(({ kinds }) => kinds))
+    const times = await workerTimesOf(this.#redis, this.#keys, rows)
     const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = await this.#newestEntries(rows)
     const open = await this.#openSignals(rows)
     return rows.map((row, index) => ({
       ...row,
+      ...holderOf(holders?.get(row.record.token.split(':')[1] ?? '')),
+      times: times[index] as WorkerTimes,
+      readAt: now,
       open: open.get(row.id) ?? noSignals,
       updatedAt: writtenAt(newest[index] ?? null),
       wasCancelled: saysCancelled(newest[index] ?? null),
-      node: holders?.get(row.record.token.split(':')[1] ?? '') ?? null,
-      isHosted: row.record.status !== 'queued' || hosted?.has(row.record.kind) === true,
+      isHosted: row.record.status !== 'queued' || hosted.has(row.record.kind),
       pause: pauses[index] ?? null,
     }))
   }
@@ -104,11 +124,10 @@ export class WorkerRows {
   }
 
   /** From the nonce of a claim to the node whose slot holds it. No two claims have the same nonce. */
-  async #holders(): Promise<ReadonlyMap<string, string>> {
-    const nodes = Object.keys(await this.#redis.hgetall(this.#keys.nodes))
-    const held = new Map<string, string>()
+  async #holders(nodes: readonly NodeRow[]): Promise<ReadonlyMap<string, NodeRow>> {
+    const held = new Map<string, NodeRow>()
     for (const node of nodes) {
-      for (const assignment of await this.#redis.hvals(this.#keys.claims(node))) {
+      for (const assignment of await this.#redis.hvals(this.#keys.claims(node.id))) {
         const [nonce = ''] = assignment.split(' ')
         held.set(nonce, node)
       }
@@ -117,11 +136,18 @@ export class WorkerRows {
   }
 }
 
-/** Reads the answers of the commands in `workers` for one worker. Null if it has no record. */
+function holderOf(node: NodeRow | undefined): Pick<WorkerRow, 'node' | 'nodeSeenAt'> {
+  return { node: node?.id ?? null, nodeSeenAt: node?.lastSeen ?? null }
+}
+
+/** Reads the answers of the commands in `of` for one worker. Null if it has no record. */
 function rowOf(
   id: string,
   read: readonly unknown[],
-): Omit<WorkerRow, 'node' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'> | null {
+): Omit<
+  WorkerRow,
+  'node' | 'nodeSeenAt' | 'times' | 'readAt' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'
+> | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,

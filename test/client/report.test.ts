@@ -2,33 +2,17 @@
 import { describe, expect, test } from 'vitest'
 import { sessionReport, workerReport } from '../../src/client/report.ts'
 import { factsOf } from '../../src/client/session-summary.ts'
-import type { ReadableRow } from '../../src/client/worker-rows.ts'
 import { encodeTally } from '../../src/core/history/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import type { UsageReport } from '../../src/core/worker/usage.ts'
-import { noSignals } from '../../src/store/open-asks.ts'
 import { readSession } from '../../src/store/record/session-record.ts'
-import { readRecord } from '../../src/store/record/worker-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
+import { readableRow } from './support/worker-row.ts'
 
 const sessionId = newId(0)
 const root = rootIdOf(sessionId)
-const pending = { inbox: 0, results: 0, signals: 0 }
-
-function row(fields: RecordFields, id = root): ReadableRow {
-  const { record, damage } = readRecord(id, { kind: 'planner', status: 'running', open: '1', ...fields })
-  const none = {
-    failureJson: null,
-    damage: null,
-    keyDamage: null,
-    node: null,
-    isHosted: true,
-    pause: null,
-    historyLength: 0,
-  } as const
-  return { id, record, fieldDamage: damage, ...none, updatedAt: null, wasCancelled: false, pending, open: noSignals }
-}
+const row = (fields: RecordFields, id = root) => readableRow(id, fields)
 
 /** What the report of the session says, by fields of its root. */
 function reportOf(fields: RecordFields, workers: Parameters<typeof sessionReport>[2] = []) {

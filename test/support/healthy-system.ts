@@ -39,6 +39,7 @@ export const healthySystem: Health = {
   pausedWakeups: [],
   paused: null,
   pausedSessions: [],
+  heldUp: [],
   running: 0,
   expiredLeases: 0,
   expiredWorkers: [],

@@ -4,6 +4,7 @@ import type { StrandedReason } from '../../client/health/stranded.ts'
 import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
 import { formatDuration, formatMoment } from './duration.ts'
+import { holdupTexts } from './holdup-text.ts'
 
 export interface FindingText {
   readonly what: string
@@ -183,6 +184,12 @@ const workTexts = {
     what: `${count(sessions.length, 'session')} of the newest ${sessions.length === 1 ? 'is' : 'are'} paused: ${sessions.slice(0, 3).join(', ')}${sessions.length > 3 ? ', …' : ''}`,
     todo: `go on with \`${command}\``,
   }),
+  workers_held_up: ({ workers, some }, { command }) => {
+    const holdups = some.map(({ holdup }) => holdup)
+    const others = workers - some.length
+    const named = [...holdupTexts(holdups, some, Date.now()), ...(others > 0 ? [`and ${others} more`] : [])]
+    return { what: `${countWaiting(workers, 'worker')} for somebody: ${named.join('; ')}`, todo: `${command}` }
+  },
   submissions_paused: ({ jobs }) => {
     const what = 'the queue submit is paused in BullMQ'
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }

@@ -1,5 +1,5 @@
 /** Duty: the workers of a session as a tree, each under its parent. */
-import { nameAndKind } from './worker-columns.ts'
+import { nameAndKind } from './worker-name.ts'
 
 /** What a worker must have to stand in a tree. */
 export interface Placed {

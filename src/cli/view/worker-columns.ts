@@ -3,18 +3,14 @@ import type { WorkerReport } from '../../client/report.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
-import { formatDuration } from './duration.ts'
+import { waitingText } from './holdup-text.ts'
 import { failureCause } from './lines/message-line.ts'
 import { stateStyle } from './page.ts'
 import type { Column } from './table.ts'
+import { nameAndKind } from './worker-name.ts'
 
 /** The widest failure in a table. `troupe worker show` and --json give it whole. */
 const failureColumnsMax = 100
-
-/** `reader` for a reader without a name of its own, else `docs (reader)`. */
-export function nameAndKind(name: string, kind: string): string {
-  return name === kind || name === '' ? kind : `${name} (${kind})`
-}
 
 interface WorkerTable {
   /** A failure that stands above the table. */
@@ -93,8 +89,8 @@ export function waitsColumn<Row>(
 }
 
 /** `a timer, for 12s`; null for a worker that does not wait. */
-export function waitText({ waitsFor, waitsSince }: WorkerReport, now: number): string | null {
-  return waitsFor === null || waitsSince === null ? null : `${waitsFor}, for ${formatDuration(now - waitsSince)}`
+export function waitText({ waitsFor, holdup }: WorkerReport, now: number): string | null {
+  return waitsFor === null || holdup === null ? null : waitingText(holdup, now)
 }
 
 /** How the last run of a worker failed. */

@@ -6,6 +6,7 @@
 import { unhostedPool } from '../../core/ids.ts'
 import type { ExpiredWorker } from '../../store/leases.ts'
 import type { Health } from './health.ts'
+import type { HeldUpWorker } from './held-up.ts'
 import type { StrandedReason } from './stranded.ts'
 
 export type FindingLevel = 'ok' | 'warning' | 'problem'
@@ -50,6 +51,8 @@ export interface FindingFacts {
   run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
   all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
   sessions_paused: { readonly sessions: readonly string[] }
+  /** Workers that wait for somebody outside: the one that waits longest, and some more. */
+  workers_held_up: { readonly workers: number; readonly some: readonly HeldUpWorker[] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
@@ -88,6 +91,8 @@ export type Finding = FindingOf<FindingCode>
 const waitMsMax = 60_000
 /** Within about a second a sweep moves a worker out of the unhosted pool once a node hosts its kind. */
 const asideMsMax = 10_000
+/** How many of the workers that wait for somebody are named. */
+const namedMost = 3
 const skewMsMax = 2_000
 const setBackMsMax = 86_400_000
 const memoryWarning = 0.8
@@ -109,6 +114,7 @@ export function judge(health: Health): Finding[] {
     ...judgeStranded(health),
     ...judgeWrongEntries(health),
     ...judgePauses(health),
+    ...judgeHeldUp(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
@@ -256,6 +262,14 @@ function judgePauses({ paused, pausedSessions: sessions }: Health): Finding[] {
   if (sessions.length === 0) return ofAll
   const command = `troupe session resume ${sessions[0]}`
   return [...ofAll, finding('sessions_paused', 'warning', { sessions }, { command })]
+}
+
+function judgeHeldUp({ heldUp }: Health): Finding[] {
+  const [first] = heldUp
+  if (first === undefined) return []
+  const facts = { workers: heldUp.length, some: heldUp.slice(0, namedMost) }
+  const command = first.holdup.command ?? `troupe worker show ${first.id}`
+  return [finding('workers_held_up', 'warning', facts, { workerIds: heldUp.map(({ id }) => id), command })]
 }
 
 function judgeAside({ aside, nodes }: Health): Finding[] {

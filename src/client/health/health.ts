@@ -8,6 +8,7 @@ import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
+import type { HeldUp } from './held-up.ts'
 import type { NewestWorkers, Stranded } from './stranded.ts'
 
 export type { WakeupQueue }
@@ -60,7 +61,9 @@ export interface Health {
   /** Who paused all sessions, why and when; null if they are not paused. */
   readonly paused: PauseNote | null
   /** Those among the newest sessions that are paused by themselves. */
-  readonly pausedSessions: readonly string[]
+  readonly pausedSessions: HeldUp['pausedSessions']
+  /** Those among the newest workers that wait for somebody outside, the longest first. */
+  readonly heldUp: HeldUp['heldUp']
   readonly running: number
   readonly expiredLeases: number
   /** Some of the workers of these leases. */
@@ -98,7 +101,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers | 'pausedSessions' | 'stalledNodes'>> {
+): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
   const { redisNow, clockSkewMs } = await clockOf(first)
   const info = await first.info()

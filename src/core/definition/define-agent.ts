@@ -10,6 +10,7 @@ import type { Json } from '../history/chat-message.ts'
 import { policy } from '../policy.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
+import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -93,6 +94,11 @@ export interface AgentWorker<Given = unknown> {
    * off is the answer. Default 3, and 0 where `settings.maxOutputTokens` is set.
    */
   readonly continues?: number
+  /**
+   * What happens when the conversation fills the window of its model: a summary stands for its beginning from then on. `false`: nothing; a
+   * prompt that is too long fails its run. Default: it is compacted at 85 % of the window.
+   */
+  readonly compaction?: false | CompactionSettings
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -119,6 +125,7 @@ export const agentKeys = new Set([
   'folder',
   'nudge',
   'continues',
+  'compaction',
   'pool',
   'retries',
   'onCancel',
@@ -163,6 +170,7 @@ export function checkAgent(agent: AgentWorker): void {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')
   }
   checkSettings(agent.settings)
+  checkCompaction(agent.compaction)
   const { continues } = agent
   if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
     throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)

@@ -38,7 +38,10 @@ export interface ModelRequest {
   readonly messages: readonly PromptMessage[]
   readonly tools: readonly ToolSpec[]
   readonly settings?: CallSettings | undefined
-  /** The same each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies. */
+  /**
+   * The same each time this reply is asked for: `<worker>/<run>/<iteration>`, followed by `.<number>` after that number of blank replies, and by `.c<number>` after the prompt was
+   * compacted because it was too long.
+   */
   readonly idempotencyKey: string
 }
 
@@ -71,6 +74,8 @@ export interface Model {
   readonly id: string
   /** Says in one sentence which of these settings it does not take; null if it takes all. Asked when a kind is opened. */
   settingProblem?(settings: CallSettings): string | null
+  /** How many tokens a prompt and its reply may have together; null if that is not known. Without it nothing is known. */
+  contextWindow?(): Promise<number | null>
   reply(request: ModelRequest, call: ModelCall): Promise<ModelReply>
 }
 

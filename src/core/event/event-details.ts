@@ -57,6 +57,8 @@ export interface EventDetails {
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': Partial<Spending>
+  /** A new policy, which takes all trust back; or a tool that is trusted from now on. */
+  readonly 'session.approvalSet': { readonly policy?: string; readonly tool?: string; readonly by?: string }
   readonly 'session.paused': PauseDetails
   readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }
@@ -109,6 +111,15 @@ export interface EventDetails {
     readonly outputTokens: number
     readonly finishReason?: FinishReason
   }
+  readonly 'context.compacted': {
+    readonly model: string
+    /** The prompt in tokens before and after, by count and estimate. */
+    readonly tokensBefore: number
+    readonly tokensAfter: number
+    readonly inputTokens: number
+    readonly outputTokens: number
+  }
+  readonly 'compaction.failed': { readonly model: string; readonly reason: string }
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }

@@ -22,18 +22,21 @@ import {
   type ToolResultMessage,
   textOf,
 } from './chat-message.ts'
+import { ContextSize } from './context-size.ts'
 import {
   type AskedEntry,
+  type CompactedEntry,
   type DelegatedEntry,
   type Entry,
   type FailedEntry,
   isGiven,
   type RetriedEntry,
 } from './entry.ts'
-import { ConversationHistory } from './history.ts'
+import { type ConversationHistory, NotedHistory } from './history.ts'
 import { leftOutNote } from './left-out.ts'
 import { cancelledText } from './open-calls.ts'
 import type { PendingTurn } from './pending-turn.ts'
+import { handoffText } from './prompt-fold.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
 
 export interface SessionMetadata {
@@ -62,19 +65,6 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
-class NotedHistory extends ConversationHistory {
-  readonly #note: (message: ChatMessage) => void
-
-  constructor(note: (message: ChatMessage) => void) {
-    super()
-    this.#note = note
-  }
-
-  protected override accept(message: ChatMessage): void {
-    this.#note(message)
-  }
-}
-
 /** Of nearly all replies. Nothing is added to it. */
 const noApprovals = new CallApprovals()
 
@@ -84,6 +74,8 @@ export class ContextContainer {
   /** What was said. What is pushed here counts for the container as what is pushed to the container. */
   readonly history: ConversationHistory = new NotedHistory((message) => this.#say(message))
   readonly session: SessionMetadata
+  /** How large the next prompt is. */
+  readonly size = new ContextSize()
   #run = newRun(0)
   #lastReply: AssistantMessage | null = null
   #started = new Set<string>()
@@ -209,6 +201,12 @@ export class ContextContainer {
         this.#run.blanks++
         this.#run.tokens += tokensOf(entry.usage)
         return
+      case 'compacted':
+        this.#compacted(entry)
+        return
+      case 'expanded':
+        if (this.history.expand()) this.size.restart(this.history.prompt())
+        return
       case 'failed':
         this.#failed(entry)
         return
@@ -248,6 +246,7 @@ export class ContextContainer {
       this.#blocksBefore = this.history.openBlocks
     }
     this.history.add(message)
+    this.size.add(message)
     if (message.type === 'user' && message.nudge) this.#isRunOpen = true
     else if (message.type === 'user') {
       this.#isRunOpen = true
@@ -260,6 +259,13 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
+  }
+
+  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+    this.#run.tokens += tokensOf(usage)
+    const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
+    if (this.history.compact(firstKept, texts)) this.size.restart(this.history.prompt())
+    else this.#passedOver++
   }
 
   #replied(message: AssistantMessage): void {

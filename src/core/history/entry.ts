@@ -150,6 +150,25 @@ export interface RetriedEntry extends EntryHead {
   readonly messageId?: string
 }
 
+/** In later prompts a summary stands for what came before a message. The entries of what it stands for stay. */
+export interface CompactedEntry extends EntryHead {
+  readonly type: 'compacted'
+  /** The summary, as the model wrote it. */
+  readonly text: string
+  /** What is owed and may not be forgotten, as troupe knows it: it stands in prompts beside the summary. */
+  readonly owed?: string
+  /** The id of the first message that stays. */
+  readonly firstKept: string
+  /** `provider/model` that wrote it. */
+  readonly model: string
+  readonly usage: Usage
+}
+
+/** The last summary no longer stands for anything: prompts are as they would be without it. */
+export interface ExpandedEntry extends EntryHead {
+  readonly type: 'expanded'
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -164,6 +183,8 @@ export type Entry =
   | AskWithdrawnEntry
   | BlankEntry
   | RetriedEntry
+  | CompactedEntry
+  | ExpandedEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -307,6 +328,8 @@ function hasItsParts(entry: Fields): boolean {
       return isObject(entry.message) && typeof entry.message.kind === 'string'
     case 'step':
       return typeof entry.name === 'string'
+    case 'compacted':
+      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':

@@ -3,7 +3,7 @@
  * Bytes are those of UTF-8. Ids do not count.
  */
 
-import type { ToolSpec } from '../definition/model.ts'
+import type { PromptMessage, ToolSpec } from '../definition/model.ts'
 import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from './chat-message.ts'
 
 const bytesPerToken = 4
@@ -32,6 +32,15 @@ export function estimatedTokens(
   const toolBytes = (tool: ToolSpec) =>
     bytes(tool.name) + bytes(tool.description) + bytes(JSON.stringify(tool.inputSchema))
   return Math.floor((bytes(agentPrompt) + sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
+}
+
+/** The tokens of a prompt without its instructions and tools, by the same measure. */
+export function promptTokens(messages: readonly PromptMessage[]): number {
+  const messageBytes = (message: PromptMessage) =>
+    message.role === 'tool'
+      ? sum(message.results, ({ toolName, output }) => bytes(toolName) + jsonBytes(output.value))
+      : sum<UserBlock | AssistantBlock>(message.content, blockBytes)
+  return Math.floor(sum(messages, messageBytes) / bytesPerToken)
 }
 
 function blockBytes(block: UserBlock | AssistantBlock): number {

@@ -20,7 +20,7 @@ import { type ConversationEntry, contentOf, entriesOf } from './conversation-ent
 import { estimatedTokens } from './estimate.ts'
 import { messageProblem } from './foreign-format.ts'
 import { chat } from './message-factories.ts'
-import { PromptFold } from './prompt-fold.ts'
+import { type Boundary, PromptFold } from './prompt-fold.ts'
 
 export class ConversationHistory {
   #messages: ChatMessage[] = []
@@ -191,6 +191,44 @@ export class ConversationHistory {
     this.#fold.leaveOutResults(text)
   }
 
+  /**
+   * A new conversation for a model with a smaller window: all system messages, one summary of the others, and the last of them if one likes. The
+   * kept ones begin at a message of a user, so there may be fewer. Without other messages there is no summary.
+   */
+  withCompactedSummary(text: string, { keepLast = 0 }: { readonly keepLast?: number } = {}): ConversationHistory {
+    const isSystem = ({ type }: ChatMessage) => type === 'system'
+    const others = this.#messages.filter((message) => !isSystem(message))
+    let from = Math.max(0, others.length - keepLast)
+    while (from < others.length && others[from]?.type !== 'user') from++
+    const summary = {
+      type: 'summary',
+      id: 'summary',
+      at: others[from - 1]?.at ?? 0,
+      text,
+      messagesCompacted: from,
+    } as const
+    return ConversationHistory.from([
+      ...this.#messages.filter(isSystem),
+      ...(from > 0 ? [summary] : []),
+      ...others.slice(from),
+    ])
+  }
+
+  /** Where the prompt may be cut so that its last `keep` parts stay. Null if fewer than `least` parts stand before that place. */
+  boundary(keep: number, least: number): Boundary | null {
+    return this.#fold.boundary(keep, least)
+  }
+
+  /** In prompts these texts stand for all that came before the message with this id. The messages themselves stay. Returns false if it cannot be. */
+  compact(firstKept: string, texts: readonly string[]): boolean {
+    return this.#fold.compact(firstKept, texts)
+  }
+
+  /** Takes back the last `compact`: prompts are again as they would be without it. Returns false if there is none. */
+  expand(): boolean {
+    return this.#fold.expand()
+  }
+
   /** The prompt for a model. Parts to which nothing was added are the same objects as in the previous prompt. */
   prompt(): readonly PromptMessage[] {
     return this.#fold.messages()
@@ -214,5 +252,19 @@ export class ConversationHistory {
   /** `ConversationHistory.from(JSON.parse(JSON.stringify(history)))` is the same conversation. */
   toJSON(): readonly ChatMessage[] {
     return this.#messages
+  }
+}
+
+/** A conversation that tells somebody of each pushed message, who adds it. */
+export class NotedHistory extends ConversationHistory {
+  readonly #note: (message: ChatMessage) => void
+
+  constructor(note: (message: ChatMessage) => void) {
+    super()
+    this.#note = note
+  }
+
+  protected override accept(message: ChatMessage): void {
+    this.#note(message)
   }
 }

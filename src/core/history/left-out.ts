@@ -1,4 +1,4 @@
-/** Duty: the note that stands in a prompt in place of what a model could not take. */
+/** Duty: the note that stands in a prompt for what its model or its worker refused. */
 import type { ErrorCode } from '../errors.ts'
 
 const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
@@ -7,6 +7,7 @@ const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string
   ['permission_exceeded', 'it asked for a folder that this worker may not use'],
 ])
 
+/** `what`: the input of the run, or the newest results. */
 export function leftOutNote(what: 'input' | 'results', code: ErrorCode): string {
   const why = leftOutBecause.get(code) ?? 'the model could not take it'
   return what === 'input'

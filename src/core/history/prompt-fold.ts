@@ -7,6 +7,8 @@
  * PROMPT-3 A part to which nothing was added is the same object in each prompt, because adapters keep what they built from it.
  * PROMPT-4 A note stands in place of what a provider refused: of the input if the run had no reply, else of the newest results.
  * PROMPT-5 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
+ * PROMPT-6 A summary stands in place of the parts before a boundary, which lies before a message and never between calls and their results.
+ *          What it stands for is kept, so that the prompt can be as it was before.
  */
 
 import { isObject } from '../check/is-object.ts'
@@ -35,8 +37,29 @@ const cancelledOutput: ToolOutput = { type: 'error-text', value: cancelledText }
 
 /** The part that may still grow. */
 type Tail =
-  | { readonly role: 'user'; readonly blocks: UserBlock[]; part: PromptMessage | null }
-  | { readonly role: 'assistant'; model: string; blocks: AssistantBlock[]; part: PromptMessage | null }
+  | { readonly role: 'user'; readonly first: string; readonly blocks: UserBlock[]; part: PromptMessage | null }
+  | {
+      readonly role: 'assistant'
+      readonly first: string
+      model: string
+      blocks: AssistantBlock[]
+      part: PromptMessage | null
+    }
+
+/** From a part on, a prompt begins with a summary of what came before. */
+interface Compaction {
+  /** The number of parts that the summary stands for. */
+  readonly at: number
+  readonly summary: PromptMessage & { readonly role: 'user' }
+}
+
+/** Where a prompt may be cut: before which message, and what stands before it. */
+export interface Boundary {
+  /** The id of the first message that stays. */
+  readonly firstKept: string
+  /** What a summary would stand for: parts, with an earlier summary. */
+  readonly before: readonly PromptMessage[]
+}
 
 /** A call of the newest assistant message, and its output. */
 interface Slot {
@@ -47,6 +70,11 @@ interface Slot {
 export class PromptFold {
   /** Parts that never change again. */
   #parts: PromptMessage[] = []
+  /** For each of them the id of its first message. Empty where a prompt cannot be cut: before results, and before a part of our own. */
+  #firsts: string[] = []
+  #compactions: readonly Compaction[] = []
+  /** The first part that stays, with the summary before its own content. */
+  #merged: { readonly of: PromptMessage; readonly part: PromptMessage } | null = null
   #tail: Tail | null = null
   /** The calls of the newest assistant message. Empty after any other message. */
   #slots: Slot[] = []
@@ -57,6 +85,8 @@ export class PromptFold {
   clone(): PromptFold {
     const copy = new PromptFold()
     copy.#parts = [...this.#parts]
+    copy.#firsts = [...this.#firsts]
+    copy.#compactions = this.#compactions
     copy.#tail = this.#tail && { ...this.#tail, blocks: [...this.#tail.blocks] as never[] }
     copy.#setSlots(this.#slots.map((slot) => ({ ...slot })))
     copy.#results = this.#results
@@ -66,10 +96,10 @@ export class PromptFold {
   add(message: ChatMessage): void {
     switch (message.type) {
       case 'user':
-        this.#addUser(userBlocks(message))
+        this.#addUser(message.id, userBlocks(message))
         break
       case 'summary':
-        this.#addUser([summaryBlock(message)])
+        this.#addUser(message.id, [summaryBlock(message)])
         break
       case 'assistant':
         this.#addAssistant(message)
@@ -137,20 +167,65 @@ export class PromptFold {
 
   /** A new list, so that a prompt does not change while it is sent. Only references are copied. */
   messages(): PromptMessage[] {
-    const parts = [...this.#parts]
+    const compaction = this.#compactions.at(-1)
+    const parts = this.#parts.slice(compaction?.at)
     if (this.#tail !== null) parts.push(partOf(this.#tail))
     if (this.#slots.length > 0) parts.push(this.#resultsPart())
+    if (compaction === undefined) return parts
+    const [first] = parts
+    if (first?.role !== 'user') return [compaction.summary, ...parts]
+    if (this.#merged?.of !== first)
+      this.#merged = { of: first, part: { role: 'user', content: [...compaction.summary.content, ...first.content] } }
+    parts[0] = this.#merged.part
     return parts
   }
 
-  #addUser(blocks: readonly UserBlock[]): void {
+  /** The last place where the prompt may be cut so that at least `keep` parts stay. Null if fewer than `least` parts stand before it. */
+  boundary(keep: number, least: number): Boundary | null {
+    const from = this.#compactions.at(-1)?.at ?? 0
+    const prompt = this.messages()
+    // An earlier summary is a part of its own where the part behind it is none of a user.
+    const shown =
+      prompt.length - this.#parts.slice(from).length - (this.#tail ? 1 : 0) - (this.#slots.length > 0 ? 1 : 0)
+    for (let at = Math.min(from + prompt.length - shown - keep, this.#parts.length); at - from >= least; at--) {
+      const firstKept = at === this.#parts.length ? this.#tail?.first : this.#firsts[at]
+      if (firstKept && this.#placeOf(firstKept) === at) return { firstKept, before: prompt.slice(0, at - from + shown) }
+    }
+    return null
+  }
+
+  /** The texts stand for everything before the message with this id. Returns false, and changes nothing, if the prompt cannot be cut there. */
+  compact(firstKept: string, texts: readonly string[]): boolean {
+    const from = this.#compactions.at(-1)?.at ?? 0
+    const at = this.#placeOf(firstKept)
+    if (firstKept === '' || at <= from) return false
+    const content = texts.map((text): TextBlock => ({ type: 'text', text }))
+    this.#compactions = [...this.#compactions, { at, summary: { role: 'user', content } }]
+    this.#merged = null
+    return true
+  }
+
+  /** The last summary no longer stands for anything. Returns false if there is none. */
+  expand(): boolean {
+    if (this.#compactions.length === 0) return false
+    this.#compactions = this.#compactions.slice(0, -1)
+    this.#merged = null
+    return true
+  }
+
+  /** Messages from elsewhere may share an id: the last one counts. */
+  #placeOf(first: string): number {
+    return this.#tail?.first === first ? this.#parts.length : this.#firsts.lastIndexOf(first)
+  }
+
+  #addUser(first: string, blocks: readonly UserBlock[]): void {
     if (this.#tail?.role === 'user') {
       append(this.#tail.blocks, blocks)
       this.#tail.part = null
       return
     }
     this.#sealTail()
-    this.#tail = { role: 'user', blocks: [...blocks], part: null }
+    this.#tail = { role: 'user', first, blocks: [...blocks], part: null }
   }
 
   #addAssistant(message: AssistantMessage): void {
@@ -167,8 +242,8 @@ export class PromptFold {
       tail.part = null
     } else {
       this.#sealTail()
-      if (this.#parts.length === 0) this.#parts.push(beginning)
-      this.#tail = { role: 'assistant', model, blocks, part: null }
+      if (this.#parts.length === 0) this.#seal(beginning, '')
+      this.#tail = { role: 'assistant', first: message.id, model, blocks, part: null }
     }
     this.#setSlots(toolCallsOf(message).map((call) => ({ call, output: null })))
   }
@@ -183,11 +258,16 @@ export class PromptFold {
   }
 
   #sealTail(): void {
-    if (this.#tail !== null) this.#parts.push(partOf(this.#tail))
-    if (this.#slots.length > 0) this.#parts.push(this.#resultsPart())
+    if (this.#tail !== null) this.#seal(partOf(this.#tail), this.#tail.first)
+    if (this.#slots.length > 0) this.#seal(this.#resultsPart(), '')
     this.#tail = null
     this.#setSlots([])
     this.#results = null
+  }
+
+  #seal(part: PromptMessage, first: string): void {
+    this.#parts.push(part)
+    this.#firsts.push(first)
   }
 
   #setSlots(slots: Slot[]): void {
@@ -252,7 +332,12 @@ function userBlocks({ from, content }: UserMessage): UserBlock[] {
 }
 
 function summaryBlock({ text }: SummaryMessage): TextBlock {
-  return { type: 'text', text: `[Previous conversation handoff]\n${withoutSenderLines(text)}` }
+  return { type: 'text', text: handoffText(text) }
+}
+
+/** A summary as a model reads it: a text that only this file may begin. */
+export function handoffText(text: string): string {
+  return `[Previous conversation handoff]\n${withoutSenderLines(text)}`
 }
 
 function withoutMarks(block: TextBlock): TextBlock {

@@ -6,6 +6,8 @@ import type { ChildFacts, Json } from './chat-message.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
+  /** The text of its input. Undefined before it. */
+  readonly inputText: string | undefined
   /** Replies of the model that were not blank. */
   readonly iterations: number
   /** Blank replies in a row. */

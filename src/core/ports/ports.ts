@@ -209,6 +209,7 @@ export type CommitAnswer =
       /** Of their leases, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
+      readonly approval: SessionApproval
       /** The session is paused: the turn ends with its next step. Absent: it is not. */
       readonly isPaused?: boolean
     }

@@ -13,6 +13,7 @@ import { AgentEnd } from './agent-end.ts'
 import { agentFolder } from './agent-folder.ts'
 import { AgentInbox } from './agent-inbox.ts'
 import type { AgentTools, Toolbox } from './call/agent-tools.ts'
+import { type Compaction, Compactor } from './compaction/compactor.ts'
 import type { HistoryCache } from './history-cache.ts'
 import type { Iteration } from './iteration.ts'
 import type { Journal } from './journal.ts'
@@ -30,6 +31,8 @@ export interface AgentKind {
   readonly definition: AgentDefinition
   readonly model: Model
   readonly toolbox: Toolbox
+  /** Null: its conversations are not compacted. */
+  readonly compaction: Compaction | null
 }
 
 /** What the worker waits for when its turn ends. `retryMs`: how long, if it waits for its next attempt. */
@@ -45,6 +48,7 @@ export class AgentTurn {
   readonly inbox: AgentInbox
   readonly end: AgentEnd
   readonly retries: Retries
+  readonly compactor: Compactor
   /** The tools of the kind as they are during this turn. Undefined until the turn needs them. */
   tools: AgentTools | undefined
   /** What the newest reply means; null when an earlier turn recorded that reply. */
@@ -62,6 +66,7 @@ export class AgentTurn {
     this.inbox = new AgentInbox(journal)
     this.end = new AgentEnd(journal)
     this.retries = new Retries(kind.definition, journal)
+    this.compactor = new Compactor(this, kind.compaction)
     const { open, run, begunRun } = journal.turn.assignment
     this.begunRun = open ? run : begunRun
   }

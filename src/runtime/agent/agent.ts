@@ -11,6 +11,7 @@
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
+import type { Model } from '../../core/definition/model.ts'
 import {
   ConfigError,
   InputError,
@@ -32,6 +33,8 @@ import type { Step } from '../turn/step.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
+import type { Compaction } from './compaction/compactor.ts'
+import { ContextLimit } from './compaction/context-limit.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
@@ -43,11 +46,22 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
   const model = parts.models.open(definition.model)
   const problem = definition.settings && model.settingProblem?.(definition.settings)
   if (problem) throw new ConfigError(problem)
-  const kind: AgentKind = { definition, model, toolbox: new Toolbox(definition) }
+  const kind: AgentKind = {
+    definition,
+    model,
+    toolbox: new Toolbox(definition),
+    compaction: compactionOf(definition, model, parts),
+  }
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
     await advance(new AgentTurn(kind, parts, new Journal(turn, known)))
   }
+}
+
+function compactionOf({ compaction = {} }: AgentDefinition, model: Model, { models }: AgentParts): Compaction | null {
+  if (compaction === false) return null
+  const writer = compaction.model === undefined ? model : models.open(compaction.model)
+  return { settings: compaction, model: writer, limit: new ContextLimit(model, compaction.window) }
 }
 
 async function advance(agentTurn: AgentTurn): Promise<void> {
@@ -66,6 +80,12 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
     if (wait === null) {
       if (turn.isRetaken) await turn.settled()
       continue
+    }
+    if (agentTurn.compactor.isPending && !journal.position.open) {
+      // The answer is out. A summary that is nearly there would otherwise be paid for again.
+      turn.flush()
+      await agentTurn.compactor.finish()
+      if (agentTurn.isOver) return
     }
     // The cache gets the history before the commit, because the answer of the commit may start this worker's next turn here.
     if (!isLast(agentTurn, wait)) parts.histories.give(turn.assignment.workerId, turn.outcome, journal.known)

@@ -47,7 +47,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   // The answer of the last commit says what the other agents of the session have used.
   const limit = overLimitOfSession(agentTurn)
   if (limit !== null) return overBudget(agentTurn, limit)
-  const { iterations, blanks } = container.run
+  const { iterations } = container.run
   const number = iterations + 1
   try {
     const folder = agentTurn.folder()
@@ -56,6 +56,9 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     return cannotAsk(agentTurn, thrown)
   }
   if (!mayCall(turn)) return null
+  const summary = agentTurn.compactor.beforeRequest()
+  if (summary !== null) await summary
+  if (!mayCall(turn)) return null
   let reply: AcceptedReply
   try {
     const request = {
@@ -63,7 +66,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
       messages: container.history.prompt(),
       tools: tools.specs(turn),
       settings: kind.definition.settings,
-      idempotencyKey: `${turn.assignment.workerId}/${position.run}/${number}${blanks > 0 ? `.${blanks}` : ''}`,
+      idempotencyKey: requestKey(agentTurn, number),
     }
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
@@ -71,11 +74,24 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
+    if (agentTurn.isOver) return null
+    if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
     return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
   }
   if (agentTurn.isOver) return null
   machine.apply('replyReceived')
   return replied(agentTurn, tools, reply)
+}
+
+/** The same for the same prompt. */
+function requestKey({ turn, journal, compactor }: AgentTurn, number: number): string {
+  const { blanks } = journal.container.run
+  const again = [...(blanks > 0 ? [blanks] : []), ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : [])]
+  return [`${turn.assignment.workerId}/${journal.position.run}/${number}`, ...again].join('.')
+}
+
+function isOverflow(thrown: unknown): boolean {
+  return toRuntimeError(thrown).code === 'context_overflow'
 }
 
 /** Runs the stages of an iteration that only compute. They give the same result for a reply that an earlier turn recorded. */
@@ -94,7 +110,8 @@ export function iterate(
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
       : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
-  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
+  const approve = (one: AcceptedCall) =>
+    tools.approve(one, journal.turn.session.approval, approvalContext(journal, one.call.toolCallId))
   return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 
@@ -139,7 +156,9 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
-    if (!goOnAfterCut(agentTurn, reply, iteration, entry, parts)) answer(agentTurn, reply, entry, parts)
+    if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
+    answer(agentTurn, reply, entry, parts)
+    agentTurn.compactor.afterAnswer()
   } else if (error) {
     machine.apply('limitReached')
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
@@ -186,7 +205,7 @@ function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
 
 function overLimitOfSession(agentTurn: AgentTurn): string | null {
   const { sessionSpent: spent } = agentTurn.journal
-  const { allowed } = agentTurn.turn.spending
+  const { allowed } = agentTurn.turn.session.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   return name && usedUp(agentTurn, name, `${agentTurn.who} made no further model call`)
 }
@@ -197,7 +216,7 @@ function overLimitOfSession(agentTurn: AgentTurn): string | null {
  */
 export function tooManyCalls(agentTurn: AgentTurn, more: number): LimitError | null {
   const { journal, turn, who } = agentTurn
-  if (journal.sessionSpent.toolCalls + more <= turn.spending.allowed.toolCalls) return null
+  if (journal.sessionSpent.toolCalls + more <= turn.session.spending.allowed.toolCalls) return null
   const asked = more === 0 ? 'the open ones were not run' : `${who} asked for ${more} more, which were not run`
   return new LimitError('budget_exceeded', usedUp(agentTurn, 'toolCalls', asked))
 }
@@ -207,7 +226,7 @@ const spendingWords = { modelCalls: 'model calls', tokens: 'tokens', toolCalls: 
 /** `what`: what the worker did about it. */
 function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string): string {
   const { sessionSpent: spent } = journal
-  const { allowed } = turn.spending
+  const { allowed } = turn.session.spending
   const { sessionId, isJob, parentId } = turn.assignment
   const of = spendingWords[name]
   // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.

@@ -26,6 +26,7 @@ import { TakeOver } from './take-over.ts'
 import type { TurnHost } from './turn-host.ts'
 import { stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
+import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
@@ -41,6 +42,7 @@ export class Turn {
   readonly startedAt = performance.now()
   readonly doing: RunDoing
   readonly pausing = new TurnPause(this)
+  readonly session: TurnSession
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -49,7 +51,6 @@ export class Turn {
   #cancelledStep: CancelledStep | undefined
   /** That step waits for code of the run, which may itself wait until its steps are settled. */
   #cancelWaits = false
-  #spending: Assignment['spending']
   #live: TurnLive | undefined
   #takeOver: TakeOver | undefined
   #sequence = 0
@@ -63,7 +64,7 @@ export class Turn {
     this.assignment = assignment
     this.host = host
     this.lease = new Lease(assignment.trustedUntil)
-    this.#spending = assignment.spending
+    this.session = new TurnSession(assignment)
     this.#version = assignment.version
     if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
@@ -120,11 +121,6 @@ export class Turn {
   /** After the last step that was added. */
   get position(): RunPosition {
     return this.#steps.latest
-  }
-
-  /** What the agents of the session have used and may use, by the last answer of the store. */
-  get spending(): Assignment['spending'] {
-    return this.#spending
   }
 
   /** So far, without the time that it waited for commits. */
@@ -351,7 +347,7 @@ export class Turn {
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
-        this.#spending = answer.spending
+        this.session.learn(answer)
         this.#steps.acknowledge(steps.length, step)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)

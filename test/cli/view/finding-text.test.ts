@@ -176,6 +176,18 @@ describe('judge', () => {
       /: loop w-1 \(it blocked, at loop\.ts:4:3\)$/,
     ],
     [
+      'workers that wait for somebody',
+      {
+        ...well,
+        heldUp: ['one', 'two', 'three', 'four'].map((name) => {
+          const holdup = { reason: 'question', workerId: name, waitsFor: 'a person', needsSomebody: true } as const
+          return { id: name, name, kind: 'asker', holdup: { ...holdup, since: 0, until: null, command: 'troupe x' } }
+        }),
+      },
+      'warning',
+      /^4 workers wait for somebody: one \(asker\) waits for a person, for \S+.*; .*; three .*; and 1 more$/,
+    ],
+    [
       'a node that stands still',
       {
         ...well,

@@ -37,6 +37,9 @@ describe('a conversation', () => {
     const { message } = third.status === 'failed' ? third.failure : { message: '' }
     expect(message).toContain(`session ${session.id} has used 2 of the 2 model calls that its agents share`)
     expect(message).toContain(`troupe session limit ${session.id} modelCalls=4`)
+    const { session: stopped } = await session.report()
+    const command = `troupe session retry ${session.id} --limits modelCalls=4`
+    expect(stopped.holdups).toMatchObject([{ reason: 'budget', workerId: session.rootId, command }])
     expect(model.requests).toHaveLength(2)
     expect(await session.limit({ modelCalls: 3 })).toEqual({ modelCalls: 3, tokens: 2_000_000, toolCalls: 10_000 })
     expect((await session.summary()).limits).toMatchObject({ modelCalls: 3, tokens: 2_000_000, workers: 200 })

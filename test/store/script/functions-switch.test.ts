@@ -27,6 +27,6 @@ test.each([
   const args = { root: `${keys.tag}:w:none`, events: keys.events }
   const answer = await new ScriptCaller(redis).call(closeScript, args, { sessionId: 'none' }, { deadlineMs: 20_000 })
   expect(answer[0]).toBe('not_found')
-  const libraries = isOldRedis(await admin.info('server')) ? [] : ((await admin.function('LIST')) as unknown[])
+  const libraries = isOldRedis(await admin.info('server')) ? [] : await admin.function('LIST')
   expect(libraries.length > 0).toBe(isUsed && !isOldRedis(await admin.info('server')))
 })

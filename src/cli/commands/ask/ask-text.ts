@@ -1,10 +1,17 @@
 /** Duty: an ask as parts of a line, and as an object of --json. */
 import type { Ask } from '../../../client/asks.ts'
+import { holdupOfAsk } from '../../../client/holdup.ts'
 import { formatDuration } from '../../view/duration.ts'
 
-/** `askId`, as `sessionId` and `workerId`, beside the fields of the ask. */
-export function askObject({ id, ...ask }: Ask): unknown {
-  return { askId: id, ...ask }
+/** `askId`, as `sessionId` and `workerId`, beside the fields of the ask; and what it holds up while it is open. */
+export function askObject(ask: Ask): unknown {
+  const { id, ...others } = ask
+  return { askId: id, ...others, holdup: ask.state === 'open' ? holdupOfAsk(ask) : null }
+}
+
+/** `a person to answer "Ship it?"` */
+export function awaitedText(ask: Ask): string {
+  return holdupOfAsk(ask).waitsFor
 }
 
 /** Who waits for the answer: `approver`, or `approver approver-3`. */

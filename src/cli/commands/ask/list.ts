@@ -1,12 +1,13 @@
 /** `troupe ask list`: the asks that wait for an answer, of all sessions or of one. */
 import { type Command, Option } from 'commander'
 import type { Ask } from '../../../client/asks.ts'
+import { answerCommand } from '../../../client/holdup.ts'
 import { type AskSort, type AskState, askSorts, askStates } from '../../../core/worker/ask.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
 import type { Column } from '../../view/table.ts'
 import { addLimitOption, addVerb, eitherId } from '../verb.ts'
-import { askObject, endText, waiter } from './ask-text.ts'
+import { askObject, awaitedText, endText, waiter } from './ask-text.ts'
 
 interface ListFlags {
   readonly session?: string
@@ -41,11 +42,13 @@ export function addListCommand(group: Command): void {
       const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
       const { kind, state, after } = flags
       const asks = await troupe.asks.list({ sessionId, kind, workerKind: of, state, limit, after })
+      const [first, ...others] = asks.filter((ask) => ask.state === 'open')
+      const how = first && `To go on: ${answerCommand(others.length === 0 ? first.id : '<id>', first.kind)}`
       return listing(asks, {
         columns,
         object: askObject,
         empty: sessionId === undefined ? `Nobody waits for an answer in namespace ${namespace}.` : 'There are none.',
-        more: moreNote(asks, limit, 'first'),
+        more: [moreNote(asks, limit, 'first'), how].filter(Boolean).join('\n') || undefined,
       })
     },
   })
@@ -56,5 +59,6 @@ const columns: Column<Ask>[] = [
   { header: 'since', value: ({ askedAt }) => formatDuration(Date.now() - askedAt) },
   { header: 'state', value: endText },
   { header: 'worker', value: waiter, shrinksTo: 8 },
-  { header: 'asks', value: ({ question }) => question, shrinksTo: 20 },
+  { header: 'waits for', value: awaitedText, shrinksTo: 20 },
+  { header: 'session', value: ({ sessionId }) => sessionId },
 ]

@@ -1,6 +1,7 @@
 /** `troupe ask show <ask>`: one ask: who asks what, the form of the answer, and how it ended. */
 import type { Command } from 'commander'
 import type { Ask } from '../../../client/asks.ts'
+import { answerCommand } from '../../../client/holdup.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
 import { momentAndAge } from '../../view/duration.ts'
@@ -25,7 +26,6 @@ export function addShowCommand(group: Command): void {
 
 function askLines(ask: Ask, page: Page): string[] {
   const { id, kind, question, options, schema, state, askedAt, expiresAt, endedAt, answer, sessionId, workerId } = ask
-  const how = kind === 'signal' ? "troupe ask answer <id> '<json>'" : 'troupe ask answer <id> <answer>'
   return factLines(
     [
       ['ask', id],
@@ -42,7 +42,7 @@ function askLines(ask: Ask, page: Page): string[] {
       ['reason', answer?.reason == null ? null : escapeLine(answer.reason)],
       ['worker', `${escapeLine(waiter(ask))} (${workerId})`],
       ['session', sessionId],
-      ['to answer', state === 'open' ? how.replace('<id>', id) : null],
+      ['to answer', state === 'open' ? answerCommand(id, kind) : null],
     ],
     page,
   )

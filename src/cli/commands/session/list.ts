@@ -7,7 +7,7 @@ import { formatDuration } from '../../view/duration.ts'
 import { withSessionIds } from '../../view/objects.ts'
 import { stateStyle } from '../../view/page.ts'
 import type { Column } from '../../view/table.ts'
-import { nameAndKind } from '../../view/worker-columns.ts'
+import { nameAndKind } from '../../view/worker-name.ts'
 import { addLimitOption, addVerb } from '../verb.ts'
 
 interface ListFlags {

@@ -2,9 +2,11 @@
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
+import { defaultApproval } from '../../../core/worker/session-approval.ts'
 import { escapeLine } from '../../terminal/escape.ts'
-import { factLines } from '../../view/answer.ts'
+import { type Fact, factLines } from '../../view/answer.ts'
 import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'
+import { helpfulCommands, holdupTexts } from '../../view/holdup-text.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
 import { reportObject } from '../../view/objects.ts'
 import { type Page, stateStyle } from '../../view/page.ts'
@@ -32,7 +34,7 @@ export function addShowCommand(group: Command): void {
 }
 
 function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
-  const { state, paused, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -49,13 +51,13 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
       ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
+      ['approvals', approvalText(approval)],
       ['workers', String(session.usage.workers)],
       ['usage', usageText(session.usage)],
       ['last run', result && `${result.run}, ${result.status}`],
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],
       ['failure', failure && escapeLine(failureSentence(failure))],
-      ['to go on', session.state === 'failed' ? `troupe session retry ${session.id}` : null],
-      ['to answer', answerCommand(session.id, workers)],
+      ...holdupFacts(session, workers, now),
     ],
     page,
   )
@@ -70,11 +72,33 @@ function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): s
   return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
 }
 
-/** The command that answers, if there is one open ask; else the one that lists them. */
-function answerCommand(sessionId: string, workers: readonly WorkerReport[]): string | null {
-  const [ask, ...more] = workers.flatMap(({ openAsks }) => openAsks)
-  if (ask === undefined) return null
-  return more.length > 0 ? `troupe ask list --session ${sessionId}` : `troupe ask answer ${ask.id} <answer>`
+/** Null for a session that says nothing of approvals. */
+function approvalText({
+  policy,
+  trusted,
+  whenNobodyAnswers,
+  approvalMs,
+}: Report['session']['approval']): string | null {
+  const parts = [
+    policy === defaultApproval.policy ? [] : [policy],
+    trusted.length === 0 ? [] : [`trusts ${trusted.join(', ')}`],
+    whenNobodyAnswers === defaultApproval.whenNobodyAnswers
+      ? []
+      : [`${whenNobodyAnswers} if nobody answers${approvalMs === null ? '' : ` within ${formatDuration(approvalMs)}`}`],
+  ].flat()
+  return parts.length === 0 ? null : parts.join('; ')
+}
+
+/** What the root waits for has a line of its own. */
+function holdupFacts({ rootId, holdups }: Report['session'], workers: readonly WorkerReport[], now: number): Fact[] {
+  const root = workers.find(({ id }) => id === rootId)
+  const others = holdups.filter(({ workerId, waitsFor }) => workerId !== rootId || waitsFor !== root?.waitsFor)
+  return [
+    ...holdupTexts(others, workers, now).map(
+      (text, index) => [index === 0 ? 'held up' : '', escapeLine(text)] as const,
+    ),
+    ...helpfulCommands(holdups).map((command, index) => [index === 0 ? 'to go on' : '', command] as const),
+  ]
 }
 
 function lasted(createdAt: number | null, finishedAt: number): string {

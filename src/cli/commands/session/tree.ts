@@ -1,6 +1,8 @@
 /** `troupe session tree <session>`: the workers of a session, each under its parent. */
 import type { Command } from 'commander'
-import type { WorkerReport } from '../../../client/report.ts'
+import type { Report, WorkerReport } from '../../../client/report.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import { helpfulCommands, holdupTexts } from '../../view/holdup-text.ts'
 import { branchObject, withSessionIds } from '../../view/objects.ts'
 import { tableLines } from '../../view/table.ts'
 import { growTree, type Leaf, treeLeaves } from '../../view/tree.ts'
@@ -30,8 +32,15 @@ export function addTreeCommand(group: Command): void {
       ]
       return {
         objects: [{ session: withSessionIds(session), tree: tree.map(branchObject) }],
-        lines: (page) => tableLines(leaves, columns, page),
+        lines: (page) => [...tableLines(leaves, columns, page), ...footLines(session, workers)],
       }
     },
   })
+}
+
+/** Why the session does not go on, and what to do. */
+function footLines({ holdups }: Report['session'], workers: readonly WorkerReport[]): string[] {
+  if (holdups.length === 0) return []
+  const commands = helpfulCommands(holdups).map((command) => `  ${command}`)
+  return ['', ...holdupTexts(holdups, workers, Date.now()).map(escapeLine), ...commands]
 }

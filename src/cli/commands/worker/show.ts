@@ -68,7 +68,7 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['last words', worker.lastWords && escapeLine(worker.lastWords)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
       ['failed at', lastFailure && formatMoment(lastFailure.at)],
-      ['to go on', mayBeRetried(worker) ? `troupe session retry ${worker.sessionId}` : null],
+      ['to go on', worker.holdup?.command],
     ],
     page,
   )
@@ -77,9 +77,4 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
 function interruptedText({ interrupted }: WorkerReport): string | null {
   if (interrupted === 0) return null
   return `${count(interrupted, 'turn')}, because the node died or lost its lease; the history says who took over`
-}
-
-/** Only the run of a root can go on: a child has told its parent. */
-function mayBeRetried({ parentId, activity, status }: WorkerReport): boolean {
-  return parentId === null && status === 'idle' && (activity === 'failed' || activity === 'put aside')
 }

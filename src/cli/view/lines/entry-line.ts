@@ -60,6 +60,10 @@ function entryText(entry: Entry): string {
       return cancelledText(entry)
     case 'retried':
       return retriedText(entry)
+    case 'compacted':
+      return `compacted: before ${entry.firstKept} prompts hold a summary by ${entry.model}: ${valueLine(entry.text)}`
+    case 'expanded':
+      return 'expanded: the last summary was taken back'
     case 'system':
     case 'user':
     case 'assistant':

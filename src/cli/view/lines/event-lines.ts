@@ -119,8 +119,32 @@ function limitedPart(details: RawEvent['details']): string {
   return `limits set: ${limits.join(', ')}`
 }
 
+function approvalPart({ policy, tool, by }: RawEvent['details']): string {
+  const what =
+    tool === undefined ? `the approval policy is ${stringOr(policy)}` : `the tool ${stringOr(tool)} is trusted`
+  return `${what}${whoAndWhy({ by })}`
+}
+
 function whoAndWhy({ by, why }: RawEvent['details']): string {
   return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
+}
+
+/** What somebody changed of a session. */
+function sessionPart(
+  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalSet' | 'session.limited',
+  details: RawEvent['details'],
+): string {
+  switch (type) {
+    case 'session.paused':
+    case 'session.resumed':
+      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.approvalSet':
+      return approvalPart(details)
+    case 'session.limited':
+      return limitedPart(details)
+  }
 }
 
 /** What became of the node of a worker. By then the worker is queued again. */
@@ -133,19 +157,26 @@ function nodePart({ type, details: { starts, lastWords } }: RawEvent): string | 
 }
 
 /** `fetch_page failed in 12ms: no such host, at tools/fetch.ts:8:9` */
-function failedToolPart({ toolName, ms, error, thrownAt }: RawEvent['details']): string {
+function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEvent['details']): string {
+  if (type === 'tool.unknown') return `it is unknown whether ${stringOr(toolName, 'a tool')} took effect`
   const what = `${stringOr(toolName, 'a tool')} failed${took(ms)}`
   return typeof error === 'string' ? `${what}: ${withPlace(error, thrownAt)}` : what
 }
 
-function openedText({ id, sort, question }: RawEvent['details']): string {
-  const answer = sort === 'approval' ? ' approve' : ''
-  return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
-}
-
-function answeredText({ by, decision }: RawEvent['details']): string {
+function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
+  if (type === 'ask.opened') {
+    const answer = sort === 'approval' ? ' approve' : ''
+    return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+  }
+  if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
   return by === undefined ? what : `${what} by ${stringOr(by)}`
+}
+
+function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: RawEvent['details']): string {
+  return type === 'compaction.failed'
+    ? `its conversation could not be compacted: ${stringOr(reason)}`
+    : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
 }
 
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
@@ -154,11 +185,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       // Any further step of the run is in the same commit, unless the worker is still busy with it.
       return member?.activity === 'working' ? 'started' : undefined
     case 'ask.opened':
-      return openedText(details)
     case 'ask.answered':
-      return answeredText(details)
     case 'ask.expired':
-      return 'got no answer in time'
+      return askPart(type, details)
     case 'run.completed':
       return donePart(at, member?.startedAt ?? at)
     case 'run.warned':
@@ -179,19 +208,20 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return cancellingPart(type, details)
     case 'session.paused':
     case 'session.resumed':
-      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
-      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.approvalSet':
     case 'session.limited':
-      return limitedPart(details)
+      return sessionPart(type, details)
     case 'model.replied':
       return repliedPart(details)
+    case 'context.compacted':
+    case 'compaction.failed':
+      return compactionPart(type, details)
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
-      return failedToolPart(details)
     case 'tool.unknown':
-      return `it is unknown whether ${stringOr(details.toolName, 'a tool')} took effect`
+      return failedToolPart(type, details)
     case 'tool.started':
     case 'tool.succeeded':
     case 'text.delta':

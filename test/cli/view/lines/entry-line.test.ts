@@ -49,8 +49,16 @@ describe('entryLine', () => {
     expect(entryLine(12, entry)).toBe(`  12  12:00:01  run 3  ${text}`)
   })
 
+  it('shows a summary with its model and from where on it counts', () => {
+    const summary = { type: 'compacted', text: 'They\ncounted.', firstKept: 'm7', model: 'test/m', usage: {} } as const
+    expect(entryLine(0, { ...head, ...summary } as unknown as Entry)).toBe(
+      '   0  12:00:01  run 3  compacted: before m7 prompts hold a summary by test/m: They\\ncounted.',
+    )
+    expect(entryLine(0, { ...head, type: 'expanded' } as unknown as Entry)).toContain('the last summary was taken back')
+  })
+
   it('shows an entry of an unknown type as JSON', () => {
-    expect(entryLine(0, { type: 'compacted', ...head } as unknown as Entry)).toContain('{"type":"compacted"')
+    expect(entryLine(0, { type: 'hologram', ...head } as unknown as Entry)).toContain('{"type":"hologram"')
     expect(entryLine(0, { type: 'cancelled', v: 1, at })).toBe('   0  12:00:01  cancelled')
   })
 
