@@ -10,7 +10,8 @@ import { constants, existsSync } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
-const { O_RDONLY, O_DIRECTORY = 0, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
+// A system that does not know a flag has it as undefined, which counts as 0 here.
+const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants
 const folderFlags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW
 const fileFlags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 

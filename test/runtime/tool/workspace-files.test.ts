@@ -102,9 +102,9 @@ test.runIf(process.platform === 'linux')(
     const workspace = await openWorkspace(root)
     const [folder, moved] = [join(root, 'sub'), join(root, 'moved')]
     writeFileSync(join(outside, 'only outside'), '')
-    let isOver = false
+    const over = new AbortController()
     const exchanging = (async () => {
-      while (!isOver) {
+      while (!over.signal.aborted) {
         renameSync(folder, moved)
         symlinkSync(outside, folder)
         await setImmediate()
@@ -119,7 +119,7 @@ test.runIf(process.platform === 'linux')(
       if (read.status === 'fulfilled') seen.add(read.value.toString())
       if (listed.status === 'fulfilled') for (const { name } of listed.value) seen.add(name)
     }
-    isOver = true
+    over.abort()
     await exchanging
     expect([...seen].sort()).toEqual(['deep', 'inside', 'note.txt'])
   },
