@@ -166,7 +166,8 @@ function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEven
 function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
   if (type === 'ask.opened') {
     const answer = sort === 'approval' ? ' approve' : ''
-    return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+    const what = sort === 'signal' ? 'waits for the signal' : 'asks:'
+    return `${what} ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
   }
   if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
