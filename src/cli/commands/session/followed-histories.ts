@@ -66,7 +66,7 @@ export class FollowedHistories {
   }
 
   #readSoon(ids: Iterable<string>): void {
-    for (const id of [...ids]) this.#reading = this.#reading.then(() => this.#read(id))
+    for (const id of ids) this.#reading = this.#reading.then(() => this.#read(id))
   }
 
   async #read(workerId: string): Promise<void> {
