@@ -8,6 +8,7 @@ import type { NestInput } from '../../programs/cancel-kinds.ts'
 import type { Random } from '../../support/fault-settings.ts'
 import type { Harness } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'
+import { sureLeases } from '../../support/test-policy.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 import type { Row, Stage } from '../row.ts'
 
@@ -42,7 +43,9 @@ export const cancelStormRow: Row = {
 
 async function cancelStorm(stage: Stage, { cancels, nodes }: Size): Promise<number> {
   await using harness = await stage.open()
-  await Promise.all(Array.from({ length: nodes }, (_, index) => harness.start(`n${index}`, { concurrency: 20 })))
+  await Promise.all(
+    Array.from({ length: nodes }, (_, index) => harness.start(`n${index}`, { concurrency: 20, policy: sureLeases })),
+  )
   const done: Cancel[] = []
   while (done.length < cancels) {
     const trees = await Promise.all([0, 1, 2, 3].map((place) => cancelTree(stage.random, harness, place)))
@@ -73,8 +76,7 @@ async function cancelStorm(stage: Stage, { cancels, nodes }: Size): Promise<numb
     }
   }
   for (const [id, { history, record }] of workers) {
-    const parent = readRecord(id, record).record.parentId
-    if (parent !== null && stopped.has(parent))
+    if (record.parent !== undefined && stopped.has(record.parent))
       assert.ok(stopped.has(id), `${id} was born after the cancel of its parent`)
     if (stopped.has(id)) continue
     const from = history.flatMap((entry) =>
