@@ -32,6 +32,7 @@ type Kind =
   | 'moody'
   | 'waiter'
   | 'quitter'
+  | 'guest'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -107,6 +108,34 @@ describe.concurrent('correct workers pass', () => {
     expect(report.violations).toEqual([])
     expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
   })
+})
+
+test.concurrent('onCancel is called until its end is recorded, and then never again, wherever its node is killed', async () => {
+  const lives = new Map<string | null, readonly number[]>()
+  const points = ['commit of guest #2', 'claim #3', 'onCancel of stay #1', 'commit of stay #2']
+  const report = await crashMatrix(
+    scenario('guest', {
+      only: ['after commit of stay #1', ...points.flatMap((point) => [`before ${point}`, `after ${point}`])],
+      check: ({ folder, histories, runs, point }) => {
+        expect(readdirSync(folder)).toHaveLength(1)
+        const last = runs.filter(({ what }) => what === 'onCancel')
+        lives.set(
+          point,
+          last.map(({ life }) => life),
+        )
+        expect(new Set(last.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+        const stay = histories.find(({ kind }) => kind === 'stay')
+        const ends = stay?.entries.filter(({ type }) => type === 'cancelled')
+        expect(ends).toMatchObject([{ onCancel: { reason: 'the run that waited for it has ended' } }])
+        expect(histories[0]?.entries.filter(({ type }) => type === 'completed')).toHaveLength(1)
+      },
+    }),
+  )
+  expect(report.violations).toEqual([])
+  expect(lives.get(null)).toEqual([1])
+  expect(lives.get('after onCancel of stay #1')).toEqual([1, 2])
+  expect(lives.get('before commit of stay #2')).toEqual([1, 2])
+  expect(lives.get('after commit of stay #2')).toEqual([1])
 })
 
 describe.concurrent('a run is over', () => {

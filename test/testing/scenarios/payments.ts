@@ -113,6 +113,26 @@ export const workers = {
     },
   }),
 
+  /** Replies while its stay is booked: the end of its run cancels that one, which releases its room. */
+  guest: defineWorker<null, Order>({
+    receive(message, self) {
+      if (message.kind === 'timer') return self.reply('gone')
+      if (message.kind !== 'input') return
+      self.spawn('stay', message.value)
+      self.after(1_500, null)
+    },
+  }),
+  stay: defineWorker<{ folder: string }, Order>({
+    initial: { folder: '' },
+    receive(message, self) {
+      if (message.kind !== 'input') return
+      self.setState({ folder: message.value.folder })
+      self.after(600_000, null)
+    },
+    onCancel: (self) =>
+      writeFileSync(join(self.state.folder, `released-${self.idempotencyKey.replaceAll(/\W/g, '_')}`), 'a room'),
+  }),
+
   /** Has it stamped or not, as it is told. */
   moody: defineWorker({
     receive(message, self) {
