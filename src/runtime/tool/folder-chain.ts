@@ -1,10 +1,10 @@
 /**
  * Duty: open a file or a folder inside a folder without following links, so that it lies inside even if somebody exchanges folders for links
  * at that moment.
- * CHAIN-1 On Linux the path is opened name by name, each from the descriptor of the folder before (`/proc/self/fd`). No name may be a link.
- * CHAIN-2 Elsewhere Node has no such way. There the path is opened as a whole, and what was opened is compared with what the path leads to
+ * INSIDE-1 On Linux the path is opened name by name, each from the descriptor of the folder before (`/proc/self/fd`). No name may be a link.
+ * INSIDE-2 Elsewhere Node has no such way. There the path is opened as a whole, and what was opened is compared with what the path leads to
  *         afterwards. Somebody who exchanges folders twice at the right moments is not noticed.
- * CHAIN-3 A file is a regular one, and opening it never waits: not for the other end of a pipe, and not for a device.
+ * INSIDE-3 A file is a regular one, and opening it never waits: not for the other end of a pipe, and not for a device.
  */
 import { constants, existsSync } from 'node:fs'
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises'
@@ -24,7 +24,7 @@ export function pathOfOpen(folder: FileHandle, path: string): string {
   return hasDescriptorPaths ? `/proc/self/fd/${folder.fd}` : path
 }
 
-/** `names`: the path from the root, without `.` and `..`. Rejects with an error of the system, or with `not_wanted` for another sort of file. `isByNames`: CHAIN-1 or CHAIN-2. */
+/** `names`: the path from the root, without `.` and `..`. Rejects with an error of the system, or with `not_wanted` for another sort of file. `isByNames`: INSIDE-1 or INSIDE-2. */
 export async function openInside(
   root: string,
   names: readonly string[],

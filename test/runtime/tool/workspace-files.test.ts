@@ -1,4 +1,4 @@
-/** Files and folders that a tool opens through its workspace, while others change the folder (WORKSPACE-3, CHAIN-1 to CHAIN-3). */
+/** Files and folders that a tool opens through its workspace, while others change the folder (WORKSPACE-3, INSIDE-1 to INSIDE-3). */
 import {
   mkdirSync,
   mkdtempSync,
@@ -65,7 +65,7 @@ describe('a workspace', () => {
     await expect(workspace[how](path)).rejects.toThrow(why)
   })
 
-  test('neither waits for a pipe nor reads it (CHAIN-3)', async () => {
+  test('neither waits for a pipe nor reads it (INSIDE-3)', async () => {
     makeFifo(join(root, 'pipe'))
     const workspace = await openWorkspace(root)
     await expect(workspace.read('pipe')).rejects.toThrow('"pipe" is no regular file')
@@ -97,7 +97,7 @@ test.each([true, false])(
 )
 
 test.runIf(process.platform === 'linux')(
-  'while a folder and a link are exchanged again and again, nothing outside is ever read or listed (CHAIN-1)',
+  'while a folder and a link are exchanged again and again, nothing outside is ever read or listed (INSIDE-1)',
   async () => {
     const workspace = await openWorkspace(root)
     const [folder, moved] = [join(root, 'sub'), join(root, 'moved')]
