@@ -15,6 +15,8 @@ import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
 import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
+import { featureNames, features } from '../src/formats/features.ts'
+import { formats } from '../src/formats/formats.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { table } from './markdown-table.ts'
 import { requirementCounts, requirementProblems, requirementTables } from './requirements.ts'
@@ -34,6 +36,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/reference/commands.md': { commands: commandPages },
   'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/reference/scripts.md': { scripts: scriptTable },
+  'docs/formats.md': { formats: formatTable, losses: lossLists },
   'docs/requirements.md': { counts: requirementCounts, lines: requirementTables },
   ...typePages,
 }
@@ -66,6 +69,25 @@ export async function docsProblems(write = false): Promise<string[]> {
     else problems.push(`${page} is stale: run \`node scripts/docs.ts\``)
   }
   return [...problems, ...checks.flatMap((check) => check())]
+}
+
+function formatTable(): string {
+  return table(
+    ['name', 'format', 'written as'],
+    formats.map(({ name, title, form }) => [`\`${name}\``, title, form]),
+  )
+}
+
+function lossLists(): string {
+  return formats
+    .map(({ name, losses }) => {
+      const lines = featureNames.flatMap((feature) => {
+        const loss = losses[feature]
+        return loss === undefined ? [] : [`- ${features[feature].what}: ${loss}`]
+      })
+      return `### ${name}\n\n${lines.length === 0 ? 'It carries everything.' : lines.join('\n')}`
+    })
+    .join('\n\n')
 }
 
 /** The comment above each key names its type, its content and its expiry. */

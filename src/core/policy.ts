@@ -197,6 +197,10 @@ export const policy = {
   givenMessagesMax: 50_000,
   /** The size of all messages with which a session begins. */
   givenHistoryBytesMax: 33_554_432,
+  /** A file with a conversation of another program that is larger is refused before it is read. */
+  conversationBytesMax: 67_108_864,
+  /** How many objects, lists and names of fields such a file may hold. */
+  conversationPartsMax: 4_000_000,
   /** A claim returns at most this many bytes of mail. The next claim returns the rest. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,

@@ -142,8 +142,9 @@ export class MemoryWorker implements TurnStore {
     }
     this.#version += 1
     const spending = { spent: null, allowed: defaultSpending }
+    const approval = defaultApproval
     const version = this.#version
-    return Promise.resolve({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending })
+    return Promise.resolve({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending, approval })
   }
 
   readHistory(_workerId: string, from: number): Promise<string[]> {

@@ -7,7 +7,7 @@ export type Rule = (files: readonly SourceFile[]) => string[]
 
 /**
  * What a part of src/ may import of ours, beside itself. Parts that are not listed are unknown, which is a violation.
- * `formats` and `http` are not there yet.
+ * `http` is not there yet.
  */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   core: [],

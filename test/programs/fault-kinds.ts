@@ -190,6 +190,15 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    /** Asks, and replies with the answer; after `ms` without one with `nobody`. */
+    asker: defineWorker({
+      receive(message, self) {
+        const { ms } = (message.value ?? {}) as { readonly ms?: number }
+        if (message.kind !== 'input') return self.reply(message.value)
+        self.ask('Who is there?', ms === undefined ? {} : { expiresMs: ms, onExpiry: 'nobody' })
+      },
+    }),
+
     /** Waits for an hour. */
     sleeper: defineWorker({
       receive(message, self) {

@@ -1,10 +1,12 @@
 /** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
+
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { Assignment, CommitRequest } from '../../src/core/ports/ports.ts'
 import type { Mail } from '../../src/core/worker/message.ts'
+import { defaultApproval } from '../../src/core/worker/session-approval.ts'
 import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -36,7 +38,13 @@ const result = (call: number): Mail => ({
   },
 })
 
-const accepted = { kind: 'ok', wakeups: [], claimed: { kind: 'none' }, spending: unspent } as const
+const accepted = {
+  kind: 'ok',
+  wakeups: [],
+  claimed: { kind: 'none' },
+  spending: unspent,
+  approval: defaultApproval,
+} as const
 
 /** What the turn commits, when all of it is accepted. */
 async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assignment>): Promise<CommitRequest[]> {

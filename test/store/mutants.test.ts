@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
@@ -343,6 +344,7 @@ const all = [
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,
+  ...approvalMutants,
   ...askMutants,
   ...batchMutants,
   ...pauseMutants,

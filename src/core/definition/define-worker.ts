@@ -100,7 +100,8 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
   /**
    * Asks somebody outside: a person, or another system (`{ signal: 'paid' }`). The run stays open, and the worker holds no slot meanwhile. It
    * receives `{ kind: 'answer', id, status, value, by, reason }`, where `id` is that of the returned ask. `troupe ask answer <id>` or
-   * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids, so an id may be given away at once.
+   * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids. Nobody can answer before the commit: give an id
+   * away with a later message (docs/asks.md).
    */
   ask(this: void, question: AskQuestion, options?: AskOptions): AskRef
   /** Sets the state. A read of `self.state` then returns it as the next `receive` will see it. */

@@ -171,7 +171,7 @@ class HandlerTurn {
       readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
       limits: assignment.limits,
-      spending: this.#turn.spending.allowed,
+      spending: this.#turn.session.spending.allowed,
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,

@@ -69,7 +69,8 @@ ARGV[1] header    json:
       maySuspect, wasBusy, keepWakeup    true or false
       leaseMs, mailBytes, suspectAfter, poisonAfter   limits
 ARGV[2] texts     of each commit its texts, one after the other
-Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing} |
+Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
+        approval or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
         an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"

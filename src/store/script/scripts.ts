@@ -8,7 +8,9 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
+  fields: {
+    sessions: words('session kind pool name mode limits permissions caps approval key asked keyMs entries rests'),
+  },
   args: words('texts'),
 })
 
@@ -146,6 +148,12 @@ export const limitScript = defineScript({
   keys: words('root events'),
   header: words('sessionId modelCalls tokens toolCalls start'),
   args: words('event'),
+})
+
+export const approvalScript = defineScript({
+  file: 'approval.lua',
+  keys: words('root events'),
+  args: words('sessionId policy tool start event'),
 })
 
 export const retryScript = defineScript({

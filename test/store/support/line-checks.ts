@@ -234,3 +234,23 @@ export const whatIsFarAheadComesNear: Check = async (place) => {
   const far = await Promise.all(sets.map((key) => place.redis.zcount(key, hour - 600_000, '+inf')))
   expect(far).toEqual(sets.map(() => 0))
 }
+
+const hourMs = 3_600_000
+
+/** An hour before the clock stood an hour ahead; one timer was set then, two since. All are due in a minute or more. */
+export const timersMoveWithTheClock: Check = async (place) => {
+  const { root } = await place.create()
+  const now = await place.now()
+  const { timers, meta } = place.keys
+  const scores = { before: now + hourMs + 60_000, since: now + 60_000, late: now + hourMs - 60_000 }
+  for (const [name, score] of Object.entries(scores)) await place.redis.zadd(timers, score, `${root}:${name}`)
+  await place.redis.hset(meta, 'sweptAt', now + hourMs)
+  const swept = await place.node().sweep({ free: 0, soonAfter: true })
+  expect(swept.setBack).toMatchObject({ timers: 1 })
+  expect(Math.abs((swept.setBack?.ms ?? 0) - hourMs)).toBeLessThan(10_000)
+  const inMs = async (name: string) => Number(await place.redis.zscore(timers, `${root}:${name}`)) - now
+  expect(Math.abs((await inMs('before')) - 60_000)).toBeLessThan(10_000)
+  expect([await inMs('since'), await inMs('late')]).toEqual([60_000, hourMs - 60_000])
+  // The time is counted from now: the next sweep moves nothing.
+  expect((await place.node().sweep({ free: 0, soonAfter: true })).setBack).toBeNull()
+}

@@ -179,6 +179,18 @@ export const lineMutants: readonly Mutant[] = [
     takenOut: 'line' as const,
     check: checks.whatIsFarAheadComesNear,
   })),
+  {
+    guard: 'timers move when the clock was set back',
+    script: sweepScript,
+    takenOut: { condition: 'false' },
+    check: checks.timersMoveWithTheClock,
+  },
+  {
+    guard: 'timers set since the clock was set back stay',
+    script: sweepScript,
+    takenOut: { token: ["'(' .. digits(highest)", "'-inf'"] },
+    check: checks.timersMoveWithTheClock,
+  },
   ...[cancelScript, closeScript, limitScript, retryScript].map((script) => ({
     guard: `a session that is asked to ${script.file.slice(0, -4)} has a root`,
     script,

@@ -65,7 +65,7 @@ export function approvalContext(journal: Journal, toolCallId: string): ApprovalC
       return journal.log
     },
     get limits() {
-      return { ...limits, ...turn.spending.allowed }
+      return { ...limits, ...turn.session.spending.allowed }
     },
     get input() {
       return container.input
@@ -145,7 +145,7 @@ function standingOf(
   }
   if (one.verdict.do === 'run') return { kind: approval === undefined ? 'free' : 'released' }
   if (approval !== undefined) return { kind: 'waits' }
-  const { whenNobodyAnswers, approvalMs } = agentTurn.turn.assignment.approval
+  const { whenNobodyAnswers, approvalMs } = agentTurn.turn.session.approval
   if (whenNobodyAnswers === 'wait' || approvalMs !== null)
     return { kind: 'ask', why: one.verdict.why, eachTime: one.verdict.eachTime }
   return { kind: 'denied', text: neededText, failsRun: whenNobodyAnswers === 'fail' }

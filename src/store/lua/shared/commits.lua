@@ -239,6 +239,7 @@ local function commitTurn(tag, turn, batch)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
+  if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

@@ -1,0 +1,34 @@
+/** Duty: the conversation that a history holds: its messages, without what only the runtime needs. */
+import { readChatMessage } from './chat-codec.ts'
+import type { ChatMessage } from './chat-message.ts'
+import type { Entry } from './entry.ts'
+
+/**
+ * What was said, in order. A text with which troupe itself asked a model again is no part of it, and neither is the result of a call that a
+ * retry ran again.
+ */
+export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
+  const said: ChatMessage[] = []
+  for (const entry of entries) {
+    if (entry.type === 'retried') takeBack(said, new Set(entry.reopened ?? []))
+    const message = readChatMessage(entry)
+    if (message === null || (message.type === 'user' && message.nudge)) continue
+    const {
+      v: _v,
+      run: _run,
+      epoch: _epoch,
+      ...plain
+    } = message as ChatMessage & Partial<Record<'v' | 'run' | 'epoch', unknown>>
+    said.push(plain)
+  }
+  return said
+}
+
+/** Only calls of the newest reply are run again. */
+function takeBack(said: ChatMessage[], reopened: ReadonlySet<string>): void {
+  for (let index = said.length - 1; index >= 0; index--) {
+    const message = said[index] as ChatMessage
+    if (message.type === 'assistant') return
+    if (message.type === 'toolResult' && reopened.has(message.toolCallId)) said.splice(index, 1)
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Duty: what the Amazon Q command line and its successor Kiro keep: the saved file, and the row of the database of each.
+ * AMAZON-Q-1 All fields that the programs require are written.
+ */
+import type { ChatMessage, Json } from '../core/history/chat-message.ts'
+import { Foreign } from './foreign.ts'
+import type { Format, Losses, Text, Written } from './format.ts'
+import { uuidFor } from './portable.ts'
+import { qHistory, qLosses, readQEntry, readQUser } from './q-message.ts'
+import { wholeOf } from './role-list.ts'
+import type { Said } from './said.ts'
+import { type Source, sourceOf } from './source.ts'
+import { handoff } from './turns.ts'
+
+const losses: Losses = {
+  ...qLosses,
+  summaries: `one that stands first stays what it is; others become the text of a user that begins with ${handoff}`,
+}
+
+export const amazonQ: Format = {
+  name: 'amazon-q',
+  title: 'Amazon Q saved file',
+  form: 'a JSON object, as `/save` of the Amazon Q command line writes it and `/load` reads it',
+  losses,
+  fits(source) {
+    const { conversation_id, history, transcript, latest_summary } = wholeOf(source)
+    return (
+      Array.isArray(history) &&
+      (typeof conversation_id === 'string' || Array.isArray(transcript) || latest_summary !== undefined)
+    )
+  },
+  read: ({ whole, lines }, said) => readState(whole ?? (lines[0] as Foreign), said),
+  write: (messages, written): Text => ({ json: stateOf(messages, written) }),
+}
+
+export const amazonQRow: Format = {
+  name: 'amazon-q-row',
+  title: 'row of the Amazon Q database',
+  form: 'a JSON object `{key, value}`: a row of the table `conversations`. `key` is a folder, `value` the text of the saved file',
+  losses,
+  fits: (source) => isRow(source) && !('conversation_id' in wholeOf(source)),
+  read: readRow,
+  write: (messages, written): Text => ({
+    json: { key: written.folder ?? '/', value: JSON.stringify(stateOf(messages, written)) },
+  }),
+}
+
+export const kiroRow: Format = {
+  name: 'kiro-row',
+  title: 'row of the Kiro database',
+  form: 'a JSON object `{key, conversation_id, value, created_at, updated_at}`: a row of the table `conversations_v2`',
+  losses,
+  fits: (source) => isRow(source) && 'conversation_id' in wholeOf(source),
+  read: readRow,
+  write(messages, written): Text {
+    const state = stateOf(messages, written)
+    const times = messages.map(({ at }) => at).filter((at) => at > 0)
+    return {
+      json: {
+        key: written.folder ?? '/',
+        conversation_id: state.conversation_id,
+        value: JSON.stringify(state),
+        created_at: times.reduce((a, b) => Math.min(a, b), times[0] ?? 0),
+        updated_at: times.reduce((a, b) => Math.max(a, b), times[0] ?? 0),
+      },
+    }
+  },
+}
+
+function isRow(source: Source): boolean {
+  const { key, value } = wholeOf(source)
+  return typeof key === 'string' && typeof value === 'string'
+}
+
+function readRow({ whole, lines, warnings }: Source, said: Said): void {
+  const row = whole ?? (lines[0] as Foreign)
+  for (const warning of warnings) said.warn(warning)
+  said.title = row.field('key').textIfAny()
+  const { whole: value } = sourceOf(row.field('value').text())
+  if (value === null) throw row.field('value').wrong('must be the text of one JSON object.')
+  readState(new Foreign(value.value, 'value'), said)
+}
+
+function readState(state: Foreign, said: Said): void {
+  said.id = state.field('conversation_id').textIfAny()
+  const summary = state.field('latest_summary')
+  const text = summary.isList ? summary.items()[0]?.textIfAny() : summary.textIfAny()
+  if (text !== undefined && text !== '') said.summary(text, 0)
+  for (const entry of state.field('history').items()) readQEntry(entry, said)
+  if (!state.field('next_message').isNone) readQUser(state.field('next_message'), said)
+}
+
+function stateOf(messages: readonly ChatMessage[], written: Written): Readonly<Record<string, Json>> {
+  const { pairs, next, summary, transcript } = qHistory(messages, written)
+  return {
+    conversation_id: uuidFor(written.id ?? 'troupe'),
+    next_message: next,
+    history: pairs.map((pair) => ({ ...pair, request_metadata: null })),
+    valid_history_range: [0, pairs.length],
+    transcript: [...transcript],
+    tools: {},
+    context_manager: null,
+    context_message_length: null,
+    latest_summary: summary === null ? null : [summary, metadataOf(summary)],
+    file_line_tracker: {},
+    checkpoint_manager: null,
+    mcp_enabled: true,
+  }
+}
+
+/** Of the request that made a summary: nothing is known of it. */
+function metadataOf(summary: string): Json {
+  return {
+    request_id: null,
+    message_id: '',
+    request_start_timestamp_ms: 0,
+    stream_end_timestamp_ms: 0,
+    time_to_first_chunk: null,
+    time_between_chunks: [],
+    user_prompt_length: 0,
+    response_size: Buffer.byteLength(summary),
+    chat_conversation_type: null,
+    tool_use_ids_and_names: [],
+    model_id: null,
+    message_meta_tags: ['Compact'],
+  }
+}

@@ -1,0 +1,36 @@
+/** Duty: the port of a format: how a conversation is read and written, and what the format cannot carry. */
+import type { ChatMessage } from '../core/history/chat-message.ts'
+import type { Feature } from './features.ts'
+import type { Said } from './said.ts'
+import type { Source } from './source.ts'
+
+/** What of a conversation changes or is lost, each with what becomes of it. */
+export type Losses = Readonly<Partial<Record<Feature, string>>>
+
+/** What a converter may write beside the messages. */
+export interface Written {
+  /** The id of the conversation, where the format has one. */
+  readonly id?: string | undefined
+  /** The folder that the conversation belongs to, where the format has one. */
+  readonly folder?: string | undefined
+}
+
+export interface Format {
+  readonly name: string
+  /** For people. */
+  readonly title: string
+  /** In a sentence: what is written. */
+  readonly form: string
+  readonly losses: Losses
+  /** True if this is most probably a conversation of this format. It looks at few fields and never throws. */
+  fits(source: Source): boolean
+  /** Adds what was said. Throws an InputError that names the place. */
+  read(source: Source, said: Said): void
+  /**
+   * `messages` are in order (PAIRED-1 to PAIRED-3): each call has its result behind it. The answer is a JSON value, or the list of the
+   * values of JSON lines.
+   */
+  write(messages: readonly ChatMessage[], written: Written): Text
+}
+
+export type Text = { readonly json: unknown; readonly isCompact?: boolean } | { readonly lines: readonly unknown[] }

@@ -1,0 +1,137 @@
+/**
+ * Duty: read and write conversations of other programs: choose the format, convert, put calls and results in order, and say what was lost.
+ * FORMATS-1 What is written obeys the rules of its format, also for calls that nobody answered and results of no call.
+ * FORMATS-2 What cannot be read is refused with an InputError that names the place. Nothing else is thrown.
+ */
+import { didYouMean } from '../core/check/closest.ts'
+import { InputError } from '../core/errors.ts'
+import type { ChatMessage } from '../core/history/chat-message.ts'
+import { pairedMessages, type Repairs } from '../core/history/paired.ts'
+import { agentEnv } from './agent-env.ts'
+import { aiSdk } from './ai-sdk.ts'
+import { amazonQ, amazonQRow, kiroRow } from './amazon-q.ts'
+import { anthropic } from './anthropic.ts'
+import { chatMessage, chatMessageBlocks } from './chat-message.ts'
+import { chatMessageLog } from './chat-message-log.ts'
+import { alternatingEntries, pairedEntries } from './conversation-entries.ts'
+import { featureNames, features, marksOf } from './features.ts'
+import { flat } from './flat.ts'
+import type { Format, Written } from './format.ts'
+import { fsm, fsmSnake } from './fsm.ts'
+import { gemini } from './gemini.ts'
+import { llmCore } from './llm-core.ts'
+import { ollama } from './ollama.ts'
+import { openaiChat } from './openai-chat.ts'
+import { openaiResponses } from './openai-responses.ts'
+import { Said } from './said.ts'
+import { sourceOf } from './source.ts'
+import { troupe } from './troupe.ts'
+
+/** In the order in which they are tried: of two that fit, the first one is taken. */
+export const formats: readonly Format[] = [
+  troupe,
+  kiroRow,
+  amazonQRow,
+  amazonQ,
+  alternatingEntries,
+  pairedEntries,
+  fsmSnake,
+  fsm,
+  chatMessageLog,
+  agentEnv,
+  chatMessageBlocks,
+  chatMessage,
+  gemini,
+  anthropic,
+  openaiResponses,
+  openaiChat,
+  ollama,
+  llmCore,
+  aiSdk,
+  flat,
+]
+
+export const formatNames: readonly string[] = formats.map(({ name }) => name)
+
+export interface ReadConversation {
+  /** The name of the format. */
+  readonly format: string
+  readonly messages: readonly ChatMessage[]
+  /** What the other program calls the conversation. */
+  readonly id?: string
+  readonly title?: string
+  /** What was left out or mended, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+export interface ReadOptions {
+  /** Default: it is recognised by the content. */
+  readonly format?: string | undefined
+  /** The id of the wanted conversation, where a source holds several. */
+  readonly conversation?: string | undefined
+}
+
+/** Reads a conversation: a text (JSON or JSON lines), or a value that was parsed before. */
+export function readConversation(given: unknown, { format: wanted, conversation }: ReadOptions = {}): ReadConversation {
+  const source = sourceOf(given)
+  const format = wanted === undefined ? formats.find((one) => one.fits(source)) : formatOf(wanted)
+  if (format === undefined)
+    throw new InputError(
+      `the format of the conversation was not recognised: name it, one of ${formatNames.join(', ')}.`,
+    )
+  const said = new Said(conversation)
+  format.read(source, said)
+  if (said.messages.length === 0) throw new InputError(`the conversation (${format.name}) holds no message.`)
+  const { messages, repairs } = pairedMessages(said.messages)
+  return {
+    format: format.name,
+    messages,
+    ...(said.id !== undefined && { id: said.id }),
+    ...(said.title !== undefined && { title: said.title }),
+    warnings: [...source.warnings, ...said.warnings, ...repairWarnings(repairs)],
+  }
+}
+
+export interface WrittenConversation {
+  readonly text: string
+  /** What the format could not carry, one sentence each. */
+  readonly warnings: readonly string[]
+}
+
+/** Writes a conversation as text: JSON, or JSON lines. */
+export function writeConversation(
+  given: Iterable<ChatMessage>,
+  name: string,
+  written: Written = {},
+): WrittenConversation {
+  const format = formatOf(name)
+  const { messages, repairs } = pairedMessages([...given])
+  const text = format.write(messages, written)
+  const warnings = [...repairWarnings(repairs), ...lossWarnings(format, messages)]
+  if ('lines' in text) return { text: text.lines.map((line) => `${JSON.stringify(line)}\n`).join(''), warnings }
+  return { text: `${JSON.stringify(text.json, null, text.isCompact ? undefined : 2)}\n`, warnings }
+}
+
+export function formatOf(name: string): Format {
+  const format = formats.find((one) => one.name === name)
+  if (format !== undefined) return format
+  throw new InputError(
+    `there is no format "${name}": it is one of ${formatNames.join(', ')}.${didYouMean(name, formatNames)}`,
+  )
+}
+
+function lossWarnings(format: Format, messages: readonly ChatMessage[]): string[] {
+  return featureNames.flatMap((feature) => {
+    const loss = format.losses[feature]
+    const count = loss === undefined ? 0 : marksOf(feature, messages).length
+    return count === 0 ? [] : [`${features[feature].what} (${count === 1 ? 'once' : `${count} times`}): ${loss}.`]
+  })
+}
+
+function repairWarnings({ unanswered, orphans, renamedCalls }: Repairs): string[] {
+  return [
+    ...(unanswered > 0 ? [`calls without a result got one that says so: ${unanswered}.`] : []),
+    ...(orphans > 0 ? [`results without a call became text: ${orphans}.`] : []),
+    ...(renamedCalls > 0 ? [`ids of calls that came twice were replaced: ${renamedCalls}.`] : []),
+  ]
+}

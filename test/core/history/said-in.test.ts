@@ -1,0 +1,35 @@
+/** The conversation that a history holds. */
+import { expect, test } from 'vitest'
+import { decodeEntry, entryJson } from '../../../src/core/history/entry.ts'
+import { chat } from '../../../src/core/history/message-factories.ts'
+import { saidIn } from '../../../src/core/history/said-in.ts'
+
+const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} } as const
+const entry = (type: Parameters<typeof entryJson>[0], facts: object) =>
+  decodeEntry(entryJson(type, 1, 2, 5, facts as Record<string, unknown>))
+
+test('what was said is its messages, without nudges, ends of runs and results that a retry took back', () => {
+  const entries = [
+    entry('user', { id: 'm0', content: [{ type: 'text', text: 'hi' }] }),
+    entry('blank', { model: 'a/b', finishReason: 'stop', usage: { inputTokens: 1, outputTokens: 0 } }),
+    entry('user', { id: 'm2', nudge: true, content: [{ type: 'text', text: 'Go on.' }] }),
+    entry('assistant', { ...chat.assistant([call], { id: 'm3' }), type: undefined, at: undefined }),
+    entry('toolResult', {
+      ...chat.tool('c1', 'first', { id: 'm4', toolName: 'look' }),
+      type: undefined,
+      at: undefined,
+    }),
+    entry('failed', {
+      failure: { code: 'tool_failed', message: 'x', origin: 'tool', at: 1, attempt: 1, retryable: false },
+    }),
+    entry('retried', { reopened: ['c1'] }),
+    entry('toolResult', {
+      ...chat.tool('c1', 'second', { id: 'm7', toolName: 'look' }),
+      type: undefined,
+      at: undefined,
+    }),
+    decodeEntry('not an entry'),
+  ]
+  expect(saidIn(entries)).toMatchObject([{ id: 'm0' }, { id: 'm3' }, { id: 'm7', output: { value: 'second' } }])
+  expect(Object.keys(saidIn(entries)[0] ?? {}).sort()).toEqual(['at', 'content', 'id', 'type'])
+})

@@ -1,0 +1,140 @@
+/** What holds for all formats: nothing is lost that no list names, what is written obeys the rules, and odd input is refused in words. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { InputError, LimitError } from '../../src/core/errors.ts'
+import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
+import { pairedMessages } from '../../src/core/history/paired.ts'
+import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/features.ts'
+import { formatNames, formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
+import { anyHistory } from './support/any-history.ts'
+import { rules } from './support/rules.ts'
+
+describe.each(formats.map((format) => [format.name, format] as const))('%s', (name, { losses }) => {
+  test('what was written is read back without any loss that its list does not name', () => {
+    fc.assert(
+      fc.property(anyHistory, (given) => {
+        const paired = pairedMessages(given).messages
+        const messages = 'emptyMessages' in losses ? paired.filter((message) => !isEmpty(message)) : paired
+        const { text } = writeConversation(messages, name)
+        const isNothing = /^(\[\]|\{\})?$/.test(text.trim())
+        const back = isNothing ? [] : readBack(text, name)
+        const isKept = (feature: Feature) =>
+          !(feature in losses || (feature === 'reasoningOrder' && 'reasoning' in losses))
+        const kept = featureNames.filter(isKept)
+        const lost = kept.flatMap((feature) => {
+          const missing = without(marksOf(feature, messages), marksOf(feature, back))
+          return missing.length === 0 ? [] : [`${feature}: ${missing.join(', ')}`]
+        })
+        expect(lost).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('what was read back is written again as it was', () => {
+    fc.assert(
+      fc.property(anyHistory, (given) => {
+        const { text } = writeConversation(given, name, { id: 'one', folder: '/work' })
+        const back = readBack(text, name)
+        if (back.length === 0) return
+        const again = writeConversation(back, name, { id: 'one', folder: '/work' }).text
+        const third = writeConversation(readBack(again, name), name, { id: 'one', folder: '/work' }).text
+        expect(third).toBe(again)
+      }),
+      { numRuns: 200 },
+    )
+  })
+
+  test('what is written obeys the rules of the format, whatever happened', () => {
+    fc.assert(
+      fc.property(anyHistory, (given) => {
+        expect(rules[name]?.(writeConversation(given, name).text) ?? []).toEqual([])
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('what was read begins a session', () => {
+    fc.assert(
+      fc.property(anyHistory, (given) => {
+        const back = readBack(writeConversation(given, name).text, name)
+        expect(encodeGivenHistory(back)).toHaveLength(back.length)
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('odd input is refused with a sentence, and nothing else is thrown', () => {
+    fc.assert(
+      fc.property(anyHistory, fc.array(damage, { minLength: 1, maxLength: 3 }), (given, damages) => {
+        const text = damages.reduce((spoilt, spoil) => spoil(spoilt), writeConversation(given, name).text)
+        for (const format of [name, undefined])
+          expect(refusalOf(() => readConversation(text, { format }))).toMatch(/^$|\S \S/)
+      }),
+      { numRuns: 300 },
+    )
+  })
+
+  test('any JSON is read or refused with a sentence', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), (value) => {
+        for (const given of [value, JSON.stringify(value), { messages: value }, [{ role: 'user', content: value }]])
+          expect(refusalOf(() => readConversation(given, { format: name }))).toMatch(/^$|\S \S/)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+/** What is in the first list and not in the second, each as often as it is there. */
+function without(all: readonly string[], found: readonly string[]): string[] {
+  const left = [...found]
+  return all.filter((one) => {
+    const at = left.indexOf(one)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}
+
+/** Empty if nothing of it could be written. */
+function readBack(text: string, format: string) {
+  try {
+    return readConversation(text, { format }).messages
+  } catch (thrown) {
+    if (thrown instanceof InputError && thrown.message.endsWith('holds no message.')) return []
+    throw thrown
+  }
+}
+
+/** Empty if it was read. Throws what is no refusal. */
+function refusalOf(read: () => unknown): string {
+  try {
+    read()
+    return ''
+  } catch (thrown) {
+    if (thrown instanceof InputError || thrown instanceof LimitError) return thrown.message
+    throw thrown
+  }
+}
+
+/** Ways to spoil a text: cut it, or put another value in place of one. */
+const damage: fc.Arbitrary<(text: string) => string> = fc.oneof(
+  fc.nat(400).map((length) => (text: string) => text.slice(0, length)),
+  fc
+    .tuple(fc.nat(60), fc.constantFrom('null', '5', '"x"', '[]', '{}', '[[]]', 'true', '{"type":"x"}', '[null]'))
+    .map(([skipped, value]) => (text: string) => {
+      let place = skipped
+      return text.replace(
+        /("(?:[^"\\]|\\.)*")\s*:\s*("(?:[^"\\]|\\.)*"|[\d.]+|null|true|false|\[\]|\{\}|[[{])/g,
+        (all, name: string, old: string) => {
+          if (place-- !== 0 || /[[{]$/.test(old)) return all
+          return `${name}: ${value}`
+        },
+      )
+    }),
+)
+
+test('each format has a name and a title of its own', () => {
+  expect(new Set(formatNames).size).toBe(formats.length)
+  expect(new Set(formats.map(({ title }) => title)).size).toBe(formats.length)
+})
