@@ -41,6 +41,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     ...contentFields(request, context.policy, add),
   }
   if (request.event !== '') fields.event = add(request.event)
+  if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
   if (spawns.length > 0) fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add))
   if (offer) {
     const { slot, nonce } = offer

@@ -114,6 +114,8 @@ export function workerKeys(tag: string, id: string) {
     timers: `${record}:timers`,
     /** set; open asks of its run; until they end. */
     asks: `${record}:asks`,
+    /** list; children that wait to start, in the order of their spawns; until they start or the run ends. */
+    waiting: `${record}:waiting`,
     /** list; mailbox lane: timers and answers; until consumed. */
     signals: `${record}:mail:signals`,
     /** list; mailbox lane: results of children; until consumed or the run ends. */

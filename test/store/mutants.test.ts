@@ -29,6 +29,7 @@ import { releaseMutants } from './support/release-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
+import { startMutants } from './support/start-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -349,6 +350,7 @@ const all = [
   ...batchMutants,
   ...pauseMutants,
   ...createMutants,
+  ...startMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

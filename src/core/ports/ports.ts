@@ -178,6 +178,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** How many results are still to come, or were when the run ended. */
   readonly pendingCount: number
   readonly spawns: readonly SpawnOrder[]
+  /** How many awaited children may run at once; the others wait to start. Absent: the kind does not say, or nothing is spawned. */
+  readonly childrenAtOnce?: number | undefined
   /** With end. */
   readonly offer?: SlotOffer | undefined
   readonly sends: readonly SendOrder[]

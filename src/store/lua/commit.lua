@@ -32,6 +32,7 @@ ARGV[1] header    json:
     result         text: mail for the parent
     dead           text, json: evidence of a quarantine. A consumed input goes to the dead letters with it, not into the history
     deadKept       length of the stream of dead letters
+    atOnce         how many awaited children may run at once; the others wait to start. Absent: the kind does not say
     spawns         children, each:
       id           of the child
       kind, pool   of the child

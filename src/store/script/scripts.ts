@@ -36,7 +36,7 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),

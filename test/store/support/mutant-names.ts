@@ -14,6 +14,7 @@ import * as releaseChecks from './release-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
+import * as startChecks from './start-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
@@ -33,6 +34,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     sendChecks,
     pauseChecks,
     releaseChecks,
+    startChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

@@ -96,6 +96,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
+    checkSort('list', waitingKey(workerKey(tag, record.parent))) -- guard: a worker that could not commit is checked first: those that wait to start behind it
   end
 end
 
