@@ -19,8 +19,8 @@ export function addDiffCommand(group: Command): void {
       const left = troupe.workers.get(id)
       const right = troupe.workers.get(await eitherId(troupe, String(other), 'worker'))
       const diff = await left.diff(right)
-      const part = (mark: string, messages: readonly ChatMessage[], columns: number) =>
-        messages.map((message) => fitText(`${mark} ${escapeLine(chatLine(message))}`, columns))
+      const part = (sign: string, messages: readonly ChatMessage[], columns: number) =>
+        messages.map((message) => fitText(`${sign} ${escapeLine(chatLine(message))}`, columns))
       return {
         objects: [
           { leftId: left.id, rightId: right.id, shared: diff.shared.length, left: diff.left, right: diff.right },
