@@ -116,15 +116,16 @@ class CrashRun {
     const session = await this.#client.sessions.create({ kind: plan.kind, input: plan.inputOf(this.#place) })
     const resulting = session.result({ signal: late })
     resulting.catch(() => {})
+    const answering = this.#answerAsks(session, resulting, late)
     try {
       // The last points come after the result. The node passes them while it drains.
-      await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late))])
+      await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late)), answering])
       const ended = await this.#first.stop()
       const crashed = this.#order.crashAt !== null && ended === 'SIGKILL'
       if (!crashed && ended !== 0) return this.#end(null, false, [endedWith(ended, this.#first)])
       if (crashed) {
         await this.#second?.begin()
-        const gone = await Promise.race([resulting.then(() => null), this.#second?.gone ?? null])
+        const gone = await Promise.race([resulting.then(() => null), this.#second?.gone ?? null, answering])
         if (gone !== null && this.#second) return this.#end(null, true, [endedWith(gone, this.#second)])
       }
       const result = await resulting
@@ -133,6 +134,21 @@ class CrashRun {
       if (!late.aborted) throw error
       return this.#end(null, true, [await this.#tooLate(session)])
     }
+  }
+
+  /** Answers what its workers ask until the result is there. It never resolves: only an answer that is refused or thrown ends it. */
+  async #answerAsks(session: Session, resulting: Promise<unknown>, late: AbortSignal): Promise<never> {
+    const { answers } = this.#order.plan
+    const over = new AbortController()
+    const end = () => over.abort()
+    resulting.then(end, end)
+    if (answers === null) end()
+    while (!over.signal.aborted) {
+      for (const ask of await session.asks())
+        await this.#client.asks.answer(ask.id, await answers?.(ask), { by: 'the crash matrix' })
+      await pause(pollMs, undefined, { signal: late }).catch(end)
+    }
+    return new Promise(() => {})
   }
 
   async #judge(result: RunResult, report: Report, crashed: boolean): Promise<RunEnd> {

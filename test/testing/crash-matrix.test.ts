@@ -32,6 +32,8 @@ type Kind =
   | 'moody'
   | 'waiter'
   | 'quitter'
+  | 'asker'
+  | 'expecter'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -128,6 +130,36 @@ test.concurrent('a point that no further run passes is tried three times, and re
   const point = 'before receive of stamp #1'
   const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
   expect(report).toMatchObject({ points: [], missed: [point], runs: 4, violations: [] })
+})
+
+describe.concurrent('a worker that asks somebody outside', () => {
+  test('receives one answer, whatever step its node dies at', async () => {
+    const report = await crashMatrix(
+      scenario('asker', {
+        answers: ({ question }) => (question === 'Ship it?' ? 'yes' : 3),
+        check: ({ result, histories }) => {
+          expect(result).toMatchObject({ status: 'completed', value: ['yes', 3] })
+          const types = histories.flatMap(({ entries }) => entries.map(({ type }) => type))
+          expect(types).toEqual(['received', 'received', 'received', 'completed'])
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points).toContain('after commit of asker #1')
+  })
+
+  test('goes on without an answer when its ask expires, whatever step its node dies at', async () => {
+    const check: Scenario['check'] = ({ result, histories }) => {
+      expect(result).toMatchObject({ status: 'completed', value: { status: 'expired', value: 'nobody' } })
+      expect(histories[0]?.entries.map(({ type }) => type)).toEqual(['received', 'received', 'completed'])
+    }
+    expect((await crashMatrix(scenario('expecter', { check }))).violations).toEqual([])
+  })
+
+  test('ends the matrix with an answer that does not fit', async () => {
+    const wrong = crashMatrix(scenario('asker', { answers: () => 'perhaps' }))
+    await expect(wrong).rejects.toThrow('must be one of: yes, no')
+  })
 })
 
 describe.concurrent('a fault is found', () => {

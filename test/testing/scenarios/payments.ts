@@ -122,6 +122,24 @@ export const workers = {
   }),
 
   /** Waits for what never comes. */
+  asker: defineWorker({
+    initial: [] as unknown[],
+    receive(message, self) {
+      if (message.kind === 'input') self.ask('Ship it?', { options: ['yes', 'no'] })
+      else if (self.state.length === 0) {
+        self.setState([message.value])
+        self.ask('How many?')
+      } else self.reply([...self.state, message.value])
+    },
+  }),
+
+  expecter: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.ask('Who is there?', { expiresMs: 100, onExpiry: 'nobody' })
+      else if (message.kind === 'answer') self.reply({ status: message.status, value: message.value })
+    },
+  }),
+
   waiter: defineWorker({
     receive(_message, self) {
       self.after(600_000, null)
