@@ -10,7 +10,7 @@ import type { Format, Losses, Text, Written } from './format.ts'
 import { uuidFor } from './portable.ts'
 import { qHistory, qLosses, readQEntry, readQUser } from './q-message.ts'
 import { wholeOf } from './role-list.ts'
-import type { Said } from './said.ts'
+import { type Said, textBlocks } from './said.ts'
 import { type Source, sourceOf } from './source.ts'
 import { handoff } from './turns.ts'
 
@@ -108,6 +108,25 @@ function readState(state: Foreign, said: Said): void {
   if (text !== undefined && text !== '') said.summary(text, 0)
   for (const entry of state.field('history').items()) readQEntry(entry, said)
   if (!state.field('next_message').isNone) readQUser(state.field('next_message'), said)
+  if (said.messages.length === 0) readTranscript(state, said)
+}
+
+/** A history that was cleared leaves what a person read. Commands of the person are no part of the conversation. */
+function readTranscript(state: Foreign, said: Said): void {
+  const lines = state.has('transcript')
+    ? state
+        .field('transcript')
+        .itemsIfAny()
+        .map((line) => line.text())
+    : []
+  for (const line of lines) {
+    const [, prompt] = /^> (.*)$/s.exec(line) ?? []
+    if (prompt !== undefined && !prompt.startsWith('/')) said.user(textBlocks(prompt.trim()))
+    const answer = prompt === undefined ? line.replace(/\n\[Tool uses: [^\n]*\]$/, '').trim() : ''
+    if (answer !== '') said.assistant(textBlocks(answer))
+  }
+  if (said.messages.length > 0)
+    said.warn('its history is empty: the transcript was read, which does not say what tools were asked and returned.')
 }
 
 function stateOf(messages: readonly ChatMessage[], written: Written): Readonly<Record<string, Json>> {
