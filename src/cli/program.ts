@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { checkNode } from '../node-version.ts'
+import { addApprovalCommands } from './commands/approval/approval.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
@@ -85,6 +86,7 @@ export function buildProgram(): Command {
   addPauseAllCommand(program)
   addResumeAllCommand(program)
   addAskCommands(program)
+  addApprovalCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)
