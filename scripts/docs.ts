@@ -177,7 +177,6 @@ function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
 }
 
-
 /** The help of every command, as the command line prints it. */
 function commandPages(): string {
   const program = buildProgram()
