@@ -108,8 +108,9 @@ function holdup(
 export function answerCommand(id: string, kind: AskSort): string {
   switch (kind) {
     case 'question':
-    case 'approval':
       return `troupe ask answer ${id} <answer>`
+    case 'approval':
+      return `troupe ask answer ${id} approve`
     case 'signal':
       return `troupe ask answer ${id} '<json>'`
   }

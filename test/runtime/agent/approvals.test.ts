@@ -1,8 +1,5 @@
 /** Approvals: a call of a model waits for a person, and what they approved runs, or nothing. */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import type { Ask } from '../../../src/client/asks.ts'
-import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
@@ -10,59 +7,20 @@ import { approvalsOf } from '../../../src/core/history/call-approvals.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { RedisTurnStore } from '../../../src/store/turn-store.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import { type RecordedModel, recordedModel } from '../../support/recorded-model.ts'
+import {
+  expectSound,
+  instructions,
+  isParked,
+  look,
+  openAsks,
+  pay,
+  resultOf,
+  scripted,
+  told,
+  tools,
+} from '../../support/approvals.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const instructions = 'Pay.'
-const scripted = (...replies: readonly (ScriptedReply | Error)[]) => recordedModel('test/m', replies)
-const pay = (amount: number, id = `pay-${amount}`) => call('pay', { amount }, id)
-const look = (id = 'look') => call('look', {}, id)
-
-/** The tool that asks, one that does not, and what they did. */
-function tools() {
-  const ledger: string[] = []
-  const note = (what: string) => {
-    ledger.push(what)
-    return what
-  }
-  const pays = defineTool({
-    name: 'pay',
-    description: 'Pays.',
-    effect: 'once',
-    approval: 'always',
-    input: z.object({ amount: z.number().positive() }),
-    run: ({ amount }) => note(`paid ${amount}`),
-  })
-  const looks = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => note('looked') })
-  return { ledger, tools: [pays, looks] }
-}
-
-/** What the newest request tells of the calls before it. */
-function told(model: RecordedModel): unknown[] {
-  const messages = model.requests.at(-1)?.messages ?? []
-  return messages.flatMap((message) =>
-    message.role === 'tool' ? message.results.map(({ output }) => (output as { value: unknown }).value) : [],
-  )
-}
-
-async function openAsks(troupe: TestTroupe, count = 1): Promise<Ask[]> {
-  return waitUntil('the asks are open', async () => {
-    const asks = await troupe.client.asks.list()
-    return asks.length === count && asks
-  })
-}
-
-const isParked = (session: Session) =>
-  waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
-
-const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
-
-async function expectSound(troupe: TestTroupe) {
-  expect((await troupe.client.audit()).findings).toEqual([])
-  await expectInvariants(troupe.redis, troupe.namespace)
-}
 
 /** A session whose model makes these calls, parked with so many asks, oldest call first. */
 async function asking(count: number, reply: ScriptedReply, definition = {}) {

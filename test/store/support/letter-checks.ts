@@ -135,6 +135,9 @@ export const noneOfAnUnlistedSessionIsStartedAgain = notStartedAgain(async (plac
   await place.redis.del(place.sessionKeys(session).workers)
   await place.redis.set(place.sessionKeys(session).workers, 'x')
 })
+export const noneWhoseAsksCannotBeWrittenIsStartedAgain = notStartedAgain((place) =>
+  place.redis.set(place.keys.asks, 'x'),
+)
 export const noneOfASessionWithoutSetsIsStartedAgain = notStartedAgain((place, _, __, session) =>
   place.redis.set(place.sessionKeys(session).cancelled, 'x'),
 )

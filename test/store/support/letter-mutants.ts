@@ -105,6 +105,12 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.noneOfAnUnlistedSessionIsStartedAgain,
   },
   {
+    guard: 'a worker that could not commit is checked first: the keys of its asks',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.noneWhoseAsksCannotBeWrittenIsStartedAgain,
+  },
+  {
     guard: 'a worker that could not commit is checked first: the sets of its session',
     script: claimScript,
     takenOut: 'line',

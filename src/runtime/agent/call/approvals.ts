@@ -171,8 +171,8 @@ function isAsApproved(
 
 function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standings[]): void {
   const { journal, turn } = agentTurn
-  const { workerId, approval: rules } = turn.assignment
-  const { whenNobodyAnswers, approvalMs } = rules
+  const { workerId } = turn.assignment
+  const { whenNobodyAnswers, approvalMs } = turn.session.approval
   const { run, pending } = journal.container
   const written = new Map(pending.calls.map((call) => [call.toolCallId, call]))
   const opened = asks.map(({ one, approval, standing }) => {
