@@ -3,17 +3,16 @@ import { EventEmitter, once } from 'node:events'
 import { defineWorker } from 'troupe'
 
 const seen = new EventEmitter()
-let begun = 0
-let aborted = 0
+const counts = { begun: 0, aborted: 0 }
 
 /** Waits until its signal fires. */
 export const held = defineWorker({
   receive(_message, self) {
-    begun++
+    counts.begun++
     seen.emit('begun')
     return new Promise<void>((_, reject) => {
       self.signal.addEventListener('abort', () => {
-        aborted++
+        counts.aborted++
         seen.emit('aborted')
         reject(self.signal.reason as Error)
       })
@@ -32,16 +31,15 @@ export const holder = defineWorker<null, number>({
 /** Both count from the last call of `reset`. */
 export const heldWorkers = {
   reset(): void {
-    begun = 0
-    aborted = 0
+    Object.assign(counts, { begun: 0, aborted: 0 })
   },
   async whenBegun(count: number): Promise<void> {
-    while (begun < count) await once(seen, 'begun')
+    while (counts.begun < count) await once(seen, 'begun')
   },
   /** Resolves with the moment of the last abort. */
   async whenAborted(count: number): Promise<number> {
     let at = performance.now()
-    while (aborted < count) {
+    while (counts.aborted < count) {
       await once(seen, 'aborted')
       at = performance.now()
     }
