@@ -27,6 +27,7 @@ type Kind =
   | 'forgetful'
   | 'clerk'
   | 'stamp'
+  | 'counter'
   | 'careless-clerk'
   | 'sender'
   | 'moody'
@@ -104,6 +105,22 @@ describe.concurrent('correct workers pass', () => {
           expect(readdirSync(folder)).toHaveLength(1)
           expect(result).toMatchObject({ status: 'completed', value: { stamped: 500 } })
           expect(histories.map(({ kind }) => kind)).toEqual(['clerk', 'stamp'])
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
+  })
+
+  test('a handler whose children wait to start, killed at every point', async () => {
+    const report = await crashMatrix(
+      scenario('counter', {
+        pointsMax: isLong ? 200 : 5,
+        check: ({ result, runs, point }) => {
+          expect(result).toMatchObject({ status: 'completed', value: { stamped: [2, 4, 6] } })
+          const stamps = runs.filter(({ name }) => name === 'stamp')
+          // Only what was in hand when the node died is done again.
+          expect(stamps.length).toBeLessThanOrEqual(point === null ? 3 : 4)
         },
       }),
     )

@@ -85,6 +85,19 @@ export const workers = {
   }),
   stamp: defineWorker({ receive: (message, self) => self.reply(Number('value' in message && message.value) * 2) }),
 
+  /** Has one stamped after the other. */
+  counter: defineWorker<{ stamped: readonly unknown[] }>({
+    childrenAtOnce: 1,
+    initial: { stamped: [] },
+    receive(message, self) {
+      if (message.kind === 'input') for (const cents of [1, 2, 3]) self.spawn('stamp', cents)
+      if (message.kind !== 'result') return
+      const stamped = [...self.state.stamped, message.value]
+      self.setState({ stamped })
+      if (self.openChildren === 0) self.reply({ stamped })
+    },
+  }),
+
   /** Its letters are not guarded. */
   'careless-clerk': defineWorker({
     receive(message, self) {
