@@ -28,7 +28,7 @@ const reasons: ReadonlySet<HoldupReason> = new Set<HoldupReason>(['question', 'a
 export async function lookForHoldups(index: SessionIndex): Promise<HeldUp> {
   const [sessions, workers] = await Promise.all([
     index.list({ limit: newestMost }),
-    index.workers({ limit: newestMost }),
+    index.newestWorkers(newestMost),
   ])
   const heldUp = workers.flatMap(({ id, name, kind, holdup }) =>
     holdup !== null && reasons.has(holdup.reason) ? [{ id, name, kind, holdup }] : [],
