@@ -44,7 +44,7 @@ describe('a session', () => {
     await expectSound(made.troupe)
   })
 
-  test('where nobody answers denies at once, or fails', async () => {
+  test('where nobody answers denies at once, or fails [1.47]', async () => {
     await using denies = await started(together(pay(5), look()), { whenNobodyAnswers: 'deny' })
     expect(await resultOf(denies.session)).toMatchObject({ status: 'completed' })
     expect(denies.ledger).toEqual([])
@@ -127,7 +127,7 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
-  test('in which a dangerous tool asks trusts it never', async () => {
+  test('in which a dangerous tool asks trusts it never, whatever its policy [3.10]', async () => {
     const wipe = defineTool({
       name: 'wipe',
       description: 'x',
