@@ -7,7 +7,6 @@
 /** What a line that is not shown yet belongs to. */
 export const parts = {
   compaction: 'Compaction, trimming and limits of a history',
-  formats: 'Formats of conversations, import and export',
   branching: 'Checkpoints, branches and undo',
   context: 'Files, hooks and other context that nobody said',
   loop: 'Further behaviours of the loop of an agent',
@@ -68,7 +67,6 @@ export const lines: readonly Line[] = [
   {
     id: '1.6',
     says: 'A worker is stored as id, name and context, and read back with the rest at its defaults.',
-    part: 'formats',
   },
   { id: '1.7', says: 'A run leaves metadata under names of their own space.', part: 'steering' },
   { id: '1.8', says: 'The model of a worker can be switched while it is inactive.', part: 'steering' },
@@ -134,7 +132,7 @@ export const lines: readonly Line[] = [
   },
   { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
-  { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.', part: 'formats' },
+  { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.' },
   { id: '1.35', says: 'Histories, messages, results and images have limits.', part: 'compaction' },
   {
     id: '1.36',
@@ -142,10 +140,10 @@ export const lines: readonly Line[] = [
     otherwise:
       'a prompt is cut before a message of a user or a reply, never between calls and their results: a long run has one message of a user',
   },
-  { id: '1.37', says: 'A prompt that would begin with results begins with them as text.', part: 'formats' },
-  { id: '1.38', says: 'Results without a call become text.', part: 'formats' },
+  { id: '1.37', says: 'A prompt that would begin with results begins with them as text.' },
+  { id: '1.38', says: 'Results without a call become text.' },
   { id: '1.39', says: 'Calls that nobody answered get a result that says they were cancelled.' },
-  { id: '1.40', says: 'Names of tools that are gone are restored, or replaced by one that says so.', part: 'formats' },
+  { id: '1.40', says: 'Names of tools that are gone are restored, or replaced by one that says so.' },
   { id: '1.41', says: 'Tools are sent with the request and never stored in the history.' },
   {
     id: '1.42',
@@ -237,7 +235,7 @@ export const lines: readonly Line[] = [
     part: 'loop',
   },
   { id: '2.18', says: 'Calls, iterations and ends are measured.', part: 'surface' },
-  { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.', part: 'formats' },
+  { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },
   { id: '2.20', says: 'Kinds have names of a fixed form, and are found in a folder.' },
   {
     id: '2.21',
@@ -319,7 +317,7 @@ export const lines: readonly Line[] = [
     part: 'context',
   },
   { id: '4.17', says: 'Why a model stopped is one of a few words, whatever its provider says.' },
-  { id: '4.18', says: 'A session is a list of events from which the context is built again.', part: 'formats' },
+  { id: '4.18', says: 'A session is a list of events from which the context is built again.' },
   { id: '4.19', says: 'Children of one call run side by side, and their results come in the order of the tasks.' },
   { id: '4.20', says: 'Tools that only read are never asked for.' },
   { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.', part: 'compaction' },

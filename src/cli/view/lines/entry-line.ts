@@ -10,8 +10,8 @@ import { failureCause, failureSentence, messageLine, valueLine } from './message
 
 export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
-  // An entry that another program overwrote has no time.
-  const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
+  // An entry that another program overwrote has no time, and a message from elsewhere may have none.
+  const time = typeof entry.at === 'number' && entry.at > 0 ? formatTime(entry.at) : '--:--:--'
   return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(`${takenOverText(entry)}${readableText(entry)}`)}`
 }
 
