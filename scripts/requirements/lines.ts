@@ -181,13 +181,22 @@ export const lines: readonly Line[] = [
     says: 'A summary is asked for without tools, with the summary before and an instruction.',
   },
   { id: '1.56', says: 'What was summarised is kept, with the time of the summary.' },
-  { id: '1.57', says: 'A tangent goes back to where it began, with its last pair if one likes.', part: 'branching' },
-  { id: '1.58', says: 'A checkpoint restores a history.', part: 'branching' },
+  {
+    id: '1.57',
+    says: 'A tangent goes back to where it began, with its last pair if one likes.',
+    otherwise: 'a tangent is a branch: a conversation of its own, so nothing has to be restored',
+  },
+  {
+    id: '1.58',
+    says: 'A checkpoint restores a history.',
+    otherwise:
+      'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
+  },
   { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.', part: 'steering' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
-    part: 'steering',
+    otherwise: 'the report says what a worker does and waits for, and worker.context() what it knows',
   },
   { id: '1.61', says: 'Hooks run around spawn, prompt, tool and stop, with bounds.', part: 'context' },
 
@@ -278,7 +287,11 @@ export const lines: readonly Line[] = [
   { id: '3.15', says: 'An executor without state looks a tool up and runs it.' },
   { id: '3.16', says: 'Arguments are a text, a list of texts, or any JSON.' },
   { id: '3.17', says: 'A tool may take its arguments from a pattern, and says how it is shown.', part: 'supervision' },
-  { id: '3.18', says: 'A context has branches over one pool of messages.', part: 'branching' },
+  {
+    id: '3.18',
+    says: 'A context has branches over one pool of messages.',
+    otherwise: 'branches are sessions that begin with the same messages',
+  },
   {
     id: '3.19',
     says: 'A child has a context of its own, and its parent gets one result.',

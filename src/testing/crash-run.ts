@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connectInternal, type Troupe } from '../client/client.ts'
 import type { Report } from '../client/report.ts'
 import type { Session } from '../client/session.ts'
+import { ConflictError } from '../core/errors.ts'
 import type { RunResult } from '../core/history/entry.ts'
 import type { Policy } from '../core/policy.ts'
 import { type CrashPoint, pointName } from './crash-point.ts'
@@ -145,7 +146,7 @@ class CrashRun {
     if (answers === null) end()
     while (!over.signal.aborted) {
       for (const ask of await session.asks())
-        await this.#client.asks.answer(ask.id, await answers?.(ask), { by: 'the crash matrix' })
+        await this.#client.asks.answer(ask.id, await answers?.(ask), { by: 'the crash matrix' }).catch(passIfEnded)
       await pause(pollMs, undefined, { signal: late }).catch(end)
     }
     return new Promise(() => {})
@@ -204,6 +205,11 @@ class CrashRun {
     const log = [this.#first, this.#second].map((node) => node?.log ?? '').filter(Boolean)
     return [`the session did not end within ${this.#order.plan.runMsMax} ms`, ...states, ...log].join('\n')
   }
+}
+
+/** It may have expired, or its run may have ended, since it was listed. */
+function passIfEnded(thrown: unknown): void {
+  if (!(thrown instanceof ConflictError)) throw thrown
 }
 
 /** A scenario without a check proves nothing if it already fails without a crash. */

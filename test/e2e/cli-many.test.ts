@@ -83,7 +83,7 @@ describe('dead letters', () => {
       await cli.project.run(['submit', 'nobody', 'one', '--json', ...other])
     ).objects as { workerId: string; sessionId: string }[]
     const put = () =>
-      redis.xadd(dead, '*', 'session', sessionId, 'worker', workerId, 'evidence', '{"starts":6}', 'mail', 'u\t-\t1')
+      redis.xadd(dead, '*', 'session', sessionId, 'worker', workerId, 'evidence', '{"starts":6}', 'mail', 'i\t-\t1')
     const [first, second] = [await put(), await put()]
     const told = async (...words: string[]) => {
       const { code, stdout } = await cli.project.run(['mailbox', ...words, ...other])

@@ -239,6 +239,42 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
     },
     qShape,
   ],
+  [
+    'pairs as older versions wrote them, as lists',
+    'amazon-q',
+    { ...qState, history: qHistory.map(({ user, assistant }) => [user, assistant]) },
+    qShape,
+  ],
+  [
+    'rows as a shell prints them',
+    'kiro-row',
+    [{ key: '/p', conversation_id: 'x', value: JSON.stringify(qState), created_at: 1, updated_at: 2 }],
+    qShape,
+  ],
+  [
+    'a request of OpenAI chat without tools',
+    'openai-chat',
+    { model: 'gpt-x', messages: [{ role: 'user', content: 'hi' }] },
+    ['user: hi'],
+  ],
+  [
+    'a data set, of which the first conversation is read',
+    'openai-chat',
+    lines({ messages: [{ role: 'user', content: 'hi' }] }, { messages: [{ role: 'user', content: 'ho' }] }),
+    ['user: hi'],
+  ],
+  [
+    'a request of Ollama without tools',
+    'ollama',
+    { model: 'llama', messages: [{ role: 'user', content: 'hi' }], options: {} },
+    ['user: hi'],
+  ],
+  [
+    'a request of Anthropic without tools',
+    'anthropic',
+    { model: 'claude-x', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+    ['user: hi'],
+  ],
   ['pairs', 'paired', qHistory, qShape],
   [
     'entries with one side',
@@ -799,4 +835,42 @@ test('a name of a field that every object has is a field like any other', () => 
     '[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"__proto__","name":"constructor","arguments":{"__proto__":{"a":1}}}]}]'
   const { messages } = readConversation(text)
   expect(shape(messages)[1]).toBe('assistant: calls constructor {"__proto__":{"a":1}}')
+})
+
+test('what is larger than a history takes is made smaller, with a warning', () => {
+  const large = 'x'.repeat(3_000_000)
+  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${large}` } }
+  const { messages, warnings } = readConversation({
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":"${large}"}` } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: large },
+    ],
+  })
+  expect(shape(messages)[0]).toBe('user: see | [image: image/png]')
+  expect(messages.map((message) => JSON.stringify(message).length < 2 ** 20)).toEqual([true, true, true])
+  expect(warnings).toEqual([
+    'message 0 is larger than 1 MiB: its media became notes.',
+    'message 1 is larger than 1 MiB: its texts were cut.',
+    'message 2 is larger than 1 MiB: its texts were cut.',
+  ])
+})
+
+test('a saved file whose history was cleared is read from its transcript, with a warning', () => {
+  const transcript = ['> /model', '> look', 'I look.\n[Tool uses: fs_read]', '\n\nIt is empty.\n[Tool uses: none]']
+  const { messages, warnings } = readConversation({ ...qState, history: [], transcript })
+  expect(shape(messages)).toEqual(['user: look', 'assistant: I look.', 'assistant: It is empty.'])
+  expect(warnings).toEqual([expect.stringContaining('the transcript was read')])
+  const summarised = readConversation({ ...qState, history: [], transcript, latest_summary: ['so far', {}] })
+  expect(shape(summarised.messages)).toEqual(['summary: so far'])
+})
+
+test('of several rows one must be named', () => {
+  const rows = ['/a', '/b'].map((key) => ({ key, value: JSON.stringify(qState) }))
+  expect(() => readConversation(rows)).toThrow('there are 2 rows. Name the conversation of one of them: /a, /b.')
+  expect(readConversation(rows, { conversation: '/b' }).title).toBe('/b')
 })
