@@ -233,8 +233,9 @@ function writtenTurn(turn: Turn): readonly Readonly<Record<string, unknown>>[] {
   }
 }
 
+/** OpenAI refuses names with spaces and some signs. */
 function nameOf({ name }: UserTurn): string | undefined {
-  return name
+  return name?.replaceAll(/[\s<|\\/>]/g, '_').slice(0, 64)
 }
 
 function writtenUser({ blocks }: UserTurn): Json {

@@ -1,7 +1,8 @@
 /** Each format as the designs and the interfaces have it: what is recognised, and what is read. */
 import { describe, expect, test } from 'vitest'
 import type { ChatMessage } from '../../src/core/history/chat-message.ts'
-import { readConversation } from '../../src/formats/formats.ts'
+import { chat } from '../../src/core/history/message-factories.ts'
+import { readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 type Block = Extract<ChatMessage, { type: 'user' | 'assistant' }>['content'][number]
 
@@ -867,6 +868,13 @@ test('a saved file whose history was cleared is read from its transcript, with a
   expect(warnings).toEqual([expect.stringContaining('the transcript was read')])
   const summarised = readConversation({ ...qState, history: [], transcript, latest_summary: ['so far', {}] })
   expect(shape(summarised.messages)).toEqual(['summary: so far'])
+})
+
+test('a name that OpenAI would refuse is written without the signs that it refuses', () => {
+  const said = [chat.user('hi', { name: 'Ada <ada@x> \\ 1' })]
+  expect(JSON.parse(writeConversation(said, 'openai-chat').text)).toMatchObject({
+    messages: [{ name: 'Ada__ada@x____1' }],
+  })
 })
 
 test('of several rows one must be named', () => {
