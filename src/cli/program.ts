@@ -57,7 +57,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(): Command {
+/** The tree of all commands. */
+export function buildProgram(): Command {
   const program = new Command('troupe')
     .description('A durable runtime for AI agents as actors, on Redis and BullMQ.')
     .version(packageFacts().version, '-V, --version', 'print the version')
