@@ -111,6 +111,7 @@ describe('session.pause', () => {
       name: 'touch',
       description: 'Touches.',
       effect: 'once',
+      approval: 'never',
       run() {
         begun.push('tool')
         return 'touched'

@@ -2,9 +2,9 @@
  * Duty: the recorded steps of the run in progress: what `self.step` has done before, and the commit that records what it did now.
  * HANDLER-STEPS-1 What a step returned is recorded before `self.step` answers. After that, no attempt and no start of this run does it again.
  * HANDLER-STEPS-2 No step begins once its turn ends or its lease is no longer trusted (PERMIT-1 of permit.ts).
+ * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
  * HANDLER-STEPS-4 A paused turn begins no step. The steps that run end and are recorded; then the turn is released, and another one receives the message again
  *    after the pause.
- * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
  */
 import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
