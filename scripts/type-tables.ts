@@ -34,6 +34,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-agent.ts`, 'AgentWorker'],
     [`${definitions}/call-settings.ts`, 'CallSettings'],
     [`${definitions}/define-agent.ts`, 'AgentLimits'],
+    [`${definitions}/child-limits.ts`, 'ChildLimits'],
     [`${definitions}/define-agent.ts`, 'AgentSelf'],
     [`${definitions}/define-tool.ts`, 'ToolDefinition'],
     [`${definitions}/define-tool.ts`, 'ToolContext'],

@@ -22,7 +22,10 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
+export type { ApprovalOptions } from './client/approval-options.ts'
+export type { Approval, ApprovalsQuery, Decide, Decided } from './client/approvals.ts'
 export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
+export type { ConversationDiff, ForkQuery } from './client/branches.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
@@ -30,6 +33,7 @@ export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
   AsksQuery,
   AuditQuery,
+  ContextQuery,
   DeadLettersQuery,
   DismissQuery,
   HistoryQuery,
@@ -194,5 +198,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/session-approval.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

@@ -8,7 +8,7 @@ import type { Spending } from '../core/policy.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
 import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
-import type { Picture, SessionPicture } from '../store/audit-picture.ts'
+import type { Picture, SessionPicture, WorkerPicture } from '../store/audit-picture.ts'
 import { idText, type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
 import { isCancelling, isOpen, type Seen } from './worker-rules.ts'
@@ -76,11 +76,19 @@ function childRules(parent: Seen, child: SpawnedChild, { session, seen, missing,
     say('I8', 'parent', `its child ${child.id} does not know it: its parent is ${record.parentId}`, involved)
   const pendingCalls = isOpen(picture) && fold.run === child.run && !child.detached
   const hasEnded = record.run > 1
+  const waitsToStart = record.status === 'parked' && record.wait.kind === 'start'
+  if (waitsToStart && !isStopped(session) && !(pendingCalls && startsNext(picture)))
+    say('I9', 'start', `its child ${child.id} waits to start, and no child runs whose end would start it`, involved)
   if (!pendingCalls || !picture.lanes.results.isWhole || isStopped(session)) return
   if (hasEnded && results + waiting === 0)
     say('I8', 'result', `its child ${child.id} has ended, and its result is not here: it waits for ever`, involved)
   if (!hasEnded && results + waiting > 0)
     say('I8', 'early', `it has a result of its child ${child.id}, which has not ended`, involved)
+}
+
+/** True if the end of a child that runs starts one that waits. */
+function startsNext({ record: { atOnce } }: WorkerPicture): boolean {
+  return atOnce !== null && atOnce.running > 0 && atOnce.waiting > 0
 }
 
 function isStopped({ record, cancelled, damage }: SessionPicture): boolean {

@@ -60,7 +60,7 @@ function placeRules({ picture, say }: Seen): void {
   const holds = /^\d+:./.test(token)
   if (status === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
   if (status !== 'running' && holds) say('I7', 'token', `it is ${status} and has a token: ${token}`)
-  if (status === 'parked' && !isOpen(picture) && wait.kind !== 'retry')
+  if (status === 'parked' && !isOpen(picture) && wait.kind !== 'retry' && wait.kind !== 'start')
     say('I9', 'parked', 'it is parked and no run is open')
   if (status === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }

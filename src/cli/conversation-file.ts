@@ -1,19 +1,36 @@
-/** Duty: reads the conversation of another program from a file or from stdin, as text. */
+/** Duty: reads the conversation of another program from a file or from stdin, as text; of a database the one row. */
 import { createReadStream } from 'node:fs'
+import { open } from 'node:fs/promises'
 import { InputError, LimitError } from '../core/errors.ts'
 import { policy } from '../core/policy.ts'
 
 export async function readConversationText(
   file: string,
-  _wanted: { readonly conversation?: string },
+  { conversation }: { readonly conversation?: string },
   stdin: AsyncIterable<Buffer | string>,
 ): Promise<string> {
   const what = file === '-' ? 'the conversation from stdin' : `the file ${file}`
+  if (file !== '-' && (await beginsAsDatabase(file))) {
+    const { readRowOf } = await import('../formats/q-database.ts')
+    return readRowOf(file, { conversation, folder: process.cwd() })
+  }
   const bytes = await collect(file === '-' ? stdin : createReadStream(file), what)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch (cause) {
     throw new InputError(`${what} is not text in UTF-8.`, { cause })
+  }
+}
+
+/** A file that cannot be opened is none: reading it says why. */
+async function beginsAsDatabase(file: string): Promise<boolean> {
+  const { isDatabase } = await import('../formats/q-database.ts')
+  try {
+    await using handle = await open(file)
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(16), 0, 16, 0)
+    return isDatabase(buffer.subarray(0, bytesRead))
+  } catch {
+    return false
   }
 }
 

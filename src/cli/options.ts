@@ -1,9 +1,10 @@
 /** Duty: the options that several commands share, so that a name means the same everywhere. Each value is checked as it is read. */
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CreateSession } from '../client/submission.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
+import { type ApprovalPolicy, approvalPolicies } from '../core/worker/session-approval.ts'
 import { parseDuration } from './view/duration.ts'
 
 /** The options that host/connection.ts needs to find Redis. */
@@ -141,6 +142,7 @@ export interface SessionFlags {
   readonly key?: string
   readonly limit?: Partial<SessionLimits>
   readonly permissions?: Permissions
+  readonly approval?: ApprovalPolicy
 }
 
 export function addSessionOptions(command: Command): Command {
@@ -153,6 +155,12 @@ export function addSessionOptions(command: Command): Command {
       'what its workers may use: tools=a,b, kinds=a,b, folder=/path or send=session; may be repeated',
       permissions,
     )
+    .addOption(
+      new Option(
+        '--approval <policy>',
+        'manual: tools and kinds say which calls a person approves (default); auto: all run, but dangerous tools and deny rules; readOnly: pure tools alone',
+      ).choices(approvalPolicies),
+    )
 }
 
 export function sessionRequest(kind: string, input: unknown, flags: SessionFlags): CreateSession {
@@ -163,6 +171,7 @@ export function sessionRequest(kind: string, input: unknown, flags: SessionFlags
     idempotencyKey: flags.key,
     limits: flags.limit,
     permissions: flags.permissions,
+    approval: flags.approval,
   }
 }
 

@@ -47,17 +47,18 @@ const activityAfter = {
 export class Roster {
   readonly #seats = new Map<string, Seat>()
 
-  note(event: RawEvent): void {
-    const { type, workerId, details } = event
+  note({ type, workerId, details, at }: RawEvent): void {
     switch (type) {
       case 'session.created':
         this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
+        // It has no first message yet.
+        if (details.rests === true) this.#change(workerId, 'waiting')
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
         return
       case 'run.started':
-        this.#change(workerId, 'working', event.at)
+        this.#change(workerId, 'working', at)
         return
       case 'message.consumed':
       case 'step.recorded':
@@ -105,6 +106,7 @@ export class Roster {
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
       case 'session.limited':
+      case 'session.approvalSet':
       case 'session.cancelled':
       case 'session.completed':
       case 'session.failed':

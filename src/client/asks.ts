@@ -12,13 +12,7 @@ import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../core/i
 import { toJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
-import {
-  type ApprovalDecision,
-  bindDecision,
-  readApprovalDetails,
-  readDecision,
-  toDecision,
-} from '../core/worker/approval-ask.ts'
+import { toDecision } from '../core/worker/approval-ask.ts'
 import {
   type AskBody,
   type AskSort,
@@ -29,6 +23,7 @@ import {
 } from '../core/worker/ask.ts'
 import type { AskPlace, AskRow, AskStore } from '../store/ask-store.ts'
 import type { AnswerAnswer, SessionStore } from '../store/session-store.ts'
+import { boundAnswer, decisionIn, detailsOf, trustedTool } from './approval-answers.ts'
 import { type AsksQuery, asksRules } from './queries.ts'
 
 /** An ask, with how it ended. */
@@ -86,6 +81,9 @@ const answerRules: Rules<AnswerOptions> = {
   reason: text(policy.reasonBytesMax),
   idempotencyKey: keyRule,
 }
+
+/** So many open approvals of a tool are approved when it is trusted. Workers see by themselves that it is, when they next go on. */
+const trustedAtOnce = 1_000
 
 /** How many asks one read takes. */
 const pageSize = 200
@@ -153,8 +151,9 @@ export class Asks {
     const ask = await this.get(id)
     const given = ask.kind === 'approval' ? toDecision(value) : value
     checkAnswer(ask, given)
+    const trusted = trustedTool(ask, given)
     const { store } = this.#placeOf(ask.id)
-    const answerJson = encodeAnswer(toJson(bound(ask, given), 'the answer'), { status: 'answered', by, reason })
+    const answerJson = encodeAnswer(toJson(boundAnswer(ask, given), 'the answer'), { status: 'answered', by, reason })
     const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
     const event = encodeEvents([
       ['ask.answered', { id: ask.id, ...(by !== null && { by }), ...decisionIn(ask, given) }],
@@ -163,7 +162,23 @@ export class Asks {
     if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
     waker.wake(partitionOf(ask.id), answer.wakeups)
     const { sessionId, workerId } = ask
+    if (trusted !== null) await this.#trust(sessionId, trusted, by)
     return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
+  }
+
+  /** From now on nobody is asked about the tool in this session, and what was asked about it is approved. */
+  async #trust(sessionId: string, tool: string, by: string | null): Promise<void> {
+    const event = encodeEvents([['session.approvalSet', { tool, ...(by !== null && { by }) }]])
+    await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)
+    const reason = `tool "${tool}" is trusted in this session`
+    for (const other of await this.list({ sessionId, kind: 'approval', limit: trustedAtOnce })) {
+      const details = detailsOf(other)
+      if (details?.tool !== tool || details.eachTime) continue
+      await this.answer(other.id, 'approve', { reason, ...(by !== null && { by }) }).catch((error: unknown) => {
+        // Somebody else answered it, or its worker has seen that the tool is trusted.
+        if (!(error instanceof ConflictError)) throw error
+      })
+    }
   }
 
   async #positionOf(id: string): Promise<AskPlace> {
@@ -232,17 +247,6 @@ function answerOf(json: string | null): Ask['answer'] {
 function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
   const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
   if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
-}
-
-/** The answer as the worker receives it: of an approval, with the hash of what was approved (APPROVAL-ASK-1). */
-function bound({ kind, details, workerId }: Ask, value: unknown): unknown {
-  const shown = kind === 'approval' ? readApprovalDetails(details) : null
-  return shown === null ? value : bindDecision(value as ApprovalDecision, shown, workerId)
-}
-
-function decisionIn({ kind }: Ask, value: unknown): { decision?: ApprovalDecision['decision'] } {
-  const decision = kind === 'approval' ? readDecision(value) : null
-  return decision === null ? {} : { decision: decision.decision }
 }
 
 function askNotFound(id: string, where = ''): NotFoundError {

@@ -213,13 +213,14 @@ async function letterOf(
 
 function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
   const evidence = evidenceOf(fields.evidence)
-  const message = fields.mail === undefined ? null : decodeMail('inbox', 0, fields.mail).message
+  const { message = null, malformed } = fields.mail === undefined ? {} : decodeMail('inbox', 0, fields.mail)
   const { step } = evidence
   return {
     id,
     sessionId: fields.session ?? '',
     workerId: fields.worker ?? '',
     message: message && { ...message, id },
+    ...(malformed !== undefined && { unreadable: malformed }),
     killedBy: typeof step === 'string' ? step : 'a message',
     redrivenAs: redriven === null ? null : inputIdOf(redriven),
     dismissed: isDismissed,

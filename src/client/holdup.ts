@@ -30,9 +30,10 @@ export const holdupReasons = [
   'slot',
   'retry',
   'timer',
+  'start',
   'children',
 ] as const
-/** question, approval, signal: an ask of this kind. budget, failure: its last run ended so. message: the next one of a conversation. */
+/** question, approval, signal: an ask of this kind. budget, failure: its last run ended so. message: the next one of a conversation. start: an end of a sibling. */
 export type HoldupReason = (typeof holdupReasons)[number]
 
 /** Nobody but somebody outside ends these. */
@@ -88,6 +89,7 @@ export function holdupOfAsk({
     asks: 1,
     ask: { id, kind, question, askedAt },
     openChildren: 0,
+    waitingChildren: 0,
     attempts: 0,
     callOf: () => null,
   }
@@ -106,8 +108,9 @@ function holdup(
 export function answerCommand(id: string, kind: AskSort): string {
   switch (kind) {
     case 'question':
-    case 'approval':
       return `troupe ask answer ${id} <answer>`
+    case 'approval':
+      return `troupe ask answer ${id} approve`
     case 'signal':
       return `troupe ask answer ${id} '<json>'`
   }
@@ -182,9 +185,11 @@ function parkedCause({ id, record, open, times }: ReadableRow): Cause {
     asks: open.asks,
     ask,
     openChildren: record.pendingCalls.length,
+    waitingChildren: record.atOnce?.waiting ?? 0,
     attempts: record.attempts.attempt,
     callOf: (child) => callOf(record, child),
   })
+  if (record.wait.kind === 'start') return { reason: 'start', waitsFor, command: null }
   const until = times.dueAt
   if (record.wait.kind === 'retry') return { reason: 'retry', waitsFor, until, command: `troupe worker history ${id}` }
   if (ask !== undefined) {
@@ -254,7 +259,8 @@ export function holdupsOf({ id, rootId, mode, state }: SessionFlow, workers: rea
   }
   const ofOthers = all.filter(({ needsSomebody }) => needsSomebody)
   const goesOn = workers.some(({ status, holdup: own }) => status === 'running' && own === null)
-  const own = all.filter(({ reason }) => reason !== 'children')
+  // Those wait for others of the session, which say more.
+  const own = all.filter(({ reason }) => reason !== 'children' && reason !== 'start')
   const found = ofOthers.length > 0 || goesOn ? ofOthers : own.length > 0 ? own : all
   return found.sort(byUrgency).slice(0, holdupsMost)
 }

@@ -29,10 +29,11 @@ export async function beginFromLetter(
   store: InspectStore,
   submission: Begins,
 ): Promise<LetterSession> {
-  const { id, workerId, message, redrivenAs } = letter
+  const { id, workerId, message, unreadable, redrivenAs } = letter
   const which = `dead letter ${id} of worker ${workerId}`
   if (!isOfRoot(letter)) throw new InputError(`${which} is of a child: only the first worker of a session begins one.`)
   if (message === null) throw new InputError(`${which} holds no message to begin a session with.`)
+  if (unreadable !== undefined) throw new InputError(`${which} holds a message that cannot be read: ${unreadable}.`)
   if (redrivenAs !== null)
     throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
   const like = await likeOf(letter, store)

@@ -49,6 +49,8 @@ export interface WorkerReport {
   readonly lastFailure: Failure | null
   /** Starts since its last commit; more than one if nodes died or were blocked while it ran. */
   readonly starts: number
+  /** How many of its turns were interrupted, ever: their node died, or lost its lease. Another turn took the worker over each time. */
+  readonly interrupted: number
   /** What its last node said before it died, or while code of this worker blocks it; null if that said nothing, and once a step is recorded. */
   readonly lastWords: string | null
   /** How many runs it has begun. */
@@ -133,6 +135,7 @@ export function workerReport(
     permissions: record.permissions,
     lastFailure,
     starts: record.starts,
+    interrupted: record.crashes,
     lastWords: record.lastWords,
     runs,
     iterations: tally?.iterations ?? 0,

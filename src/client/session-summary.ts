@@ -6,6 +6,7 @@
  */
 import { rootIdOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
+import type { SessionApproval } from '../core/worker/session-approval.ts'
 import { decodePauseNote, type PauseNote } from '../store/record/pause-note.ts'
 import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../store/record/session-record.ts'
 import type { WorkerMode } from '../store/record/worker-record.ts'
@@ -34,6 +35,8 @@ export interface SessionFacts {
   readonly cancelReason: string | null
   /** Who paused it, why and when (ms since 1970); null if it is not paused by itself. */
   readonly paused: PauseNote | null
+  /** Its policy for approvals, the tools that are trusted, and what happens if nobody answers. */
+  readonly approval: SessionApproval
   /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
@@ -57,6 +60,7 @@ export function factsOf(
     finishedAt: session.end?.at ?? null,
     cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
     paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
+    approval: session.approval,
     result: session.end?.result ?? earlier,
   }
 }

@@ -11,9 +11,11 @@ import { decodeEntry, type Entry, type RunResult } from '../core/history/entry.t
 import { rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
 import { sessionNotFound } from '../core/worker/refusal.ts'
+import type { ApprovalPolicy, SessionApproval } from '../core/worker/session-approval.ts'
 import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
 import { sessionKeys } from '../store/keys.ts'
 import { clientClosed, type Redis } from '../store/redis/redis.ts'
+import { setPolicy } from './approval-policy.ts'
 import type { Ask, Asks } from './asks.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
 import type { EarlyNotes } from './early-notes.ts'
@@ -257,6 +259,14 @@ export class Session<Result = unknown> {
       'session_finished',
       `session ${this.id} is ${answer.state} and spends no more: create a new session with higher limits.`,
     )
+  }
+
+  /**
+   * Sets which tool calls a person is asked about: see `approval` of `sessions.create`. Trust in tools that was given before is taken back. Running
+   * agents learn of it with their next commit. Asks that are open stay open: answer them. Resolves with what holds now.
+   */
+  async setApproval(policy: ApprovalPolicy): Promise<SessionApproval> {
+    return setPolicy(this.#context.submission, this.id, policy)
   }
 
   /**

@@ -33,10 +33,11 @@ import type { Redis } from '../store/redis/redis.ts'
 import type { ScriptCaller } from '../store/script/script.ts'
 import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../store/session-store.ts'
 import { extraWakeup } from '../store/wakeups.ts'
+import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
 import { checkLimits } from './limits.ts'
 import type { Sent } from './summaries.ts'
 
-export interface CreateSession {
+export interface CreateSession extends ApprovalOptions {
   readonly kind: string
   /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
   readonly input?: unknown
@@ -64,6 +65,7 @@ const createRules: Rules<CreateSession> = {
   history: { expects: 'a list of messages', fits: Array.isArray },
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
+  ...approvalOptionRules,
   idempotencyKey: keyRule,
 }
 
@@ -194,6 +196,7 @@ export class Submission {
     const name = request.name ?? kind
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
+    const approval = approvalText(request)
     const key = request.idempotencyKey
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
@@ -220,7 +223,20 @@ export class Submission {
         },
       ],
     ])
-    const order = { sessionId, kind, name, pool, mode, mail, history, keyDigest, limits, permissions, event } as const
+    const order = {
+      sessionId,
+      kind,
+      name,
+      pool,
+      mode,
+      mail,
+      history,
+      keyDigest,
+      limits,
+      permissions,
+      approval,
+      event,
+    } as const
     return { request, store, order }
   }
 

@@ -9,6 +9,7 @@ import { fitTo } from '../core/check/schema-problems.ts'
 import { InputError } from '../core/errors.ts'
 import { parseId } from '../core/ids.ts'
 import { limitNames } from '../core/policy.ts'
+import { approvalPolicies, nobodyAnswersWords } from '../core/worker/session-approval.ts'
 import { AskStore } from '../store/ask-store.ts'
 import { placesOf } from '../store/keys.ts'
 import { guardedReads } from '../store/script/guarded.ts'
@@ -30,6 +31,9 @@ const sessionJob = z.strictObject({
   limits: z.strictObject(limitsOfJob).optional(),
   keepOpen: z.boolean().optional(),
   permissions: permissionsOfJob.optional(),
+  approval: z.enum(approvalPolicies).optional(),
+  whenNobodyAnswers: z.enum(nobodyAnswersWords).optional(),
+  approvalMs: z.number().optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 const answerJob = z
@@ -37,7 +41,7 @@ const answerJob = z
   .refine(({ answer }) => answer !== undefined, { path: ['answer'], error: 'is missing; an answer may be null' })
 
 const forms =
-  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?}, {"worker", "input"} or {"ask", "answer", "by"?, "reason"?}'
+  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?}, {"worker", "input"} or {"ask", "answer", "by"?, "reason"?}'
 
 /** What BullMQ keeps as the return value of a job. */
 export interface JobDone {

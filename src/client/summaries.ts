@@ -42,6 +42,8 @@ export interface DeadLetter {
   readonly workerId: string
   /** The input that was put aside. Null if a step within a run took the node down: then the history of the failed run has the input. */
   readonly message: Message | null
+  /** Why the stored message cannot be read; `message` then shows its beginning. Absent: it can be read. */
+  readonly unreadable?: string
   /** The message or the recorded step that was next each time, in words for people. */
   readonly killedBy: string
   /** The id of the message in the mailbox; null if the letter was not put back. */

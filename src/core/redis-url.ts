@@ -15,7 +15,7 @@ const sentinelPort = 26_379
 const portMax = 65_535
 const ownTimes = 'troupe has deadlines of its own (deadlineMs in code)'
 /** Options that an address of a Redis may hold after its "?". */
-const serverOptions = ['username', 'password', 'db', 'family', 'host', 'port', 'path']
+const serverOptions = ['username', 'password', 'db', 'family', 'host', 'port', 'path', 'functions']
 
 const user = 'user and password stand before the host, like redis://user:password@host'
 const tls = 'a URL with TLS begins with rediss://'
@@ -45,7 +45,7 @@ const refusedOptions: Readonly<Record<string, string>> = {
 }
 
 /** Options that an address with sentinels may hold after its "?". */
-const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPassword', 'family', 'db']
+const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPassword', 'family', 'db', 'functions']
 
 /** Throws a ConfigError for an address to which no client could connect, or which would lead a client to another place than meant. */
 export function checkRedisUrl(url: string): void {
@@ -146,7 +146,7 @@ function checkSocket(url: string): void {
 
 function checkSocketOptions(query: URLSearchParams): void {
   checkQuery(query)
-  checkOptionNames(query, ['username', 'password', 'db'], 'the Redis URL of a socket')
+  checkOptionNames(query, ['username', 'password', 'db', 'functions'], 'the Redis URL of a socket')
 }
 
 function checkQuery(query: URLSearchParams): void {
@@ -160,6 +160,11 @@ function checkQuery(query: URLSearchParams): void {
   const family = query.getAll('family').at(-1)
   if (family !== undefined && !/^[046]$/.test(family))
     throw new ConfigError('family in the Redis URL must be 4 or 6, or 0 for both.')
+  const functions = query.getAll('functions').at(-1)
+  if (functions !== undefined && !/^(?:yes|no)$/.test(functions))
+    throw new ConfigError(
+      'functions in the Redis URL must be yes or no: whether scripts are kept in Redis as functions.',
+    )
 }
 
 /** Does not quote the name: it may be a part of a password. */

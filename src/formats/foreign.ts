@@ -50,8 +50,13 @@ export class Foreign {
     if (!isObject(this.value)) throw this.#isNot('an object')
     const there = names.find((name) => Object.hasOwn(this.value as object, name) && (this.value as never)[name] != null)
     const name = there ?? names[0] ?? ''
-    const path = this.path === '' ? name : `${this.path}.${name}`
-    return new Foreign(Object.hasOwn(this.value, name) ? this.value[name] : undefined, path)
+    return new Foreign(Object.hasOwn(this.value, name) ? this.value[name] : undefined, this.#pathOf(name))
+  }
+
+  /** `line 2: data`, `messages[3].content`. */
+  #pathOf(name: string): string {
+    if (this.path === '') return name
+    return this.path.endsWith(':') ? `${this.path} ${name}` : `${this.path}.${name}`
   }
 
   has(...names: readonly string[]): boolean {
@@ -72,7 +77,7 @@ export class Foreign {
   /** The fields of an object, each with its name. */
   entries(): readonly (readonly [name: string, value: Foreign])[] {
     if (!isObject(this.value)) throw this.#isNot('an object')
-    return Object.entries(this.value).map(([name, value]) => [name, new Foreign(value, `${this.path}.${name}`)])
+    return Object.entries(this.value).map(([name, value]) => [name, new Foreign(value, this.#pathOf(name))])
   }
 
   text(): string {

@@ -5,7 +5,7 @@ import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
 import { decodeRefusal } from '../core/worker/refusal.ts'
-import { decodeClaim, decodeSpendings } from './record/assignment.ts'
+import { decodeClaim, decodeSpendings, readApproval } from './record/assignment.ts'
 import { encodeCalls } from './record/call-ranges.ts'
 import type { HeaderValue, Reply } from './script/script.ts'
 import { parseWakeups } from './wakeups.ts'
@@ -41,6 +41,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     ...contentFields(request, context.policy, add),
   }
   if (request.event !== '') fields.event = add(request.event)
+  if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
   if (spawns.length > 0) fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add))
   if (offer) {
     const { slot, nonce } = offer
@@ -139,7 +140,7 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, wakeups, claimed, spent, caps, assigned, paused] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned, paused, approval] = reply
       return {
         kind: 'ok',
         version: Number(version),
@@ -148,6 +149,7 @@ export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
         ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
         ...(paused == null ? {} : { isPaused: true }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
+        approval: readApproval(approval as string | null | undefined),
       }
     }
     case 'fenced':

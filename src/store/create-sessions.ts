@@ -36,6 +36,8 @@ export interface SessionOrder {
   readonly limits: SessionLimits
   /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
+  /** As `encodeApproval` writes it; empty or absent: the default. */
+  readonly approval?: string | undefined
   readonly event: string
 }
 
@@ -118,7 +120,7 @@ export class CreateSessions {
 
   /** What is as a session starts by default is left out. */
   #prepare(order: SessionOrder): Prepared {
-    const { sessionId, kind, name, pool, mode, limits, permissions, keyDigest, event, history = [] } = order
+    const { sessionId, kind, name, pool, mode, limits, permissions, approval, keyDigest, event, history = [] } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeAllowed(limits)
@@ -131,12 +133,25 @@ export class CreateSessions {
       limits: limitsText === startLimits ? undefined : limitsText,
       permissions: permissions || undefined,
       caps: caps === startCaps ? undefined : caps,
+      approval: approval || undefined,
       entries: history.length || undefined,
       rests: order.mail === null || undefined,
     }
     if (keyDigest !== null) {
       fields.key = keyDigest
-      fields.asked = digestAsked(JSON.stringify([kind, name, mode, limitsText, permissions, mail, caps, ...history]))
+      fields.asked = digestAsked(
+        JSON.stringify([
+          kind,
+          name,
+          mode,
+          limitsText,
+          permissions,
+          mail,
+          caps,
+          ...(approval ? [approval] : []),
+          ...history,
+        ]),
+      )
       fields.keyMs = this.#policy.givenKeyMs
     }
     const texts = [mail, event, ...history]

@@ -61,6 +61,13 @@ export class InspectStore {
     this.partition = partition
   }
 
+  /** When a sweep last noticed that Redis's clock had been set back, by that clock, and by how much; null if that never was. */
+  async setBack(): Promise<{ readonly at: number; readonly ms: number } | null> {
+    const text = await orElse(this.#redis.hget(this.#keys.meta, 'setBack'), null)
+    const [, at, ms] = /^(\d+) (\d+)$/.exec(text ?? '') ?? []
+    return at === undefined ? null : { at: Number(at), ms: Number(ms) }
+  }
+
   async now(): Promise<number> {
     const [seconds, micros] = await this.#redis.time()
     return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)

@@ -15,7 +15,7 @@ export function tagOf(namespace: string, partition: number): string {
 export function partitionKeys(tag: string) {
   return {
     tag,
-    /** hash; number of partitions, schema, retention, time of the last sweep, whether events were ever trimmed, how far pruning is; for ever. */
+    /** hash; number of partitions, schema, retention, time of the last sweep, when Redis's clock was last set back and by how much, whether events were ever trimmed, how far pruning is; for ever. */
     meta: `${tag}:meta`,
     /** zset; session id by creation time in ms; until pruned. */
     sessions: `${tag}:sessions`,
@@ -114,6 +114,8 @@ export function workerKeys(tag: string, id: string) {
     timers: `${record}:timers`,
     /** set; open asks of its run; until they end. */
     asks: `${record}:asks`,
+    /** list; children that wait to start, in the order of their spawns; until they start or the run ends. */
+    waiting: `${record}:waiting`,
     /** list; mailbox lane: timers and answers; until consumed. */
     signals: `${record}:mail:signals`,
     /** list; mailbox lane: results of children; until consumed or the run ends. */

@@ -7,6 +7,13 @@ import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts
 import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import {
+  type ApprovalPolicy,
+  decodeApproval,
+  defaultApproval,
+  encodeApproval,
+  type SessionApproval,
+} from '../core/worker/session-approval.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
@@ -18,6 +25,7 @@ import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
   answerScript,
+  approvalScript,
   closeScript,
   dismissScript,
   limitScript,
@@ -257,6 +265,23 @@ export class SessionStore {
     if (reply[0] === 'not_found') return { kind: 'not_found' }
     if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
     return { kind: 'ok', caps: decodeSpending(String(reply[1])) }
+  }
+
+  /** Sets the policy, which takes all trust back, or trusts a tool; answers what holds now. */
+  async setApproval(
+    sessionId: string,
+    change: { readonly policy: ApprovalPolicy } | { readonly tool: string },
+    event: string,
+  ): Promise<{ kind: 'ok'; approval: SessionApproval } | { kind: 'not_found' }> {
+    const { policy = '', tool = '' } = change as { readonly policy?: string; readonly tool?: string }
+    const reply = await this.#caller.call(
+      approvalScript,
+      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
+      { sessionId, policy, tool, start: encodeApproval(defaultApproval), event },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'not_found') return { kind: 'not_found' }
+    return { kind: 'ok', approval: decodeApproval(String(reply[1])) ?? defaultApproval }
   }
 
   async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {

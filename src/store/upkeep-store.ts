@@ -78,6 +78,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     left: number
     isPaused: boolean
     wasGone: boolean
+    setBack: { readonly ms: number; readonly timers: number } | null
   }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
@@ -108,7 +109,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const [healed, , damaged, left, gone, paused] = reply
+    const [healed, , damaged, left, gone, paused, setBackMs, moved] = reply
     return {
       healed: Number(healed),
       wakeups,
@@ -116,6 +117,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       left: Number(left),
       wasGone: gone === 1,
       isPaused: paused === '1',
+      setBack: Number(setBackMs) > 0 ? { ms: Number(setBackMs), timers: Number(moved) } : null,
     }
   }
 

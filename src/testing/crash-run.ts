@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { connectInternal, type Troupe } from '../client/client.ts'
 import type { Report } from '../client/report.ts'
 import type { Session } from '../client/session.ts'
+import { ConflictError } from '../core/errors.ts'
 import type { RunResult } from '../core/history/entry.ts'
 import type { Policy } from '../core/policy.ts'
 import { type CrashPoint, pointName } from './crash-point.ts'
@@ -116,15 +117,16 @@ class CrashRun {
     const session = await this.#client.sessions.create({ kind: plan.kind, input: plan.inputOf(this.#place) })
     const resulting = session.result({ signal: late })
     resulting.catch(() => {})
+    const answering = this.#answerAsks(session, resulting, late)
     try {
       // The last points come after the result. The node passes them while it drains.
-      await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late))])
+      await Promise.race([this.#first.gone, resulting.then(() => this.#atRest(session, late)), answering])
       const ended = await this.#first.stop()
       const crashed = this.#order.crashAt !== null && ended === 'SIGKILL'
       if (!crashed && ended !== 0) return this.#end(null, false, [endedWith(ended, this.#first)])
       if (crashed) {
         await this.#second?.begin()
-        const gone = await Promise.race([resulting.then(() => null), this.#second?.gone ?? null])
+        const gone = await Promise.race([resulting.then(() => null), this.#second?.gone ?? null, answering])
         if (gone !== null && this.#second) return this.#end(null, true, [endedWith(gone, this.#second)])
       }
       const result = await resulting
@@ -133,6 +135,21 @@ class CrashRun {
       if (!late.aborted) throw error
       return this.#end(null, true, [await this.#tooLate(session)])
     }
+  }
+
+  /** Answers what its workers ask until the result is there. It never resolves: only an answer that is refused or thrown ends it. */
+  async #answerAsks(session: Session, resulting: Promise<unknown>, late: AbortSignal): Promise<never> {
+    const { answers } = this.#order.plan
+    const over = new AbortController()
+    const end = () => over.abort()
+    resulting.then(end, end)
+    if (answers === null) end()
+    while (!over.signal.aborted) {
+      for (const ask of await session.asks())
+        await this.#client.asks.answer(ask.id, await answers?.(ask), { by: 'the crash matrix' }).catch(passIfEnded)
+      await pause(pollMs, undefined, { signal: late }).catch(end)
+    }
+    return new Promise(() => {})
   }
 
   async #judge(result: RunResult, report: Report, crashed: boolean): Promise<RunEnd> {
@@ -188,6 +205,11 @@ class CrashRun {
     const log = [this.#first, this.#second].map((node) => node?.log ?? '').filter(Boolean)
     return [`the session did not end within ${this.#order.plan.runMsMax} ms`, ...states, ...log].join('\n')
   }
+}
+
+/** It may have expired, or its run may have ended, since it was listed. */
+function passIfEnded(thrown: unknown): void {
+  if (!(thrown instanceof ConflictError)) throw thrown
 }
 
 /** A scenario without a check proves nothing if it already fails without a crash. */

@@ -16,7 +16,7 @@ export interface JournalLine {
 
 /** A call of user code. */
 export interface UserCode {
-  readonly what: 'receive' | 'tool' | 'model'
+  readonly what: 'receive' | 'tool' | 'model' | 'onCancel'
   /** Kind of the worker. */
   readonly kind: string
   /** Name of the tool. Null for calls without a name. */

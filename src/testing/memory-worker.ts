@@ -125,7 +125,7 @@ export class MemoryWorker implements TurnStore {
     this.#mail.signals.splice(0, request.signalsConsumed)
     this.#mail.inbox.splice(0, request.inputsConsumed)
     const consumed = new Set(request.resultsConsumed)
-    this.#mail.results = this.#mail.results.filter(({ sequence }) => !consumed.has(sequence))
+    this.#mail.results = this.#mail.results.filter(({ position }) => !consumed.has(position))
     const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = request
     const { run, calls } = this.#position
     const isOver = request.outcome !== undefined
@@ -142,8 +142,9 @@ export class MemoryWorker implements TurnStore {
     }
     this.#version += 1
     const spending = { spent: null, allowed: defaultSpending }
+    const approval = defaultApproval
     const version = this.#version
-    return Promise.resolve({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending })
+    return Promise.resolve({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending, approval })
   }
 
   readHistory(_workerId: string, from: number): Promise<string[]> {

@@ -2,6 +2,7 @@
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Ask } from '../client/asks.ts'
 import type { ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { Json } from '../core/history/chat-message.ts'
@@ -54,6 +55,8 @@ export interface Scenario {
   readonly check?: (outcome: Outcome) => void | Promise<void>
   /** The model's replies for agents of a kind, in order. Each worker of the kind gets them from the beginning in each of its runs. */
   readonly replies?: Replies
+  /** What somebody answers each ask of its workers, as soon as it is open. Default: nobody answers. */
+  readonly answers?: (ask: Ask) => unknown
   /** Models of kinds without replies. Default, as for a node: TROUPE_MODEL and the variables of the providers. */
   readonly models?: ModelSettings
   /** Default: a Redis is started for the matrix and ended after it. */
@@ -85,6 +88,7 @@ export interface Plan {
   /** Null: only troupe's own invariants are checked, and the run must complete. */
   readonly check: ((outcome: Outcome) => void | Promise<void>) | null
   readonly replies: Replies
+  readonly answers: ((ask: Ask) => unknown) | null
   readonly models: ModelSettings | null
   readonly redisUrl: string | undefined
   readonly sameResult: boolean
@@ -107,6 +111,7 @@ const fields: Readonly<Record<keyof Scenario, true>> = {
   input: true,
   check: true,
   replies: true,
+  answers: true,
   models: true,
   redisUrl: true,
   sameResult: true,
@@ -129,6 +134,8 @@ export async function planOf(scenario: Scenario): Promise<Plan> {
     throw wrong(`there is no field ${unknown}; a scenario has ${Object.keys(fields).join(', ')}.`)
   if (violations !== 'throw' && violations !== 'report') throw wrong('violations is "throw" or "report".')
   if (scenario.check !== undefined && typeof scenario.check !== 'function') throw wrong('check is a function.')
+  if (scenario.answers !== undefined && typeof scenario.answers !== 'function')
+    throw wrong('answers is a function of an ask.')
   if (redisUrl !== undefined) checkRedisUrl(redisUrl)
   checkReplies(scenario.replies ?? {})
   checkOnly(scenario.only)
@@ -138,6 +145,7 @@ export async function planOf(scenario: Scenario): Promise<Plan> {
     inputOf: typeof input === 'function' ? input : () => input,
     check: scenario.check ?? null,
     replies: scenario.replies ?? {},
+    answers: scenario.answers ?? null,
     models: scenario.models ?? null,
     redisUrl,
     sameResult: scenario.sameResult ?? true,

@@ -248,6 +248,7 @@ class WorkerTest {
       noteBusy: () => {},
       noteTimer: () => {},
       poolOf: () => 'default',
+      nodeId: 'test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish: () => {} },
       workerLog: () => log,

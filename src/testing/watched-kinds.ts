@@ -6,6 +6,7 @@
 import type { Self } from '../core/definition/define-worker.ts'
 import { type HandlerDefinition, isAgentDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
 import type { Model, ModelSource } from '../core/definition/model.ts'
+import type { AgentCancelSelf } from '../core/definition/on-cancel.ts'
 import { defaultPool } from '../core/ids.ts'
 import { noTelemetry } from '../core/ports/telemetry.ts'
 import type { Message } from '../core/worker/message.ts'
@@ -40,7 +41,7 @@ export class WatchedKinds {
     }
     const { pool = defaultPool, description = '', spawns = [], onCancel } = definition
     const hasOnCancel = onCancel !== undefined
-    const behaviour = agentBehaviour(definition, parts)
+    const behaviour = agentBehaviour({ ...definition, ...watchedOnCancel(definition, this.#watch, name) }, parts)
     return { name, pool, description, isChildless: spawns.length === 0, isHandler: false, hasOnCancel, behaviour }
   }
 
@@ -54,7 +55,23 @@ function watchedHandler(definition: HandlerDefinition, watch: Watch, kind: strin
     const run = { what: 'receive', kind, name: null, workerId: self.id, idempotencyKey: self.idempotencyKey } as const
     await watch.around(`receive of ${kind}`, run, () => definition.receive(message, self))
   }
-  return { ...definition, receive }
+  return { ...definition, receive, ...watchedOnCancel(definition, watch, kind) }
+}
+
+/** What ends a cancelled run is user code too. */
+function watchedOnCancel<Self extends AgentCancelSelf>(
+  { onCancel }: { readonly onCancel?: (self: Self, reason: string) => unknown },
+  watch: Watch,
+  kind: string,
+) {
+  if (onCancel === undefined) return {}
+  return {
+    onCancel: async (self: Self, reason: string): Promise<void> => {
+      const { id, idempotencyKey } = self
+      const run = { what: 'onCancel', kind, name: null, workerId: id, idempotencyKey } as const
+      await watch.around(`onCancel of ${kind}`, run, () => onCancel(self, reason))
+    },
+  }
 }
 
 function watchedModel(model: Model, watch: Watch, kind: string): Model {

@@ -223,6 +223,7 @@ describe('a message that was put aside', () => {
       [back, /was put back, as message inbox-1/],
       [await add(session.rootId), /holds no message/],
       [await add(child, ...mail), /is of a child/],
+      [await add(session.rootId, 'mail', 'i\t-\t{"cut'), /holds a message that cannot be read/],
     ] as const)
       await expect(troupe.client.redrive({ letter: letter as string, newSession: true })).rejects.toThrow(why)
   })

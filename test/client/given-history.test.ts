@@ -26,7 +26,7 @@ function talker() {
 }
 
 describe('a session that begins with a history', () => {
-  test('goes on with it: its first message follows what was said elsewhere', async () => {
+  test('goes on with it: its first message follows what was said elsewhere [1.6]', async () => {
     const { model, workers } = talker()
     await using troupe = await TestTroupe.start({ workers })
     const session = await troupe.create('talker', 'And a cow?', { history })

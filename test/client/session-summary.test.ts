@@ -1,7 +1,9 @@
 /** How a session stands, by the record of its root alone. */
+
 import { describe, expect, test } from 'vitest'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from '../../src/client/session-summary.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
+import { defaultApproval } from '../../src/core/worker/session-approval.ts'
 import { readSession } from '../../src/store/record/session-record.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
 
@@ -33,6 +35,7 @@ describe('a session', () => {
       finishedAt: 9,
       cancelReason: 'enough',
       paused: null,
+      approval: defaultApproval,
       result: null,
     })
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')

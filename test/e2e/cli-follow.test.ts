@@ -20,6 +20,35 @@ describe.concurrent('troupe session follow', () => {
     expect(stderr).not.toContain('\u001b')
   })
 
+  it('shows the histories of its workers on request, each entry once and in order', async () => {
+    const { sessionId } = await cli.submit('parent')
+    const { code, stdout, stderr } = await cli.project.run(['session', 'follow', sessionId, '--history'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'both have ended\n' })
+    const entriesOf = (name: string) =>
+      stderr.split('\n').flatMap((line) => new RegExp(`^${name} {2,}(\\d+ {2}\\d\\d:.*)`).exec(line)?.[1] ?? [])
+    const ofParent = entriesOf('parent')
+    expect(ofParent.map((line) => Number(line.split(' ')[0]))).toEqual(ofParent.map((_, position) => position))
+    expect(ofParent[0]).toMatch(/received input: .*spawned echo/)
+    expect(ofParent.at(-1)).toContain('completed: both have ended')
+    expect(entriesOf('fails second').at(-1)).toContain('failed: handler_failed')
+  })
+
+  it('prints history entries as JSON lines on request, also of a session that has ended', async () => {
+    const { sessionId } = await cli.submit('parent')
+    await cli.waitForEnd(sessionId)
+    const { objects } = await cli.project.run(['session', 'follow', sessionId, '--json', '--history'])
+    const entries = objects.filter(({ type }) => type === 'history.entry')
+    expect(new Set(entries.map(({ workerId }) => workerId)).size).toBe(3)
+    expect(entries).toContainEqual({
+      type: 'history.entry',
+      sessionId,
+      workerId: expect.any(String),
+      position: 0,
+      entry: expect.objectContaining({ type: 'received' }),
+    })
+    expect(objects.at(-1)).toMatchObject({ type: 'result', sessionId })
+  })
+
   it('prints events and the result as JSON lines, also of a session that has ended', async () => {
     const { sessionId } = await cli.submit('fails')
     await cli.waitForEnd(sessionId)

@@ -78,6 +78,26 @@ describe('a conversation of another program', () => {
     expect((await refused('workers/clerk.ts'))[1]).toContain('the conversation is not JSON')
   })
 
+  it('goes to a database of Amazon Q, and comes from there by its folder', async () => {
+    const made = await project.run(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
+    const id = String(made.objects[0]?.sessionId)
+    const write = (...more: string[]) =>
+      project.run(['session', 'export', id, '--format', 'amazon-q-row', '--output', 'q.sqlite3', ...more])
+    expect(await write('--folder', '/srv/one')).toMatchObject({ code: 0, stdout: '4 messages in q.sqlite3\n' })
+    expect((await write('--folder', '/srv/two')).code).toBe(0)
+    expect((await write('--folder', '/srv/two')).stderr).toContain(
+      'has a conversation of the folder /srv/two; add --force',
+    )
+    const from = (...more: string[]) =>
+      project.run(['session', 'import', 'q.sqlite3', '--kind', 'clerk', '--json', ...more])
+    expect((await from()).stderr).toContain(
+      'holds 2 conversations. Name one of these (--conversation): /srv/one, /srv/two.',
+    )
+    const read = await from('--conversation', '/srv/two')
+    expect(read).toMatchObject({ code: 0, objects: [{ format: 'amazon-q-row', messages: 4 }] })
+    expect(read.stderr).not.toContain('Warning')
+  })
+
   it('is not written over a file, and a worker without one says so', async () => {
     const made = await project.run(['session', 'import', 'chat.json', '--kind', 'clerk', '--json'])
     const id = String(made.objects[0]?.sessionId)

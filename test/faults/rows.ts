@@ -1,6 +1,7 @@
 /** All rows, in the order of docs/faults.md. */
 import type { Row } from './row.ts'
 import { blockedRow } from './rows/blocked.ts'
+import { cancelStormRow } from './rows/cancels.ts'
 import { clockRow } from './rows/clocks.ts'
 import { crashPointRow, ringRow } from './rows/crash-points.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
@@ -58,6 +59,7 @@ const all: readonly Row[] = [
   bombRow,
   childFailureRow,
   cancelRow,
+  cancelStormRow,
   versionRow,
   sweepStormRow,
   soakRow,

@@ -2,7 +2,7 @@
 
 import { checkCall } from './call-checks.ts'
 import type { Answer, Call } from './calls.ts'
-import type { Store } from './records.ts'
+import { firstAsk, type Store } from './records.ts'
 import { letPass, reduce } from './reducer.ts'
 import { afterAnswer, callOfClient, canAbandon, childId, claiming, commitOf, hasStep, sleep } from './senders.ts'
 import type { Rules } from './shared-rules.ts'
@@ -17,7 +17,7 @@ export function actionsOf(world: World): Action[] {
   if (faults.lateCalls > 0) fates.push('late')
   for (const [index, client] of clients.entries()) {
     if (client.pending !== null) actions.push({ kind: 'sendAgain', from: 'client', index })
-    else if (client.state === 'new' && canSubmit(store, index))
+    else if (client.state === 'new' && canSubmit(world, index))
       for (const fate of fates) actions.push({ kind: 'submit', client: index, fate })
   }
   for (const [index, slot] of slots.entries()) actions.push(...actionsOfSlot(world, index, slot, fates))
@@ -28,14 +28,16 @@ export function actionsOf(world: World): Action[] {
   }
   actions.push(...timeActions(world))
   if (store.session.unfinished) actions.push({ kind: 'finish' })
+  if (store.timers.length > 0) actions.push({ kind: 'fire' })
   if (faults.cancels > 0 && store.session.state === 'active') actions.push({ kind: 'cancel' })
   if (faults.failOvers > 0 && store.session.state !== 'absent')
     actions.push({ kind: world.replica === null ? 'replicate' : 'failOver' })
   return actions
 }
 
-function canSubmit(store: Store, client: number): boolean {
+function canSubmit({ store, program }: World, client: number): boolean {
   if (client === 0) return true
+  if (client >= 2 && program === 'asks') return store.asks[firstAsk] !== undefined
   return client === 1 ? store.session.state !== 'absent' : store.workers[childId] !== undefined
 }
 
@@ -95,6 +97,7 @@ export function isFree(action: Action): boolean {
     case 'sendAgain':
     case 'sweep':
     case 'finish':
+    case 'fire':
       return true
     case 'expire':
     case 'stale':
@@ -128,7 +131,7 @@ export function act(world: World, action: Action, seed: number, rules: Rules): O
 
 type Mishap = Extract<
   Action,
-  { kind: 'expire' | 'stale' | 'loseJob' | 'doubleJob' | 'cancel' | 'finish' | 'replicate' | 'failOver' }
+  { kind: 'expire' | 'stale' | 'loseJob' | 'doubleJob' | 'fire' | 'cancel' | 'finish' | 'replicate' | 'failOver' }
 >
 
 class Acting {
@@ -172,11 +175,11 @@ class Acting {
         this.#arrive(action.late)
         break
       default:
-        this.#befall(action)
+        this.#befall(action, seed)
     }
   }
 
-  #befall(action: Mishap): void {
+  #befall(action: Mishap, seed: number): void {
     const { store, jobs, ghost, replica } = this.world
     switch (action.kind) {
       case 'expire':
@@ -201,6 +204,9 @@ class Acting {
         break
       case 'finish':
         this.#execute({ kind: 'finish' })
+        break
+      case 'fire':
+        this.#ring(wakeupsOf(this.#execute({ kind: 'fire', seed })))
         break
       case 'replicate':
         this.#set({ replica: { store, ghost } })

@@ -27,6 +27,7 @@ export function checkCall(
     ...writerRules(before, call, after),
     ...cancelRules(before, ghost, call, answer, after),
     ...duplicateRules(before, call, answer, after, earlier),
+    ...askEndRules(before, after),
   ]
   const noted = note(ghost, before, call, answer, after)
   const startsMost = rules.suspectAfter + rules.poisonAfter
@@ -47,6 +48,15 @@ function versionRules(before: Store, after: Store): string[] {
     if (is.epoch < was.epoch && is.status !== 'terminal') lines.push(`I5 the epoch of ${id} went down`)
   }
   return lines
+}
+
+/** I2: an ask ends once. */
+function askEndRules(before: Store, after: Store): string[] {
+  return Object.entries(before.asks).flatMap(([id, was]) => {
+    const is = after.asks[id]
+    const isSame = was.state === '' || (is?.state === was.state && is.value === was.value && is.key === was.key)
+    return isSame ? [] : [`I2 ask ${id} was ${was.state}, and then ${is?.state ?? 'gone'} once more`]
+  })
 }
 
 /** I5: only the holder of the token writes, on the version it knows. */
@@ -81,6 +91,9 @@ function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, af
       call.kind === 'finish' || (call.kind === 'commit' && call.worker === id && call.outcome === 'cancelled')
     if (is.version > was.version && !isEnd) lines.push(`I12 ${id} committed after it was cancelled`)
   }
+  const asker = call.kind === 'answer' && answer.kind === 'ok' ? before.asks[call.ask]?.worker : undefined
+  if (asker !== undefined && isCancelled(before, ghost, asker))
+    lines.push(`I12 ${asker} was answered after it was cancelled`)
   const claimed = claimedIn(answer)
   if (claimed?.kind !== 'assigned' || claimed.purpose !== 'run') return lines
   const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce

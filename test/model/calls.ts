@@ -26,6 +26,20 @@ export interface PostCall {
   readonly seed: number
 }
 
+export interface AnswerCall {
+  readonly kind: 'answer'
+  readonly ask: string
+  readonly key: string
+  readonly value: string
+  readonly seed: number
+}
+
+/** The timers that are due: all of them. */
+export interface FireCall {
+  readonly kind: 'fire'
+  readonly seed: number
+}
+
 export interface ClaimCall extends Claiming {
   readonly kind: 'claim'
 }
@@ -42,6 +56,9 @@ export interface CommitCall {
   readonly pendingCount: number
   readonly entries: readonly string[]
   readonly inputsConsumed: number
+  readonly signalsConsumed: number
+  readonly signalsOpen: number
+  readonly asks: readonly { readonly id: string; readonly expires: boolean }[]
   readonly resultsConsumed: readonly number[]
   readonly resultsSeen: number
   readonly outcome: '' | 'completed' | 'failed' | 'cancelled'
@@ -78,7 +95,17 @@ export interface FinishCall {
   readonly kind: 'finish'
 }
 
-export type Call = SpawnCall | PostCall | ClaimCall | CommitCall | RenewCall | SweepCall | CancelCall | FinishCall
+export type Call =
+  | SpawnCall
+  | PostCall
+  | AnswerCall
+  | FireCall
+  | ClaimCall
+  | CommitCall
+  | RenewCall
+  | SweepCall
+  | CancelCall
+  | FinishCall
 
 export interface Assigned {
   readonly kind: 'assigned'
@@ -91,6 +118,8 @@ export interface Assigned {
   readonly open: boolean
   readonly pendingCalls: readonly number[]
   readonly resultsTaken: number
+  readonly signalsOpen: number
+  readonly signals: readonly string[]
   readonly results: readonly string[]
   readonly inbox: readonly string[]
 }
@@ -109,6 +138,9 @@ export type Answer =
   | { readonly kind: 'conflict'; readonly version: number }
   | { readonly kind: 'cancelled' | 'not_found' | 'terminal' | 'done' | 'wait' }
   | { readonly kind: 'session_finished'; readonly state: string }
+  | { readonly kind: 'answered'; readonly by: string }
+  | { readonly kind: 'other' | 'expired' | 'withdrawn' }
+  | { readonly kind: 'fired'; readonly fired: number; readonly wakeups: readonly string[] }
   | { readonly kind: 'verdict'; readonly verdict: 'kept' | 'fenced' | 'cancelled'; readonly wakeups: readonly string[] }
   | { readonly kind: 'swept'; readonly healed: number; readonly wakeups: readonly string[] }
   | Claimed

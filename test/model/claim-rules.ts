@@ -11,7 +11,7 @@ interface Plan {
 
 /** The record before the claim, and the lanes that may be received from. */
 function readAssignment(store: Store, { id, purpose, suspect }: Plan, token: Assigned['token']): Assigned {
-  const { version, run, open, pendingCalls, resultsTaken, results, inbox } = record(store, id)
+  const { version, run, open, pendingCalls, resultsTaken, results, signalsOpen, signals, inbox } = record(store, id)
   return {
     kind: 'assigned',
     worker: id,
@@ -23,6 +23,8 @@ function readAssignment(store: Store, { id, purpose, suspect }: Plan, token: Ass
     open,
     pendingCalls,
     resultsTaken,
+    signalsOpen,
+    signals: open && signalsOpen > 0 ? signals : [],
     results: open && pendingCalls.length > 0 ? results : [],
     inbox: open ? [] : inbox,
   }

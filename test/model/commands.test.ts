@@ -61,7 +61,7 @@ async function expectAgreement({ world }: Model, { stage }: Real): Promise<void>
 const sorts = {
   forward: ['take', 'claim', 'commit', 'sendAgain', 'finish'],
   submit: ['submit'],
-  upkeep: ['sweep', 'expire', 'stale'],
+  upkeep: ['sweep', 'expire', 'stale', 'fire'],
   mishap: ['arrive', 'renew', 'crash', 'loseJob', 'doubleJob'],
   cancel: ['cancel'],
 } as const satisfies Record<string, readonly Action['kind'][]>
@@ -161,9 +161,10 @@ function agreement(rules: Rules) {
     fc.commands(commands, { maxCommands: 30, size: 'max' }),
     fc.scheduler(),
     fc.constantFrom('job', 'conversation'),
-    async (plan, scheduler, mode) => {
+    fc.constantFrom('spawns', 'asks'),
+    async (plan, scheduler, mode, program) => {
       await using stage = await Stage.open(whole)
-      const model: Model = { rules, world: newWorld(faults, mode), seed: 1 }
+      const model: Model = { rules, world: newWorld(faults, mode, program), seed: 1 }
       const real: Real = { stage, scheduler }
       await prepare(model, { kind: 'submit', client: 0, fate: 'fine' }, real)()
       await fc.asyncModelRun(() => ({ model, real }), plan)
@@ -194,6 +195,8 @@ const seenAtOnce: readonly Mutant[] = [
   'starts before work',
   'token cleared with the lease',
   'cancel check of claims',
+  'an ended ask leaves the inbox',
+  'an ended run withdraws its asks',
 ]
 
 test.each(seenAtOnce)('a reducer that differs from the scripts is noticed: without %s', async (without) => {

@@ -38,6 +38,9 @@ function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
   if (call.dead) store.dead = [...store.dead, ...worker.inbox.slice(0, 1)]
   worker.inbox = worker.inbox.slice(call.inputsConsumed)
   worker.inputsTaken += call.inputsConsumed
+  worker.signals = worker.signals.slice(call.signalsConsumed)
+  worker.signalsTaken += call.signalsConsumed
+  worker.signalsOpen = call.signalsOpen
   if (call.resultsConsumed.length > 0) {
     // Results are consumed in call order: those in the middle are emptied, and go when all before them have gone.
     const used = call.resultsConsumed.map((position) => position - worker.resultsTaken)
@@ -66,12 +69,28 @@ function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): bo
   return born.length > 0
 }
 
+/** 4. Asks. */
+function writeAsks(store: Store, worker: WorkerRecord, call: CommitCall): void {
+  for (const { id, expires } of call.asks) {
+    store.asks[id] = { worker: call.worker, run: worker.run, state: '', key: '', value: '', wakeups: [] }
+    store.open = [...store.open, id]
+    worker.asks = [...worker.asks, id]
+    if (expires) store.timers = [...store.timers, id]
+  }
+}
+
 /** 5. The end of a run: its result goes to the parent or the session; what still runs below it is cancelled. */
-function writeOutcome(store: Store, worker: WorkerRecord, call: CommitCall, rules: Rules): boolean {
+function writeOutcome(
+  store: Store,
+  worker: WorkerRecord,
+  call: CommitCall,
+  hadSignals: boolean,
+  rules: Rules,
+): boolean {
   const { run } = worker
   const { session } = store
   worker.run = run + 1
-  writeRunLeftovers(worker, call.pendingCount > 0)
+  writeRunLeftovers(store, worker, { awaited: call.pendingCount > 0, hadSignals }, rules)
   if (call.pendingCount > 0 && rules.without !== 'children of an ended run') {
     session.cancelled = [
       ...session.cancelled.filter((mark) => mark !== `${call.worker}:${run}`),
@@ -114,8 +133,9 @@ function writeEnd(
     wait = 'any'
   } else if (wait === 'any') {
     again = !ended && worker.inbox.length > 0 && rules.without !== 'end-of-turn check of inputs'
-    if (!again && call.open) again = worker.results.length > 0
-  } else if (rules.without !== 'end-of-turn check of results') {
+    if (!again && call.open) again = worker.signals.length + worker.results.length > 0
+  } else if (worker.signals.length > 0 && rules.without !== 'end-of-turn check of signals') again = true
+  else if (rules.without !== 'end-of-turn check of results') {
     const unseen = worker.results.slice(Math.max(call.resultsSeen, worker.resultsTaken) - worker.resultsTaken)
     again = unseen.some((text) => wakes('parked', wait, 'results', text))
   }
@@ -138,9 +158,11 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   if (hit === null && call.outcome === 'cancelled' && rules.without !== 'end of a cancel that was lost')
     return { kind: 'conflict', version: record(store, call.worker).version }
   const worker = record(store, call.worker)
+  const hadSignals = worker.signalsOpen > 0
   writeStep(store, worker, call)
   let touched = writeChildren(store, worker, call)
-  if (call.outcome !== '') touched = writeOutcome(store, worker, call, rules) || touched
+  if (call.outcome === '') writeAsks(store, worker, call)
+  else touched = writeOutcome(store, worker, call, hadSignals, rules) || touched
   if (call.wait !== '') touched = writeEnd(store, worker, call, hit, rules) || touched
   // 7. The slot's next worker, then the wake-up rule.
   let claimed: Claimed = { kind: 'none' }

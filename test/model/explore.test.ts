@@ -11,6 +11,7 @@ const statesMost: Readonly<Record<string, number>> = {
   'no fault': 8_000,
   poison: 6_000,
   'long turns': 3_000,
+  asks: 3_000,
   'fail-over of a cancel': 23_000,
 }
 const bound = (scene: Scene) => statesMost[scene.name] ?? 2_200
@@ -44,6 +45,12 @@ const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp
   'results of an old run': ['cancels', /^I8/],
   'finish spares running turns': ['cancels', /^I7/],
   'end of a cancel that was lost': ['fail-over of a cancel', /^rest: the session never ends/],
+  'end-of-turn check of signals': ['asks', /^rest: root is parked for ever/],
+  'an ask is answered once': ['asks', /^I2 ask a1 was answered/],
+  'an answer that is sent again': ['re-sends of answers', /^K11 answer/],
+  'an ended ask leaves the inbox': ['asks', /^I9 ask a1 is answered, and in the set of its inbox/],
+  'an ended run withdraws its asks': ['asks', /^I9 root has 1 signals of a run that is over/],
+  'asks of a cancelled run': ['asks that are cancelled', /^I12 root was answered after/],
 }
 
 describe('the search', () => {

@@ -6,14 +6,15 @@ import { hash } from 'node:crypto'
 import { act, actionsOf, isFree } from './actions.ts'
 import type { Mutant, Rules } from './shared-rules.ts'
 import { restViolations, stateViolations } from './state-checks.ts'
-import { type Action, type Faults, newWorld, type World } from './world.ts'
+import { type Action, type Faults, newWorld, type Program, type World } from './world.ts'
 
 export interface Scene {
   readonly name: string
   readonly faults: Partial<Faults>
   readonly mode?: World['mode']
-  /** How many of the three messages are sent. */
+  /** How many of the messages are sent. */
   readonly messages?: number
+  readonly program?: Program
 }
 
 export interface Found {
@@ -90,7 +91,8 @@ class Search {
   }
 
   #start(): World {
-    return newWorld(this.#scene.faults, this.#scene.mode, this.#scene.messages)
+    const { faults, mode, messages, program } = this.#scene
+    return newWorld(faults, mode, program, messages)
   }
 
   #found(next: number, violation: Found['violation']): Found {

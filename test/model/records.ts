@@ -22,7 +22,7 @@ export interface WorkerRecord {
   /** `<worker>:<run>` of its ancestors, the root first. */
   readonly path: readonly string[]
   status: WorkerState
-  /** any | result:<child> */
+  /** any | signals | result:<child> */
   wait: string
   run: number
   open: boolean
@@ -40,10 +40,29 @@ export interface WorkerRecord {
   /** How many mails of each lane were consumed for ever. */
   inputsTaken: number
   resultsTaken: number
+  signalsTaken: number
+  /** How many signals the run still waits for. */
+  signalsOpen: number
+  /** Its asks that are open. */
+  asks: readonly string[]
+  /** Answers as `answered:<ask>:<value>` or `expired:<ask>`. */
+  signals: readonly string[]
   inbox: readonly string[]
   /** Results as `result:<child>`; empty where one in the middle was consumed. */
   results: readonly string[]
   log: readonly string[]
+}
+
+export interface AskRecord {
+  readonly worker: string
+  readonly run: number
+  /** Empty: open. */
+  state: '' | 'answered' | 'expired' | 'withdrawn'
+  /** Of the answer, as its sender gave them. */
+  key: string
+  value: string
+  /** Wake-ups that the answer answered. */
+  wakeups: readonly string[]
 }
 
 /** A lease, a wake-up or a busy wake-up; `over` when its time has passed. */
@@ -77,11 +96,20 @@ export interface Store {
   /** Idempotency key to the answer it got. */
   idem: Record<string, { readonly position: number; readonly wakeups: readonly string[] }>
   dead: readonly string[]
+  asks: Record<string, AskRecord>
+  /** The inbox: asks that are open. */
+  open: readonly string[]
+  /** Asks that expire. */
+  timers: readonly string[]
 }
 
 export type Mark = 'run' | 'cancelled' | 'poison'
 
 export const rootId = 'root'
+
+/** The asks of the root's first run: the first expires, the second does not. */
+export const firstAsk = 'a1'
+export const secondAsk = 'a2'
 
 export function childIdOf(parent: string, run: number, call: number): string {
   return `${parent}/${run}.${call}`
@@ -107,6 +135,10 @@ export function newRecord(of: Partial<WorkerRecord>): WorkerRecord {
     failed: false,
     inputsTaken: 0,
     resultsTaken: 0,
+    signalsTaken: 0,
+    signalsOpen: 0,
+    asks: [],
+    signals: [],
     inbox: [],
     results: [],
     log: [],
@@ -127,6 +159,9 @@ export function newStore(slots: number): Store {
     assignments: {},
     idem: {},
     dead: [],
+    asks: {},
+    open: [],
+    timers: [],
   }
 }
 
@@ -134,9 +169,12 @@ export function newStore(slots: number): Store {
 export function copyStore(store: Store): Store {
   const workers: Record<string, WorkerRecord> = {}
   for (const id in store.workers) workers[id] = { ...(store.workers[id] as WorkerRecord) }
+  const asks: Store['asks'] = {}
+  for (const id in store.asks) asks[id] = { ...(store.asks[id] as AskRecord) }
   return {
     ...store,
     workers,
+    asks,
     session: { ...store.session },
     leases: store.leases.map((lease) => ({ ...lease })),
     wakeups: store.wakeups.map((wakeup) => ({ ...wakeup })),

@@ -1,8 +1,9 @@
 /**
  * The scripts as a pure function: a store and a call give the store afterwards and the answer. It is to be read beside
- * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers, retries, limits,
+ * src/store/lua: the same order, the same names. It knows one session, one pool and one kind. Not in it: timers of handlers, retries, limits,
  * assignments, shares, the register of nodes, events.
  */
+import { answer, fire } from './ask-rules.ts'
 import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
 import { claim } from './claim-rules.ts'
 import { commit } from './commit-rules.ts'
@@ -35,6 +36,10 @@ function run(store: Store, call: Call, rules: Rules): Answer {
       return spawn(store, call, rules)
     case 'post':
       return post(store, call, rules)
+    case 'answer':
+      return answer(store, call, rules)
+    case 'fire':
+      return fire(store, call, rules)
     case 'claim':
       return claim(store, call, rules)
     case 'commit':
@@ -133,15 +138,22 @@ function finish(store: Store, rules: Rules): Answer {
       running++
       continue
     }
-    writeRunLeftovers(worker, worker.pendingCalls.length > 0)
+    const left = { awaited: worker.pendingCalls.length > 0, hadSignals: worker.signalsOpen > 0 }
+    writeRunLeftovers(store, worker, left, rules)
     store.run = store.run.filter((other) => other !== id)
+    const parent = store.workers[worker.parent]
+    // Its parent waits in a turn: one that rests was cancelled before it, in the same pass.
+    const isReported = parent?.open === true && worker.run === 1 && parent.run === worker.parentRun
+    if (isReported && (worker.open || worker.status === 'queued'))
+      writeMail(store, worker.parent, 'results', `result:${id}`, rules)
     if (worker.open || worker.status === 'queued') {
       worker.log = [...worker.log, 'cancelled']
       worker.run++
       worker.version++
     }
     worker.status = hit === 'whole' ? 'terminal' : 'idle'
-    Object.assign(worker, { wait: 'any', open: false, pendingCalls: [], nonce: '', epoch: worker.commit?.epoch ?? 0 })
+    const atStart = { wait: 'any', open: false, pendingCalls: [], signalsOpen: 0, nonce: '' }
+    Object.assign(worker, { ...atStart, epoch: worker.commit?.epoch ?? 0 })
   }
   if (running > 0) return { kind: 'wait' }
   session.cancelled = []

@@ -12,6 +12,11 @@ export const scenes: readonly Scene[] = [
   { name: 'jobs that end', faults: { expiries: 1, lostAnswers: 1 }, mode: 'job' },
   { name: 'fail-over of a cancel', faults: { failOvers: 1, cancels: 1 }, mode: 'job', messages: 1 },
   { name: 'fail-over', faults: { failOvers: 1, expiries: 1 } },
+  { name: 'asks', faults: {}, program: 'asks' },
+  { name: 're-sends of answers', faults: { lostAnswers: 1, lateCalls: 1 }, program: 'asks', mode: 'job' },
+  { name: 'asks that are cancelled', faults: { cancels: 1, abandons: 1, expiries: 1 }, program: 'asks' },
+  { name: 'asks of lost leases', faults: { crashes: 1, expiries: 1, renews: 1 }, program: 'asks', mode: 'job' },
+  { name: 'fail-over of asks', faults: { failOvers: 1, cancels: 1 }, program: 'asks', mode: 'job', messages: 3 },
 ]
 
 export const mixedScene: Scene = {

@@ -1,9 +1,10 @@
 /**
  * What clients and nodes send, and what they make of an answer. Their program: message 1 creates the session, message 2 goes to its
- * root, message 3 to the child. The root's first run spawns the child and waits for its result; every other run ends at once.
+ * root, message 3 to the child. The root's first run spawns the child and waits for its result; every other run ends at once. In the program
+ * `asks` the root's first run asks twice and ends with the first answer, or when the first ask expires; messages 3 and 4 answer that ask.
  */
 import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
-import { childIdOf, rootId } from './records.ts'
+import { childIdOf, firstAsk, rootId, secondAsk } from './records.ts'
 import type { Slot, Turn, World } from './world.ts'
 
 export const childId = childIdOf(rootId, 1, 1)
@@ -11,6 +12,7 @@ export const childId = childIdOf(rootId, 1, 1)
 export function callOfClient(world: World, client: number, seed: number): Call {
   const mail = `m${client + 1}`
   if (client === 0) return { kind: 'spawn', mode: world.mode, mail, seed }
+  if (client >= 2 && world.program === 'asks') return { kind: 'answer', ask: firstAsk, key: mail, value: mail, seed }
   return { kind: 'post', worker: client === 1 ? rootId : childId, mail, key: mail, seed }
 }
 
@@ -30,18 +32,23 @@ interface Step {
   readonly outcome: CommitCall['outcome']
   readonly inputsConsumed?: number
   readonly resultsConsumed?: readonly number[]
+  readonly signalsConsumed?: number
   readonly spawns?: CommitCall['spawns']
+  readonly asks?: CommitCall['asks']
   readonly dead?: boolean
 }
 
 /** What the turn records next; nothing when it has received all that it was given. */
-function nextStep({ assignment, cancelled, open, run, inputsConsumed, resultsConsumed }: Turn): Step {
+function nextStep(turn: Turn): Step {
+  const { assignment, cancelled, open, run, inputsConsumed, resultsConsumed, signalsConsumed } = turn
   if (cancelled || assignment.purpose === 'cancelled') return { entries: ['cancelled'], outcome: 'cancelled' }
   if (assignment.purpose === 'poison')
     return open
       ? { entries: ['failed'], outcome: 'failed' }
       : { entries: ['failed'], outcome: 'failed', inputsConsumed: 1, dead: true }
   if (open) {
+    const signal = assignment.signals[signalsConsumed]
+    if (signal !== undefined) return { entries: [signal, 'completed'], outcome: 'completed', signalsConsumed: 1 }
     const place = resultsConsumed ? -1 : assignment.results.findIndex((text) => text !== '')
     if (place < 0) return { entries: [], outcome: '' }
     const entries = [assignment.results[place] as string, 'completed']
@@ -49,6 +56,16 @@ function nextStep({ assignment, cancelled, open, run, inputsConsumed, resultsCon
   }
   const input = assignment.inbox[inputsConsumed]
   if (input === undefined || (assignment.open && !open)) return { entries: [], outcome: '' }
+  if (assignment.worker === rootId && run === 1 && turn.program === 'asks')
+    return {
+      entries: [`got:${input}`],
+      outcome: '',
+      inputsConsumed: 1,
+      asks: [
+        { id: firstAsk, expires: true },
+        { id: secondAsk, expires: false },
+      ],
+    }
   if (assignment.worker === rootId && run === 1)
     return {
       entries: [`got:${input}`],
@@ -62,9 +79,11 @@ function nextStep({ assignment, cancelled, open, run, inputsConsumed, resultsCon
 export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' | 'abandon', seed: number): CommitCall {
   const step = nextStep(turn)
   const outcome = how === 'abandon' ? 'completed' : step.outcome
-  const spawns = step.spawns ?? []
+  const { spawns = [], asks = [], signalsConsumed = 0 } = step
   const runEnds = outcome !== ''
-  const open = !runEnds && (turn.open || spawns.length > 0)
+  const open = !runEnds && (turn.open || spawns.length + asks.length > 0)
+  const signalsOpen = open ? turn.signalsOpen - signalsConsumed + asks.length : 0
+  const rest = signalsOpen > 0 ? 'signals' : `result:${childId}`
   const pendingCalls = open ? (spawns.length > 0 ? [1] : turn.pendingCalls) : []
   const left = turn.pendingCalls.length - (step.resultsConsumed?.length ?? 0) + spawns.length
   return {
@@ -78,13 +97,16 @@ export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' |
     pendingCount: left,
     entries: how === 'abandon' ? [...step.entries, 'completed'] : step.entries,
     inputsConsumed: step.inputsConsumed ?? 0,
+    signalsConsumed,
+    signalsOpen,
+    asks,
     resultsConsumed: step.resultsConsumed ?? [],
     resultsSeen: turn.assignment.resultsTaken + turn.assignment.results.length,
     outcome,
     result: runEnds && turn.assignment.worker === childId && turn.run === 1 ? `result:${childId}` : '',
     dead: step.dead ?? false,
     spawns,
-    wait: how === 'step' ? '' : open ? `result:${childId}` : 'any',
+    wait: how === 'step' ? '' : open ? rest : 'any',
     next: claiming(slot, how === 'leave'),
     seed,
   }
@@ -99,7 +121,7 @@ export function hasStep(turn: Turn): boolean {
 export function canAbandon(turn: Turn): boolean {
   const step = nextStep(turn)
   if (turn.cancelled || turn.assignment.purpose !== 'run' || step.outcome !== '') return false
-  return turn.open || step.spawns !== undefined
+  return turn.open || step.spawns !== undefined || step.asks !== undefined
 }
 
 const asleep = { wakeup: '', isBusy: false, keepWakeup: false, turn: null, pending: null }
@@ -112,7 +134,7 @@ export function sleep(slot: Slot): Slot {
 function afterClaim(slot: Slot, claimed: Answer): Slot {
   const next = { ...slot, claims: slot.claims + 1, isBusy: false, keepWakeup: false, turn: null, pending: null }
   if (claimed.kind !== 'assigned') return sleep(next)
-  const { version, run, open, pendingCalls } = claimed
+  const { version, run, open, pendingCalls, signalsOpen } = claimed
   const turn: Turn = {
     assignment: claimed,
     sequence: 1,
@@ -122,7 +144,10 @@ function afterClaim(slot: Slot, claimed: Answer): Slot {
     pendingCalls,
     inputsConsumed: 0,
     resultsConsumed: false,
+    signalsConsumed: 0,
+    signalsOpen,
     cancelled: false,
+    program: slot.program,
   }
   return { ...next, turn }
 }
@@ -147,6 +172,8 @@ function afterCommit(slot: Slot, turn: Turn, call: CommitCall, answer: Answer): 
           open: call.open,
           pendingCalls: call.pendingCalls,
           inputsConsumed: turn.inputsConsumed + call.inputsConsumed,
+          signalsConsumed: turn.signalsConsumed + call.signalsConsumed,
+          signalsOpen: call.signalsOpen,
           resultsConsumed: turn.resultsConsumed || call.resultsConsumed.length > 0,
         },
       }

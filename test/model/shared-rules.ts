@@ -1,5 +1,5 @@
 /** What lua/shared/ holds: the rules that several scripts apply. `plan…` and `is…` only read, `write…` writes to a draft. */
-import { type Dated, newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
+import { type AskRecord, type Dated, newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
 
 /** A guard that is taken out, to see that the search finds the harm. */
 export const mutants = [
@@ -24,6 +24,12 @@ export const mutants = [
   'results of an old run',
   'finish spares running turns',
   'end of a cancel that was lost',
+  'end-of-turn check of signals',
+  'an ask is answered once',
+  'an answer that is sent again',
+  'an ended ask leaves the inbox',
+  'an ended run withdraws its asks',
+  'asks of a cancelled run',
 ] as const
 
 export type Mutant = (typeof mutants)[number]
@@ -54,11 +60,13 @@ export function readCancellation(store: Store, id: string, rules: Rules): 'own' 
   return cancelled.includes(`${id}:${run}`) ? 'own' : null
 }
 
+type ModelLane = 'signals' | 'results' | 'inbox'
+
 /** Does a message in this lane wake a worker in this status, waiting for this? */
-export function wakes(status: string, wait: string, lane: 'results' | 'inbox', text: string): boolean {
+export function wakes(status: string, wait: string, lane: ModelLane, text: string): boolean {
   if (status === 'idle') return true
   if (status !== 'parked') return false
-  if (wait === 'any') return true
+  if (wait === 'any' || lane === 'signals') return true
   return lane === 'results' && text === wait
 }
 
@@ -67,7 +75,7 @@ export function writeQueued(store: Store, id: string): void {
 }
 
 /** Takes down who was woken in this script, so that nobody is queued twice. */
-export function writeMail(store: Store, id: string, lane: 'results' | 'inbox', text: string, rules: Rules): boolean {
+export function writeMail(store: Store, id: string, lane: ModelLane, text: string, rules: Rules): boolean {
   const worker = record(store, id)
   worker[lane] = [...worker[lane], text]
   if (!wakes(worker.status, worker.wait, lane, text)) return false
@@ -102,8 +110,29 @@ export function dropWakeup(store: Store, wakeup: string, wasBusy: boolean): void
   if (wasBusy) store.busy = store.busy.filter(({ id }) => id !== wakeup)
 }
 
-/** What only the ended run could have used: results that nobody received. */
-export function writeRunLeftovers(worker: WorkerRecord, awaited: boolean): void {
+/** An open ask ends in this state. */
+export function writeAskEnd(store: Store, id: string, state: 'answered' | 'expired' | 'withdrawn', rules: Rules): void {
+  const ask = store.asks[id] as AskRecord
+  ask.state = state
+  const worker = record(store, ask.worker)
+  worker.asks = worker.asks.filter((other) => other !== id)
+  store.timers = store.timers.filter((other) => other !== id)
+  if (rules.without !== 'an ended ask leaves the inbox') store.open = store.open.filter((other) => other !== id)
+}
+
+/** What only the ended run could have used: its asks, and answers and results that nobody received. `hadSignals`: as the record said before. */
+export function writeRunLeftovers(
+  store: Store,
+  worker: WorkerRecord,
+  { awaited, hadSignals }: { readonly awaited: boolean; readonly hadSignals: boolean },
+  rules: Rules,
+): void {
+  if (hadSignals) {
+    if (rules.without !== 'an ended run withdraws its asks')
+      for (const ask of worker.asks) writeAskEnd(store, ask, 'withdrawn', rules)
+    worker.signalsTaken += worker.signals.length
+    worker.signals = []
+  }
   if (!awaited) return
   worker.resultsTaken += worker.results.length
   worker.results = []

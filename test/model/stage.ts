@@ -3,15 +3,24 @@
  * tells answers and keys in the words of the model.
  */
 
-import type { Assignment, ClaimAnswer, CommitAnswer, CommitRequest, NextClaim } from '../../src/core/ports/ports.ts'
+import { askId } from '../../src/core/ids.ts'
+import type {
+  AskOrder,
+  Assignment,
+  ClaimAnswer,
+  CommitAnswer,
+  CommitRequest,
+  NextClaim,
+} from '../../src/core/ports/ports.ts'
+import { encodeAnswer } from '../../src/core/worker/ask.ts'
 import type { Failure } from '../../src/core/worker/failure.ts'
-import { encodeInput, encodeResult } from '../../src/core/worker/message.ts'
+import { encodeInput, encodeResult, type Message } from '../../src/core/worker/message.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
-import { rootId } from './records.ts'
+import { firstAsk, rootId, secondAsk } from './records.ts'
 import { childId } from './senders.ts'
 import type { Rules } from './shared-rules.ts'
 
@@ -54,6 +63,21 @@ export class Stage implements AsyncDisposable {
   id(worker: string): string {
     if (worker === rootId) return this.#session.root
     return this.place.child(this.#session.root, 1, 'child').id
+  }
+
+  /** The real id of an ask of the root. */
+  askId(name: string): string {
+    return askId(this.#session.root, 1, 'inbox-0', name === firstAsk ? 1 : 2)
+  }
+
+  askName(id: string): string {
+    return id === this.askId(firstAsk) ? firstAsk : secondAsk
+  }
+
+  signalName(message: Message): string {
+    if (message.kind !== 'answer') return message.kind
+    const ask = this.askName(message.id)
+    return message.status === 'expired' ? `expired:${ask}` : `answered:${ask}:${String(message.value)}`
   }
 
   #name(id: string): string {
@@ -117,6 +141,14 @@ export class Stage implements AsyncDisposable {
         return this.#spawn(call, expected)
       case 'post':
         return this.#post(call, expected)
+      case 'answer':
+        return this.#answer(call, expected)
+      case 'fire': {
+        const { redis, keys } = this.place
+        await redis.zadd(keys.timers, 'XX', 1, `${this.#session.root}:ask:${this.askId(firstAsk)}`)
+        const { fired, wakeups } = await this.#node('n1').upkeep.fire()
+        return { kind: 'fired', fired, wakeups: this.#learn(wakeups, expected) }
+      }
       case 'claim':
         return this.#claimed(await this.#node(call.node).turns.claim(this.#next(call)))
       case 'commit':
@@ -171,6 +203,14 @@ export class Stage implements AsyncDisposable {
     return { kind: answer.kind, position: answer.position, wakeups: this.#learn(answer.wakeups, expected) }
   }
 
+  async #answer({ ask, key, value }: Call & { kind: 'answer' }, expected: Answer): Promise<Answer> {
+    const answerJson = encodeAnswer(JSON.stringify(value), { status: 'answered', by: value, reason: null })
+    const order = { answerJson, by: value, keyDigest: key, event: '[["ask.answered",{}]]' }
+    const answer = await this.place.sessions.answer(this.askId(ask), order)
+    if ('wakeups' in answer) return { kind: answer.kind, position: 0, wakeups: this.#learn(answer.wakeups, expected) }
+    return answer.kind === 'answered' ? { kind: 'answered', by: answer.by } : { kind: answer.kind }
+  }
+
   #next({ nonce, wakeup, maySuspect, wasBusy, keepWakeup }: Claiming): NextClaim {
     return { pool: 'default', wakeup: this.#realWakeup(wakeup), slot: '0', nonce, maySuspect, wasBusy, keepWakeup }
   }
@@ -189,7 +229,7 @@ export class Stage implements AsyncDisposable {
       attempt: 0,
       retrying: '',
       entries: call.entries,
-      signalsConsumed: 0,
+      signalsConsumed: call.signalsConsumed,
       inputsConsumed: call.inputsConsumed,
       resultsConsumed: call.resultsConsumed,
       resultsSeen: call.resultsSeen,
@@ -199,7 +239,7 @@ export class Stage implements AsyncDisposable {
       dead: call.dead ? '{"starts":2}' : undefined,
       pendingCalls: call.pendingCalls,
       pendingCount: call.pendingCount,
-      signalsOpen: 0,
+      signalsOpen: call.signalsOpen,
       steps: 0,
       spawns: call.spawns.map((spawn) => ({
         ...this.place.child(workerId, spawn.call, 'child'),
@@ -207,7 +247,7 @@ export class Stage implements AsyncDisposable {
       })),
       sends: [],
       timers: [],
-      asks: [],
+      asks: call.asks.map(({ id, expires }) => this.#ask(id, expires)),
       withdraws: [],
       event: '',
       end:
@@ -217,6 +257,12 @@ export class Stage implements AsyncDisposable {
       wakeup: this.#realWakeup(next.wakeup),
       wasBusy: next.wasBusy,
     }
+  }
+
+  #ask(name: string, expires: boolean): AskOrder {
+    const order = { id: this.askId(name), sort: 'question', body: '{"question":"May I?"}' } as const
+    const answer = encodeAnswer('null', { status: 'expired', by: null, reason: null })
+    return expires ? { ...order, expiry: { ms: 600_000, answer } } : order
   }
 
   #wait(wait: string): string {
@@ -250,7 +296,7 @@ export class Stage implements AsyncDisposable {
   }
 
   #assignment(assignment: Assignment) {
-    const { purpose, suspect, version, run, open, pendingCalls, resultsTaken, mail } = assignment
+    const { purpose, suspect, version, run, open, pendingCalls, resultsTaken, signalsOpen, mail } = assignment
     return {
       kind: 'assigned' as const,
       worker: this.#name(assignment.workerId),
@@ -262,6 +308,8 @@ export class Stage implements AsyncDisposable {
       open,
       pendingCalls,
       resultsTaken,
+      signalsOpen,
+      signals: mail.signals.map(({ message }) => this.signalName(message)),
       results: mail.results.map(({ message }) => `result:${this.#name(message.from as string)}`),
       inbox: mail.inbox.map(({ message }) => String(message.value)),
     }

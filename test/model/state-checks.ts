@@ -1,7 +1,7 @@
 /** What must be true of every state, and of a state in which nothing more happens. */
 
 import { hasWakeups } from './call-checks.ts'
-import type { Store, WorkerRecord } from './records.ts'
+import type { AskRecord, Store, WorkerRecord } from './records.ts'
 import type { Slot, World } from './world.ts'
 
 export function stateViolations(world: World): string[] {
@@ -9,8 +9,9 @@ export function stateViolations(world: World): string[] {
   const lines: string[] = []
   for (const [id, worker] of Object.entries(store.workers)) {
     lines.push(...placeRules(store, id, worker), ...childRules(store, id, worker))
-    lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []))
+    lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []), ...signalRules(id, worker))
   }
+  for (const [id, ask] of Object.entries(store.asks)) lines.push(...askRules(store, id, ask))
   if (!ghost.owesWakeups && lacksWakeups(world))
     lines.push('I17 a slot sleeps, a worker is queued, and no wake-up is on its way')
   return lines
@@ -29,6 +30,31 @@ function placeRules(store: Store, id: string, worker: WorkerRecord): string[] {
   if (status === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
   if (log.at(-1) === 'failed' && status !== 'running' && !failed)
     lines.push(`I11 ${id} failed and its record does not say so`)
+  return lines
+}
+
+/** I9: the run waits for as many signals as there are open asks and answers that nobody has received. I2: an ask is answered once. */
+function signalRules(id: string, { open, asks, signals, signalsOpen, log }: WorkerRecord): string[] {
+  const lines: string[] = []
+  const there = asks.length + signals.length
+  if (open && signalsOpen !== there) lines.push(`I9 ${id} waits for ${signalsOpen} signals, and ${there} are there`)
+  if (!open && there > 0) lines.push(`I9 ${id} has ${there} signals of a run that is over`)
+  const answered = [...log.filter((entry) => /^(answered|expired):/.test(entry)), ...signals]
+  const ended = answered.map((entry) => entry.split(':')[1])
+  if (new Set(ended).size < ended.length) lines.push(`I2 ${id} has two answers of one ask: ${answered.join(', ')}`)
+  return lines
+}
+
+/** I9: an open ask is in the inbox, and its run is open. Any other is in no set. */
+function askRules({ open, timers, workers }: Store, id: string, { worker, run, state }: AskRecord): string[] {
+  const isOpen = state === ''
+  const owner = workers[worker]
+  const sets = { inbox: open.includes(id), worker: owner?.asks.includes(id) === true }
+  const lines = Object.entries(sets).flatMap(([name, isIn]) =>
+    isIn === isOpen ? [] : [`I9 ask ${id} is ${state || 'open'}, and ${isIn ? '' : 'not '}in the set of its ${name}`],
+  )
+  if (isOpen && (owner?.open !== true || owner.run !== run)) lines.push(`I9 ask ${id} is open, and its run is over`)
+  if (timers.includes(id) && !isOpen) lines.push(`I9 ask ${id} is ${state} and expires`)
   return lines
 }
 

@@ -1,8 +1,10 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
+import { decodeAnswer } from '../../src/core/worker/ask.ts'
 import { decodeMessage } from '../../src/core/worker/message.ts'
+import { askKey } from '../../src/store/keys.ts'
 import { parseWakeups } from '../../src/store/wakeups.ts'
-import { rootId, type Store } from './records.ts'
+import { firstAsk, rootId, type Store, secondAsk } from './records.ts'
 import { childId } from './senders.ts'
 import type { Stage } from './stage.ts'
 
@@ -21,7 +23,10 @@ export function modelFacts(store: Store): unknown {
       version: worker.version,
       isolated: worker.isolated,
       failed: worker.failed,
-      taken: [worker.inputsTaken, worker.resultsTaken],
+      taken: [worker.inputsTaken, worker.resultsTaken, worker.signalsTaken],
+      signalsOpen: worker.signalsOpen,
+      asks: worker.asks.toSorted(),
+      signals: worker.signals,
       inbox: worker.inbox,
       results: worker.results,
       log: worker.log,
@@ -46,6 +51,9 @@ export function modelFacts(store: Store): unknown {
       ]),
     ),
     dead: store.dead,
+    asks: Object.fromEntries(Object.entries(store.asks).map(([id, { state, value }]) => [id, `${state} ${value}`])),
+    open: store.open.toSorted(),
+    timers: store.timers,
   }
 }
 
@@ -83,6 +91,22 @@ export async function storedFacts(stage: Stage, nodes: readonly string[]): Promi
     slots: Number(await redis.get(keys.slots('default'))),
     assignments: Object.fromEntries(assignments),
     dead: dead.map(([, flat]) => inputOf(flat[flat.indexOf('mail') + 1] as string)),
+    ...(await asksOf(stage)),
+  }
+}
+
+async function asksOf(stage: Stage): Promise<object> {
+  const { redis, keys } = stage.place
+  const asks: Record<string, string> = {}
+  for (const name of [firstAsk, secondAsk]) {
+    const [worker, state, answer] = await redis.hmget(askKey(keys.tag, stage.askId(name)), 'worker', 'state', 'answer')
+    if (worker !== null) asks[name] = `${state ?? ''} ${answer == null ? '' : String(decodeAnswer(answer).value)}`
+  }
+  const timers = await redis.zrange(keys.timers, 0, '-1')
+  return {
+    asks,
+    open: (await redis.zrange(keys.asks, 0, '-1')).map((id) => stage.askName(id)).sort(),
+    timers: timers.map((timer) => stage.askName(timer.split(':').at(-1) as string)),
   }
 }
 
@@ -96,8 +120,8 @@ async function workersOf(stage: Stage): Promise<unknown> {
     const own = stage.place.workerKeys(real)
     if ((await redis.exists(own.record)) === 0) continue
     const view = await stage.place.record(real)
-    const [inbox, results, log] = await Promise.all(
-      [own.inbox, own.results, own.log].map((key) => redis.lrange(key, 0, -1)),
+    const [inbox, results, log, signals] = await Promise.all(
+      [own.inbox, own.results, own.log, own.signals].map((key) => redis.lrange(key, 0, -1)),
     )
     const facts = {
       status: view.status,
@@ -111,7 +135,10 @@ async function workersOf(stage: Stage): Promise<unknown> {
       version: Number(view.version),
       isolated: Number(view.isolated),
       failed: view.failed === '1',
-      taken: [Number(view.inbox), Number(view.results)],
+      taken: [Number(view.inbox), Number(view.results), Number(view.signals)],
+      signalsOpen: Number(view.signalsOpen),
+      asks: (await redis.smembers(own.asks)).map((ask) => stage.askName(ask)).sort(),
+      signals: (signals ?? []).map((text) => stage.signalName(decodeMessage(text, ''))),
       inbox: (inbox ?? []).map(inputOf),
       results: (results ?? []).map((text) => (text === '' ? '' : `result:${childId}`)),
       log: (log ?? []).map((entry) => (entry.startsWith('{"type":"cancelled"') ? 'cancelled' : entry)),

@@ -42,8 +42,12 @@ export interface Turn {
   readonly inputsConsumed: number
   /** The result that the assignment held was received. */
   readonly resultsConsumed: boolean
+  /** How many signals of the assignment were received. */
+  readonly signalsConsumed: number
+  readonly signalsOpen: number
   /** The node was told that the worker is cancelled. */
   readonly cancelled: boolean
+  readonly program: Program
 }
 
 /** A call that was executed, and what it was answered, so that a second answer can be compared; null after a fail-over. */
@@ -53,6 +57,8 @@ export interface Executed {
 }
 
 export interface Slot {
+  /** What the kind that it runs does. */
+  readonly program: Program
   /** Name of the node; one that takes the place of a dead one has a new name. */
   readonly node: string
   /** Empty while it sleeps. */
@@ -96,7 +102,11 @@ export interface World {
   readonly replica: { readonly store: Store; readonly ghost: Ghost } | null
   readonly ghost: Ghost
   readonly mode: 'job' | 'conversation'
+  readonly program: Program
 }
+
+/** What the root's first run does: it spawns a child and waits for its result, or asks twice and waits for an answer. */
+export type Program = 'spawns' | 'asks'
 
 /** What becomes of a call: its answer arrives; is lost; or the call comes once more later. */
 export type Fate = 'fine' | 'lost' | 'late'
@@ -119,11 +129,20 @@ export type Action =
   | { readonly kind: 'expire'; readonly worker: string; readonly fault: boolean }
   | { readonly kind: 'stale'; readonly wakeup: string; readonly fault: boolean }
   | { readonly kind: 'loseJob' | 'doubleJob'; readonly job: number }
-  | { readonly kind: 'cancel' | 'finish' | 'replicate' | 'failOver' }
+  | { readonly kind: 'fire' | 'cancel' | 'finish' | 'replicate' | 'failOver' }
 
-export function newWorld(faults: Partial<Faults>, mode: World['mode'] = 'conversation', clients = 3): World {
+/** Two clients answer the first ask, each in its own way. */
+const clientsOf = { spawns: 3, asks: 4 } as const
+
+export function newWorld(
+  faults: Partial<Faults>,
+  mode: World['mode'] = 'conversation',
+  program: Program = 'spawns',
+  clients: number = clientsOf[program],
+): World {
   const slot = (node: string): Slot => ({
     node,
+    program,
     wakeup: '',
     isBusy: false,
     keepWakeup: false,
@@ -141,6 +160,7 @@ export function newWorld(faults: Partial<Faults>, mode: World['mode'] = 'convers
     replica: null,
     ghost: { accepted: {}, starts: {}, cancelled: [], owesWakeups: false },
     mode,
+    program,
   }
 }
 

@@ -5,6 +5,7 @@ import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/
 import type { Message } from '../../src/core/worker/message.ts'
 import { passes } from '../support/crash-moment.ts'
 import { appendLine } from '../support/ledger.ts'
+import { cancelKinds } from './cancel-kinds.ts'
 import type { NodeOrder } from './node-order.ts'
 
 export interface TreeInput {
@@ -51,6 +52,8 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
   }
 
   return {
+    ...cancelKinds(write),
+
     /** Spawns leaves and adds up their squares, in its state. */
     tree: defineWorker<{ sum: number; results: number }>({
       initial: { sum: 0, results: 0 },
@@ -187,6 +190,15 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
         const { count, sum } = self.state
         self.setState({ count: count + 1, sum: sum + (message.value as number) })
         self.reply(self.state)
+      },
+    }),
+
+    /** Asks, and replies with the answer; after `ms` without one with `nobody`. */
+    asker: defineWorker({
+      receive(message, self) {
+        const { ms } = (message.value ?? {}) as { readonly ms?: number }
+        if (message.kind !== 'input') return self.reply(message.value)
+        self.ask('Who is there?', ms === undefined ? {} : { expiresMs: ms, onExpiry: 'nobody' })
       },
     }),
 

@@ -1,28 +1,30 @@
 /** Turns of handlers by hand: what their commits say when one run ends within them and the next begins. */
+
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type HandlerDefinition, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
 import type { Assignment, CommitRequest } from '../../src/core/ports/ports.ts'
 import type { Mail } from '../../src/core/worker/message.ts'
+import { defaultApproval } from '../../src/core/worker/session-approval.ts'
 import { handlerKind } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from './support/held-store.ts'
 
-const input = (sequence: number): Mail => ({
+const input = (position: number): Mail => ({
   lane: 'inbox',
-  sequence,
-  message: { kind: 'input', id: `inbox-${sequence}`, from: null, value: sequence },
+  position,
+  message: { kind: 'input', id: `inbox-${position}`, from: null, value: position },
 })
-const timer = (sequence: number): Mail => ({
+const timer = (position: number): Mail => ({
   lane: 'signals',
-  sequence,
-  message: { kind: 'timer', id: `signals-${sequence}`, from: null, value: sequence },
+  position,
+  message: { kind: 'timer', id: `signals-${position}`, from: null, value: position },
 })
 const result = (call: number): Mail => ({
   lane: 'results',
-  sequence: 0,
+  position: 0,
   message: {
     kind: 'result',
     id: 'results-0',
@@ -36,7 +38,13 @@ const result = (call: number): Mail => ({
   },
 })
 
-const accepted = { kind: 'ok', wakeups: [], claimed: { kind: 'none' }, spending: unspent } as const
+const accepted = {
+  kind: 'ok',
+  wakeups: [],
+  claimed: { kind: 'none' },
+  spending: unspent,
+  approval: defaultApproval,
+} as const
 
 /** What the turn commits, when all of it is accepted. */
 async function commitsOf(definition: HandlerDefinition, assignment: Partial<Assignment>): Promise<CommitRequest[]> {

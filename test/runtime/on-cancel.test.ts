@@ -177,6 +177,22 @@ describe('onCancel of a handler', () => {
     await settled(troupe)
   })
 
+  test('that took its nodes down as often as makes a message poison is not called again, and the run ends as cancelled', async () => {
+    const begun: string[] = []
+    const seen: string[] = []
+    const kind = booking(begun, (self) => void seen.push(self.id))
+    await using troupe = await TestTroupe.start({ workers: { kind } })
+    const session = await troupe.create('kind', 'hotel', { keepOpen: true })
+    await waitUntil('it waits', async () => (await session.report()).workers[0]?.state === 'waiting')
+    // As after leases that ended: six starts since the last commit.
+    await troupe.redis.hset(`${troupe.tag}:w:${session.rootId}`, 'token', '7:')
+    await session.root.cancelRun('enough')
+    expect(await session.result({ run: 1 })).toEqual({ status: 'cancelled', run: 1 })
+    expect(await cancelledOf(troupe, session.rootId)).toMatchObject([{ onCancel: { failure: { code: 'poison' } } }])
+    expect(seen).toEqual([])
+    await settled(troupe)
+  })
+
   const faults: [what: string, onCancel: Undo, message: string][] = [
     ['that throws', () => Promise.reject(new TerminalError('the hotel does not answer')), 'the hotel does not answer'],
     [

@@ -1,9 +1,11 @@
 /** The commits of a turn, one by one: what goes out together and when, and what is done with each answer. */
+
 import { performance } from 'node:perf_hooks'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, RunPosition } from '../../src/core/ports/ports.ts'
 import type { Refusal } from '../../src/core/worker/refusal.ts'
 import { afterRun } from '../../src/core/worker/run-ends.ts'
+import { defaultApproval } from '../../src/core/worker/session-approval.ts'
 import { forAny, forRetry, goOn } from '../../src/core/worker/wait.ts'
 import { mayCall } from '../../src/runtime/turn/permit.ts'
 import { emptyStep, type Step } from '../../src/runtime/turn/step.ts'
@@ -11,7 +13,14 @@ import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from './support/held-store.ts'
 
-const ok: CommitAnswer = { kind: 'ok', version: 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent }
+const ok: CommitAnswer = {
+  kind: 'ok',
+  version: 1,
+  wakeups: [],
+  claimed: { kind: 'none' },
+  spending: unspent,
+  approval: defaultApproval,
+}
 const refusal: Refusal = { reason: 'depth_exceeded', limit: 5, id: 'a child' }
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (name: string, more: Partial<Step> = {}): Step => ({ ...emptyStep(open), entries: [name], ...more })
@@ -189,7 +198,7 @@ describe('a turn that is released', () => {
     void turn.release()
     void turn.release()
     turn.add(step('late'))
-    expect(reasons).toEqual([`this node is stopping; worker ${turn.assignment.workerId} goes on elsewhere.`])
+    expect(reasons).toEqual([`this node stops; worker ${turn.assignment.workerId} goes on elsewhere.`])
     await answer(0)
     expect(sent()).toEqual([['a', 'again']])
     expect(await turn.finished).toBe('ended')

@@ -18,3 +18,19 @@ test('each package has a digest, and none names a registry', () => {
   expect(installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([])
   expect(installed.filter(([, { resolved }]) => resolved?.startsWith('http')).map(([path]) => path)).toEqual([])
 })
+
+/** Packages of code for one system, by what comes before the name of the system: `@oxlint/binding`, `node`. */
+const families = Map.groupBy(
+  installed.map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)),
+  (name) => name.replace(/(?:-bin)?[-/](?:darwin|linux)-(?:arm64|x64)\b.*$/, ''),
+)
+const systemsOf = (names: readonly string[]) =>
+  names.flatMap((name) => /(?:darwin|linux)-(?:arm64|x64)(?!.*musl)/.exec(name)?.[0] ?? [])
+const forSystems = [...families].map(([family, names]) => [family, systemsOf(names)] as const)
+
+test.each(forSystems.filter(([, systems]) => systems.length > 0))(
+  '%s is locked for Linux and for macOS, on both processors',
+  (_, systems) => {
+    expect([...new Set(systems)].sort()).toEqual(['darwin-arm64', 'darwin-x64', 'linux-arm64', 'linux-x64'])
+  },
+)

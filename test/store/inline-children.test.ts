@@ -57,7 +57,11 @@ describe('a child that was offered a slot', () => {
     if (answer.kind !== 'ok') throw new Error(answer.kind)
     expect(answer.assigned).toEqual(spawns.map(({ id }) => id))
     const own = spawns.map((spawn) =>
-      childAssignment(turn.assignment, spawn, nonce, { spending: answer.spending, trustedUntil: 0 }),
+      childAssignment(turn.assignment, spawn, nonce, {
+        spending: answer.spending,
+        approval: answer.approval,
+        trustedUntil: 0,
+      }),
     )
     const scene = await parked(other, { offered: 0 })
     await scene.node.turns.commit({ ...scene.request, end: { wait: 'results:3', next: null } })
@@ -89,7 +93,11 @@ describe('a child that was offered a slot', () => {
       const end = { wait: 'signals', next: isEager ? 'stay' : null } as const
       const answer = await turn.record({ ...wish, end, ...(isEager ? { offer } : {}) })
       const assignment = isEager
-        ? childAssignment(turn.assignment, spawn, offer.nonce, { spending: answer.spending, trustedUntil: 0 })
+        ? childAssignment(turn.assignment, spawn, offer.nonce, {
+            spending: answer.spending,
+            approval: answer.approval,
+            trustedUntil: 0,
+          })
         : assignmentOf(await node.ask({ slot: '1' }))
       const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0 })
       assignments.push(JSON.parse(place.words(text)))

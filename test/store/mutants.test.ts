@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
@@ -28,6 +29,7 @@ import { releaseMutants } from './support/release-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
+import { startMutants } from './support/start-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -95,7 +97,7 @@ const mutants: readonly Mutant[] = [
     guard: 'wake-up rule on post',
     script: postScript,
     takenOut: { value: "''" },
-    check: checks.aPostToAnIdleWorkerRings,
+    check: checks.aPostToAnIdleWorkerAddsAWakeup,
   },
   {
     guard: 'wake-up rule: workers queued',
@@ -125,7 +127,7 @@ const mutants: readonly Mutant[] = [
     guard: 'wake-up rule after a turn that leaves',
     script: commitScript,
     takenOut: 'line',
-    check: checks.aTurnThatLeavesRingsForTheNext,
+    check: checks.aTurnThatLeavesAddsAWakeup,
   },
   {
     guard: 'wake-up of a long turn counts as busy',
@@ -197,7 +199,7 @@ const mutants: readonly Mutant[] = [
     guard: 'cancel check of renew',
     script: renewScript,
     takenOut: { value: "'kept'" },
-    check: checks.aRenewTellsOfTheCancel,
+    check: checks.aRenewalReportsTheCancel,
   },
   {
     guard: 'a cancel is written into the set of its session',
@@ -343,10 +345,12 @@ const all = [
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,
+  ...approvalMutants,
   ...askMutants,
   ...batchMutants,
   ...pauseMutants,
   ...createMutants,
+  ...startMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

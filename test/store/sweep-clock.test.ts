@@ -1,5 +1,11 @@
 /** sweep: what stands further ahead than it can, since the clock of Redis was set back, is brought near. */
 import { describe, expect, test } from 'vitest'
+import { judge } from '../../src/client/health/findings.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { timersMoveWithTheClock } from './support/line-checks.ts'
 import { Place } from './support/place.ts'
 
 const line = `now 2 default echo {"host":"here"}`
@@ -54,4 +60,60 @@ describe('after the clock has stepped back', () => {
     })
     expect(await a.turns.claim(next)).toMatchObject({ kind: 'assigned' })
   })
+
+  test('timers that were set before move by as much, once; a small step moves none', async () => {
+    await using place = await Place.open()
+    await timersMoveWithTheClock(place)
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 4_000)
+    const before = await place.dump()
+    expect(await place.node().sweep({ free: 0, soonAfter: true })).toMatchObject({ setBack: null })
+    expect((await place.dump()).timers).toEqual(before.timers)
+  })
+
+  test('many thousand timers move in one sweep', async () => {
+    await using place = await Place.open()
+    const { root } = await place.create()
+    const now = await place.now()
+    const pipeline = place.redis.pipeline()
+    for (let number = 0; number < 5_001; number++)
+      pipeline.zadd(place.keys.timers, now + 2 * 3_600_000 + number, `${root}:t${number}`)
+    await pipeline.exec()
+    await place.redis.hset(place.keys.meta, 'sweptAt', now + 3_600_000)
+    const { setBack } = await place.node().sweep({ free: 0, soonAfter: true })
+    expect(setBack?.timers).toBe(5_001)
+    expect(await place.redis.zcount(place.keys.timers, now, now + 3_600_000 + 15_000)).toBe(5_001)
+  })
+
+  test('the time of a sweep after which more is left is kept too', async () => {
+    await using place = await Place.open({ policy: { sweepBatch: 1 } })
+    for (const label of ['a', 'b']) await place.create({ label })
+    const node = place.node()
+    for (const turn of [await node.claim(), await node.claim()]) await place.expireLease(turn.worker)
+    expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 1 })
+    expect(await node.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1, setBack: null })
+  })
+})
+
+test('a timer of a worker fires in time after the clock was set back, and the log and doctor say what happened', async () => {
+  const lines: string[] = []
+  const note = (_: object, message: string) => lines.push(message)
+  const waiter = defineWorker({
+    receive(message, self) {
+      if (message.kind === 'timer') self.reply('in time')
+      else self.after(3_600_000 + 1_000, null)
+    },
+  })
+  await using troupe = await TestTroupe.start({
+    workers: { waiter },
+    logger: { debug: note, info: note, warn: note, error: note },
+  })
+  const session = await troupe.create('waiter')
+  const { timers, meta } = partitionKeys(troupe.tag)
+  await waitUntil('it waits', async () => (await troupe.redis.zcard(timers)) === 1)
+  // As if the last sweep had been an hour later: the timer was set for a second after that.
+  await troupe.redis.hincrby(meta, 'sweptAt', 3_600_000)
+  expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ value: 'in time' })
+  expect(lines).toContainEqual(expect.stringMatching(/^Redis's clock was set back.*timers and retries were moved/))
+  const findings = judge(await troupe.client.health())
+  expect(findings).toContainEqual(expect.objectContaining({ code: 'clock_set_back', level: 'warning' }))
 })

@@ -21,6 +21,7 @@ describe('a lease that has ended', () => {
         damaged: [],
         left: 0,
         wasGone: true,
+        setBack: null,
         isPaused: false,
       }),
     )

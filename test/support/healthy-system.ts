@@ -19,6 +19,7 @@ export const healthySystem: Health = {
     maxBytes: 0,
     appendOnly: true,
     clockSkewMs: 3,
+    clockSetBack: null,
     role: 'master',
     refusal: null,
     access: { user: 'default', hasPassword: true, mayLoadFunctions: false },

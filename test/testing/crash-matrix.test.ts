@@ -27,11 +27,15 @@ type Kind =
   | 'forgetful'
   | 'clerk'
   | 'stamp'
+  | 'counter'
   | 'careless-clerk'
   | 'sender'
   | 'moody'
   | 'waiter'
   | 'quitter'
+  | 'guest'
+  | 'asker'
+  | 'expecter'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -107,6 +111,50 @@ describe.concurrent('correct workers pass', () => {
     expect(report.violations).toEqual([])
     expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
   })
+
+  test('a handler whose children wait to start, killed at every point', async () => {
+    const report = await crashMatrix(
+      scenario('counter', {
+        pointsMax: isLong ? 200 : 5,
+        check: ({ result, runs, point }) => {
+          expect(result).toMatchObject({ status: 'completed', value: { stamped: [2, 4, 6] } })
+          const stamps = runs.filter(({ name }) => name === 'stamp')
+          // Only what was in hand when the node died is done again.
+          expect(stamps.length).toBeLessThanOrEqual(point === null ? 3 : 4)
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
+  })
+})
+
+test.concurrent('onCancel is called until its end is recorded, and then never again, wherever its node is killed', async () => {
+  const lives = new Map<string | null, readonly number[]>()
+  const points = ['commit of guest #2', 'claim #3', 'onCancel of stay #1', 'commit of stay #2']
+  const report = await crashMatrix(
+    scenario('guest', {
+      only: ['after commit of stay #1', ...points.flatMap((point) => [`before ${point}`, `after ${point}`])],
+      check: ({ folder, histories, runs, point }) => {
+        expect(readdirSync(folder)).toHaveLength(1)
+        const last = runs.filter(({ what }) => what === 'onCancel')
+        lives.set(
+          point,
+          last.map(({ life }) => life),
+        )
+        expect(new Set(last.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1)
+        const stay = histories.find(({ kind }) => kind === 'stay')
+        const ends = stay?.entries.filter(({ type }) => type === 'cancelled')
+        expect(ends).toMatchObject([{ onCancel: { reason: 'the run that waited for it has ended' } }])
+        expect(histories[0]?.entries.filter(({ type }) => type === 'completed')).toHaveLength(1)
+      },
+    }),
+  )
+  expect(report.violations).toEqual([])
+  expect(lives.get(null)).toEqual([1])
+  expect(lives.get('after onCancel of stay #1')).toEqual([1, 2])
+  expect(lives.get('before commit of stay #2')).toEqual([1, 2])
+  expect(lives.get('after commit of stay #2')).toEqual([1])
 })
 
 describe.concurrent('a run is over', () => {
@@ -128,6 +176,36 @@ test.concurrent('a point that no further run passes is tried three times, and re
   const point = 'before receive of stamp #1'
   const report = await crashMatrix(scenario('moody', { input: () => runs++ === 0, only: [point] }))
   expect(report).toMatchObject({ points: [], missed: [point], runs: 4, violations: [] })
+})
+
+describe.concurrent('a worker that asks somebody outside', () => {
+  test('receives one answer, whatever step its node dies at', async () => {
+    const report = await crashMatrix(
+      scenario('asker', {
+        answers: ({ question }) => (question === 'Ship it?' ? 'yes' : 3),
+        check: ({ result, histories }) => {
+          expect(result).toMatchObject({ status: 'completed', value: ['yes', 3] })
+          const types = histories.flatMap(({ entries }) => entries.map(({ type }) => type))
+          expect(types).toEqual(['received', 'received', 'received', 'completed'])
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points).toContain('after commit of asker #1')
+  })
+
+  test('goes on without an answer when its ask expires, whatever step its node dies at', async () => {
+    const check: Scenario['check'] = ({ result, histories }) => {
+      expect(result).toMatchObject({ status: 'completed', value: { status: 'expired', value: 'nobody' } })
+      expect(histories[0]?.entries.map(({ type }) => type)).toEqual(['received', 'received', 'completed'])
+    }
+    expect((await crashMatrix(scenario('expecter', { check }))).violations).toEqual([])
+  })
+
+  test('ends the matrix with an answer that does not fit', async () => {
+    const wrong = crashMatrix(scenario('asker', { answers: () => 'perhaps' }))
+    await expect(wrong).rejects.toThrow('must be one of: yes, no')
+  })
 })
 
 describe.concurrent('a fault is found', () => {

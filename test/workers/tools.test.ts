@@ -285,6 +285,9 @@ describe.skipIf(process.platform === 'win32')('looking around', () => {
         return real
       },
       resolveNew: workspace.resolveNew.bind(workspace),
+      open: workspace.open.bind(workspace),
+      read: workspace.read.bind(workspace),
+      list: workspace.list.bind(workspace),
     }
     const swapped = async (work: () => Promise<Called>) => {
       await expect(work()).rejects.toThrow('was replaced')

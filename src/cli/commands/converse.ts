@@ -1,19 +1,22 @@
 /**
  * Duty: a conversation at the terminal: a message, its answer, the next message.
  * TALK-1 Each message that was accepted gets its answer before the next one is read.
- * TALK-2 The person decides how it ends: the end of the input closes the conversation, an interrupt at the prompt leaves it open, and an
- *        interrupt during an answer cancels it. The command says which of the three happened. An error closes nothing, and
- *        the command says that, too.
+ * TALK-2 The person decides how it ends: the end of the input closes the conversation, and an interrupt at the prompt leaves it open. The
+ *        command says which of the two happened. An error closes nothing, and the command says that, too.
+ * TALK-3 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. Without a person at a terminal an
+ *        interrupt cancels the answer and leaves the conversation open.
  */
 import type { Session } from '../../client/session.ts'
+import type { RunResult } from '../../core/history/entry.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { type InputFlags, parseInput } from '../input.ts'
 import type { RawFlag } from '../options.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
+import { InterruptKeys } from '../terminal/interrupt-keys.ts'
 import { MessagePrompt } from '../terminal/message-prompt.ts'
 import { type JsonFlag, safe } from '../terminal/output.ts'
 import type { SessionView } from '../terminal/session-view.ts'
-import { type Follower, resultOrCancel } from './follow.ts'
+import { cancelRunOf, type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
 
 interface Talk {
@@ -29,7 +32,10 @@ interface Talk {
 /** Returns the exit code: that of the last answer, if the conversation was closed. */
 export async function converse({ begin, first, flags, interrupt, view }: Talk): Promise<number> {
   using prompt = new MessagePrompt()
-  if (prompt.isShown) view.tell('troupe: each line is a message; Ctrl+D closes the conversation, Ctrl+C leaves it open')
+  if (prompt.isShown)
+    view.tell(
+      'troupe: each line is a message; Ctrl+C or Esc stops an answer; Ctrl+D closes the conversation, Ctrl+C here leaves it open',
+    )
   const next = () => nextMessage(prompt, flags, interrupt, view)
   let message = first
   if (message === undefined) {
@@ -41,7 +47,7 @@ export async function converse({ begin, first, flags, interrupt, view }: Talk): 
   const { session, follower } = await begin(message)
   await using _following = follower
   try {
-    return await talk(session, follower, next, { flags, interrupt, view })
+    return await talk(session, follower, next, { canType: prompt.isShown, flags, interrupt, view })
   } catch (thrown) {
     view.end()
     const { id } = session
@@ -56,10 +62,10 @@ async function talk(
   session: Session,
   follower: Follower,
   next: () => Promise<Typed>,
-  { flags, interrupt, view }: Pick<Talk, 'flags' | 'interrupt' | 'view'>,
+  { canType, flags, interrupt, view }: Pick<Talk, 'flags' | 'interrupt' | 'view'> & { readonly canType: boolean },
 ): Promise<number> {
   for (let run: number | undefined; ; ) {
-    const result = await resultOrCancel(session, interrupt, view, run)
+    const result = await answerOf(session, run, { canType, interrupt, view })
     if (result) await follower.catchUpWithRuns(result.run)
     view.end()
     if (result) printResult(session.id, result, flags)
@@ -75,6 +81,23 @@ async function talk(
     await session.root.send(typed.value)
     run = result.run + 1
   }
+}
+
+/** TALK-3. */
+async function answerOf(
+  session: Session,
+  run: number | undefined,
+  { canType, interrupt, view }: Pick<Talk, 'interrupt' | 'view'> & { readonly canType: boolean },
+): Promise<RunResult | undefined> {
+  if (!canType) return resultOrCancel(session, interrupt, view, run)
+  using _keys = new InterruptKeys()
+  using _stop = interrupt.stopFirst(() => {
+    view.tell('troupe: cancelling this answer (again to leave)')
+    cancelRunOf(session).catch((thrown: unknown) =>
+      view.tell(`troupe: the answer could not be cancelled: ${safe(toComplaint(thrown).message)}`),
+    )
+  })
+  return await resultOrCancel(session, interrupt, view, run)
 }
 
 type Typed =

@@ -1,5 +1,5 @@
 /**
- * Duty: follows a session until its run has ended, shows each commit on the way, and cancels the session if the person interrupts.
+ * Duty: follows a session until its run has ended, shows each commit on the way, and cancels that run if the person interrupts.
  * FOLLOW-1 Events are for watching. The result comes from the record, so that a follower that fails or lags delays nothing.
  * FOLLOW-2 After an interrupt the wait is bounded: a session whose nodes are gone cannot keep the person waiting.
  * FOLLOW-3 A lost terminal cancels nothing. The follower leaves, and the session goes on.
@@ -7,6 +7,7 @@
 
 import { Roster } from '../../client/activity.ts'
 import type { Session } from '../../client/session.ts'
+import { ConflictError } from '../../core/errors.ts'
 import { type EventType, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { toComplaint } from '../exit-code.ts'
@@ -131,9 +132,20 @@ export async function followToEnd(
   return result
 }
 
+const interruptReason = 'interrupted at the command line'
+
+/** Cancels the run of the first worker. A session whose run has ended meanwhile is left as it ended; one that has none in progress is cancelled. */
+export async function cancelRunOf(session: Session): Promise<void> {
+  try {
+    if (!(await session.root.cancelRun(interruptReason))) await session.cancel(interruptReason)
+  } catch (thrown) {
+    if (!(thrown instanceof ConflictError)) throw thrown
+  }
+}
+
 /**
- * Waits for the result of a run. If the person interrupts, it cancels the session, and waits for the end of that. Undefined if the session has
- * not ended by now.
+ * Waits for the result of a run. If the person interrupts, it cancels that run, and waits for its end. Undefined if it has not ended by
+ * now.
  */
 export async function resultOrCancel(
   session: Session,
@@ -149,8 +161,8 @@ export async function resultOrCancel(
       return
     }
     timer = setTimeout(() => leave.abort(), cancelMsMax)
-    session.cancel('interrupted at the command line').catch((thrown: unknown) => {
-      view.tell(`troupe: the session could not be cancelled: ${safe(toComplaint(thrown).message)}`)
+    cancelRunOf(session).catch((thrown: unknown) => {
+      view.tell(`troupe: the run could not be cancelled: ${safe(toComplaint(thrown).message)}`)
       leave.abort()
     })
   }

@@ -24,6 +24,7 @@ import {
   sessionRequest,
 } from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
+import { InterruptKeys } from '../terminal/interrupt-keys.ts'
 import { safe } from '../terminal/output.ts'
 import { sessionView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
@@ -41,11 +42,11 @@ runs a node until the result is there.
 On a terminal a tree shows what each worker does, and the words of the first one
 while its model speaks. In a pipe there is a line for each step; with --json all
 of it is events.
-Ctrl+C cancels the session; a second one ends this process at once. If the
+Ctrl+C or Esc cancels the run; a second one ends this process at once. If the
 terminal is lost, the session goes on.
 With --keep-open each line that you type, or each line of stdin, is the next
-message. Ctrl+D, or the end of stdin, closes the conversation. Ctrl+C at the prompt
-leaves it open.`
+message. Ctrl+C or Esc cancels the answer in progress, and you may go on. Ctrl+D, or
+the end of stdin, closes the conversation. Ctrl+C at the prompt leaves it open.`
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -108,6 +109,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     return
   }
   const { session, follower } = await begin(input)
+  using _keys = new InterruptKeys()
   const result = await followToEnd(session, interrupt, view, follower).catch((thrown: unknown) => {
     if (thrown instanceof TransientError) tell(`troupe: the session is not lost. ${laterText(session)}`)
     throw thrown

@@ -5,6 +5,7 @@
  *       within a tenth of a second is the same key press.
  * INT-2 SIGHUP means that the terminal is lost. A process without a terminal (nohup, a service) ignores it: Node forgets that the
  *       caller had it ignored, so that the streams are the only trace of that.
+ * INT-3 In a conversation the first Ctrl+C stops an answer and not the command (`stopFirst`); the second ends the process.
  */
 import { exitCodeOfSignal, exitCodes } from '../exit-code.ts'
 import { hasTerminal } from './output.ts'
@@ -35,6 +36,8 @@ export class Interrupt implements Disposable {
   #firstAt = 0
   #exitCode: number | undefined
   #isHangUp = false
+  /** Set while an answer can be stopped. */
+  #stop: { readonly now: () => void; firstAt?: number } | undefined
 
   /**
    * Calls `onFirst` at the first signal, so that the command can say what happens now. After `endMsMax` the process ends as with a second
@@ -44,6 +47,7 @@ export class Interrupt implements Disposable {
     this.#onSignal = (signal) => {
       if (signal === 'SIGHUP' && !hasTerminal()) return
       const now = performance.now()
+      if (signal === 'SIGINT' && this.#stops(now)) return
       if (this.#exitCode === undefined) {
         this.#firstAt = now
         this.#exitCode = exitCodeOfSignal(signal)
@@ -56,6 +60,27 @@ export class Interrupt implements Disposable {
       }
     }
     for (const signal of signals) process.on(signal, this.#onSignal)
+  }
+
+  /** While the returned object lasts, the first Ctrl+C calls this, and the command goes on. */
+  stopFirst(now: () => void): Disposable {
+    const stop = { now }
+    this.#stop = stop
+    return {
+      [Symbol.dispose]: () => {
+        if (this.#stop === stop) this.#stop = undefined
+      },
+    }
+  }
+
+  #stops(now: number): boolean {
+    const stop = this.#stop
+    if (stop === undefined || this.#exitCode !== undefined) return false
+    if (stop.firstAt === undefined) {
+      stop.firstAt = now
+      stop.now()
+    } else if (now - stop.firstAt > samePressMs) endProcess(exitCodes.interrupted)
+    return true
   }
 
   /** Aborted by the first signal. */

@@ -70,6 +70,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
+  'session.approvalSet',
   'session.paused',
   'session.resumed',
   'session.retried',

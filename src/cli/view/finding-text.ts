@@ -114,6 +114,10 @@ const redisTexts = {
       todo: 'synchronise both clocks with NTP',
     }
   },
+  clock_set_back: ({ ms, agoMs }) => ({
+    what: `its clock was set back by ${formatDuration(ms)}, ${formatDuration(agoMs)} ago: timers and retries that were open moved by as much, and sessions may be kept for longer`,
+    todo: 'let NTP set the clocks of every Redis that may become the primary',
+  }),
 } satisfies Partial<Texts>
 
 const workTexts = {

@@ -28,6 +28,7 @@ export interface FindingFacts {
   memory: { readonly usedBytes: number; readonly maxBytes: number; readonly share: number | null }
   /** How far the clock of Redis is ahead of that of this process. */
   clock: { readonly skewMs: number; readonly agrees: boolean }
+  clock_set_back: { readonly ms: number; readonly agoMs: number }
   nodes: {
     readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[]
     readonly slots: number
@@ -93,6 +94,7 @@ const asideMsMax = 10_000
 /** How many of the workers that wait for somebody are named. */
 const namedMost = 3
 const skewMsMax = 2_000
+const setBackMsMax = 86_400_000
 const memoryWarning = 0.8
 const memoryProblem = 0.95
 
@@ -105,6 +107,7 @@ export function judge(health: Health): Finding[] {
     ...judgePersistence(health.redis),
     judgeMemory(health.redis),
     judgeClock(health.redis),
+    ...judgeSetBack(health.redis),
     judgeNodes(health),
     ...judgeUnhosted(health),
     ...judgeAside(health),
@@ -206,6 +209,12 @@ function judgeMemory({ usedBytes, maxBytes }: RedisFacts): Finding {
 function judgeClock({ clockSkewMs: skewMs }: RedisFacts): Finding {
   const agrees = Math.abs(skewMs) < skewMsMax
   return finding('clock', agrees ? 'ok' : 'warning', { skewMs, agrees })
+}
+
+/** For a day: what was measured by that clock in this time looks odd. */
+function judgeSetBack({ clockSetBack }: RedisFacts): Finding[] {
+  if (clockSetBack === null || clockSetBack.agoMs > setBackMsMax) return []
+  return [finding('clock_set_back', 'warning', clockSetBack)]
 }
 
 function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: Health): Finding {

@@ -23,6 +23,8 @@ export interface Health {
     readonly appendOnly: boolean
     /** The clock of Redis minus that of this process, in ms. */
     readonly clockSkewMs: number
+    /** When a sweep last noticed that the clock of Redis had been set back; null if none did. */
+    readonly clockSetBack: { readonly agoMs: number; readonly ms: number } | null
     readonly role: string
     /** Why Redis refuses writes now, and what to do; null if it accepts them. */
     readonly refusal: { readonly why: string; readonly todo: string } | null
@@ -81,6 +83,19 @@ export interface Queues {
   readonly pausedWakeups: readonly WakeupQueue[]
 }
 
+async function clockOf(store: InspectStore): Promise<{ redisNow: number; clockSkewMs: number }> {
+  const before = Date.now()
+  const redisNow = await store.now()
+  return { redisNow, clockSkewMs: Math.round(redisNow - (before + Date.now()) / 2) }
+}
+
+/** The newest of all partitions. */
+async function setBackOf(stores: readonly InspectStore[], now: number): Promise<Health['redis']['clockSetBack']> {
+  const found = (await Promise.all(stores.map((store) => store.setBack()))).filter((one) => one !== null)
+  const [newest] = found.sort((a, b) => b.at - a.at)
+  return newest === undefined ? null : { agoMs: Math.max(0, now - newest.at), ms: newest.ms }
+}
+
 export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
@@ -88,9 +103,7 @@ export async function readHealth(
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
 ): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'stalledNodes'>> {
   const first = stores[0] as InspectStore
-  const before = Date.now()
-  const redisNow = await first.now()
-  const clockSkewMs = Math.round(redisNow - (before + Date.now()) / 2)
+  const { redisNow, clockSkewMs } = await clockOf(first)
   const info = await first.info()
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
   const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
@@ -114,6 +127,7 @@ export async function readHealth(
       maxBytes: Number(info.maxmemory ?? 0),
       appendOnly: info.aof_enabled === '1',
       clockSkewMs,
+      clockSetBack: await setBackOf(stores, redisNow),
       role: info.role ?? 'unknown',
       refusal: await first.refusal(),
       access: await first.access(),

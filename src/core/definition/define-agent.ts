@@ -3,13 +3,13 @@
  * spawn. Pure: a definition does nothing by itself.
  */
 import type { z } from 'zod'
-import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat-message.ts'
 import { policy } from '../policy.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
+import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
@@ -21,7 +21,7 @@ export interface AgentSelf extends WorkerIdentity {
   readonly folder: string | null
 }
 
-export interface AgentLimits {
+export interface AgentLimits extends ChildLimits {
   /** Most model calls of one run. Blank replies do not count. Default 10. */
   readonly iterations?: number
   /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
@@ -49,6 +49,7 @@ const limitNames = [
   'runMs',
   'modelIdleMs',
   'modelCallMs',
+  ...childLimitNames,
 ] as const
 
 export interface AgentWorker<Given = unknown> {
@@ -75,6 +76,11 @@ export interface AgentWorker<Given = unknown> {
   /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
   readonly approval?: ApprovalRules
   readonly limits?: AgentLimits
+  /**
+   * How many children of a run run at once, within `limits.children` of the session. Further ones wait to start, in the order of their spawns: when a
+   * child has ended, the next one starts. Detached children do not count. Default: all run at once.
+   */
+  readonly childrenAtOnce?: number
   /** What happens when nobody knows whether a `once` tool took effect: `fail` the run (default), or `tell` the model so. */
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
@@ -120,6 +126,7 @@ export const agentKeys = new Set([
   'asks',
   'approval',
   'limits',
+  'childrenAtOnce',
   'onUnknown',
   'input',
   'folder',
@@ -149,13 +156,8 @@ export function checkAgent(agent: AgentWorker): void {
     names.add(tool.name)
   }
   checkApprovalRules(agent.approval, [...names, ...reservedNames])
-  for (const [name, value] of Object.entries(limits ?? {})) {
-    if (!limitNames.some((known) => known === name)) {
-      const known = limitNames.join(', ')
-      throw new ConfigError(
-        `limits of an agent may hold ${known}, not ${JSON.stringify(name)}.${didYouMean(name, limitNames)}`,
-      )
-    }
+  checkDeclared(agent, limitNames, 'an agent')
+  for (const [name, value] of Object.entries(limits ?? {}) as [string, number | undefined][]) {
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
       throw new ConfigError(`limits.${name} must be a whole number from 1, not ${preview(value)}.`)
     }

@@ -3,6 +3,7 @@
  * TOOL-1 The effect class decides what may happen after a crash. `pure` and `idempotent` tools may run again, the latter under the same
  *        key. A `once` tool is recorded as started before it runs, and never runs again without an answer of its `reconcile`.
  */
+import type { FileHandle } from 'node:fs/promises'
 import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
@@ -15,10 +16,25 @@ import type { WorkerLog } from './worker-log.ts'
 export type Effect = 'pure' | 'idempotent' | 'once'
 
 /** The folder that a worker's tools may touch. Paths are resolved to their real place, and refused if that lies outside. */
+/** One name in a folder. `other`: a pipe, a device or a socket. */
+export interface FolderEntry {
+  readonly name: string
+  readonly sort: 'file' | 'folder' | 'link' | 'other'
+}
+
 export interface Workspace {
   /** Real path of the folder. */
   readonly root: string
-  /** Returns the real path of an existing file or folder inside. Throws an InputError if it lies outside or does not exist. */
+  /** Opens a regular file inside for reading. Nothing outside is opened, even if somebody puts a link into the path at that moment. Close it. */
+  open(path: string): Promise<FileHandle>
+  /** Reads a regular file inside. Throws an InputError if it has more than `bytesMax` bytes; default 16 MiB. */
+  read(path: string, options?: { readonly bytesMax?: number }): Promise<Buffer>
+  /** Names and sorts of what a folder inside holds, in the order of the names. Default: the folder itself. */
+  list(path?: string): Promise<FolderEntry[]>
+  /**
+   * Returns the real path of an existing file or folder inside. Throws an InputError if it lies outside or does not exist. Whoever opens that path
+   * later may open something else, if others may put links into the folder: `open`, `read` and `list` do not.
+   */
   resolve(path: string): Promise<string>
   /** Returns the real path of a file that may be created: its folder exists inside, and it is not a link. */
   resolveNew(path: string): Promise<string>

@@ -14,6 +14,7 @@ import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
+import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
@@ -100,7 +101,8 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
   /**
    * Asks somebody outside: a person, or another system (`{ signal: 'paid' }`). The run stays open, and the worker holds no slot meanwhile. It
    * receives `{ kind: 'answer', id, status, value, by, reason }`, where `id` is that of the returned ask. `troupe ask answer <id>` or
-   * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids, so an id may be given away at once.
+   * `troupe.asks.answer(id, value)` answers. Every attempt of this message asks under the same ids. Nobody can answer before the commit: give an id
+   * away with a later message (docs/asks.md).
    */
   ask(this: void, question: AskQuestion, options?: AskOptions): AskRef
   /** Sets the state. A read of `self.state` then returns it as the next `receive` will see it. */
@@ -127,6 +129,13 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
   readonly output?: z.ZodType<Result, Reply>
   /** Kinds that it may spawn. Default: any. */
   readonly spawns?: readonly string[]
+  /** Limits of its children, within those of the session. */
+  readonly limits?: ChildLimits
+  /**
+   * How many children of a run run at once, within `limits.children` of the session. Further ones wait to start, in the order of their spawns: when a
+   * child has ended, the next one starts. Detached children do not count. Default: all run at once.
+   */
+  readonly childrenAtOnce?: number
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a message is retried after `receive` threw, before the run fails. Default 3. */
@@ -185,6 +194,8 @@ const handlerKeys = new Set([
   'input',
   'output',
   'spawns',
+  'limits',
+  'childrenAtOnce',
   'pool',
   'retries',
   'timeoutMs',
@@ -253,6 +264,7 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
   }
   checkSchema('state', worker.state)
   checkSchema('output', worker.output)
+  checkDeclared(worker, childLimitNames, 'a handler')
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
   if (worker.await !== undefined && worker.await !== 'each' && worker.await !== 'all')

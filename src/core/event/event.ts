@@ -12,6 +12,7 @@ export const eventTypes = [
   'session.failed',
   'session.retried',
   'session.limited',
+  'session.approvalSet',
   'session.paused',
   'session.resumed',
   'session.cancelRequested',

@@ -22,6 +22,17 @@ export interface EntryHead {
   readonly at: number
   readonly run: number
   readonly epoch: number
+  /** The first entry of a turn whose worker was interrupted before: an earlier turn recorded nothing, because its node died or lost its lease. */
+  readonly takenOver?: TakenOver
+}
+
+export interface TakenOver {
+  /** Starts since the last commit that count, this one with them. */
+  readonly start: number
+  /** The node that goes on. */
+  readonly node: string
+  /** What the other node said before it died. */
+  readonly lastWords?: string
 }
 
 export interface SpawnNote {
@@ -219,6 +230,11 @@ function entryHead(type: Entry['type'], run: number, epoch: number, at: number, 
 
 function withHead(head: string, more: string): string {
   return more === '{}' ? `{${head}}` : `{${head},${more.slice(1)}`
+}
+
+/** A stored entry with the note that its turn took the worker over. */
+export function withTakenOver(entryJson: string, takenOver: TakenOver): string {
+  return `{"takenOver":${JSON.stringify(takenOver)},${entryJson.slice(1)}`
 }
 
 /** The entry of a completed run. The value is JSON already, so that a large value is serialised only once. */

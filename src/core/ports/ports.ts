@@ -178,6 +178,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** How many results are still to come, or were when the run ended. */
   readonly pendingCount: number
   readonly spawns: readonly SpawnOrder[]
+  /** How many awaited children may run at once; the others wait to start. Absent: the kind does not say, or nothing is spawned. */
+  readonly childrenAtOnce?: number | undefined
   /** With end. */
   readonly offer?: SlotOffer | undefined
   readonly sends: readonly SendOrder[]
@@ -209,6 +211,7 @@ export type CommitAnswer =
       /** Of their leases, as in an assignment. */
       readonly trustedUntil?: number
       readonly spending: SessionSpending
+      readonly approval: SessionApproval
       /** The session is paused: the turn ends with its next step. Absent: it is not. */
       readonly isPaused?: boolean
     }
@@ -271,7 +274,7 @@ export interface UpkeepStore {
   /**
    * `damaged`: workers whose records cannot be read; they wait until they are mended. `left`: how many wait for a node of their kind,
    * where this call took some in; else 0. `isPaused`: all sessions are paused, so that no wake-ups come.
-   * `wasGone`: the node was not registered any more.
+   * `wasGone`: the node was not registered any more. `setBack`: the clock of the store was set back, and so many timers moved by as much.
    */
   sweep(
     slots: number,
@@ -284,6 +287,7 @@ export interface UpkeepStore {
     left: number
     isPaused: boolean
     wasGone: boolean
+    setBack: { readonly ms: number; readonly timers: number } | null
   }>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**

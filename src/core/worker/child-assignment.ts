@@ -13,7 +13,7 @@ export function childAssignment(
   parent: Assignment,
   { id, kind, name, pool, detached, call, permissions = '', mail }: SpawnOrder,
   nonce: string,
-  { spending, trustedUntil }: Pick<Assignment, 'spending' | 'trustedUntil'>,
+  { spending, approval, trustedUntil }: Pick<Assignment, 'spending' | 'approval' | 'trustedUntil'>,
 ): Assignment {
   return {
     workerId: id,
@@ -32,7 +32,7 @@ export function childAssignment(
     depth: parent.depth + 1,
     limits: parent.limits,
     spending,
-    approval: parent.approval,
+    approval,
     permissions: permissions === '' ? {} : decodePermissions(permissions),
     ...beforeRun(1),
     version: 0,

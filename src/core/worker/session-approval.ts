@@ -30,8 +30,8 @@ export const defaultApproval: SessionApproval = {
   approvalMs: null,
 }
 
-/** `<policy> <when nobody answers> <ms>`, and the trusted tools with commas behind it. The scripts have the same form in lua/shared/checks.lua. */
-const approvalForm = /^(manual|auto|readOnly) (wait|deny|fail) (\d+)(?: ([A-Za-z0-9_,-]+))?$/
+/** `<policy> <when nobody answers> <ms>`, and the trusted tools with commas behind it. approval.lua has the same form. */
+export const approvalForm = /^(manual|auto|readOnly) (wait|deny|fail) (\d+)(?: ([A-Za-z0-9_,-]+))?$/
 
 export function encodeApproval({ policy, trusted, whenNobodyAnswers, approvalMs }: SessionApproval): string {
   const tools = trusted.length === 0 ? '' : ` ${trusted.join(',')}`

@@ -2,7 +2,7 @@
  * Duty: define the waits of a resting worker: the form of a wait in the record, the messages that end it, and its words for people.
  * Owns: all of this, together with lua/shared/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
  * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
- * WAIT-2 A signal ends every wait except the wait for a retry.
+ * WAIT-2 A signal ends every wait except those for a retry and for a start.
  */
 import { preview } from '../check/preview.ts'
 import { isId } from '../ids.ts'
@@ -16,6 +16,8 @@ export type Wait =
   | { readonly kind: 'signal' }
   /** Only its own timer ends it: then the next attempt begins. */
   | { readonly kind: 'retry' }
+  /** No message ends it: the worker has not begun, and starts when a sibling has ended (`childrenAtOnce` of its parent's kind). */
+  | { readonly kind: 'start' }
   /** The result of this child ends it. */
   | { readonly kind: 'result'; readonly child: string }
   /** It ends once this many results have come, counted over the life of the worker. */
@@ -27,6 +29,7 @@ export type TurnWait = Wait | { readonly kind: 'again' }
 export const forAny: Wait = { kind: 'any' }
 export const forSignal: Wait = { kind: 'signal' }
 export const forRetry: Wait = { kind: 'retry' }
+export const forStart: Wait = { kind: 'start' }
 export const goOn: TurnWait = { kind: 'again' }
 export const forResult = (child: string): Wait => ({ kind: 'result', child })
 export const forResults = (count: number): Wait => ({ kind: 'results', count })
@@ -42,6 +45,7 @@ export function encodeWait(wait: TurnWait): string {
       return `results:${wait.count}`
     case 'any':
     case 'retry':
+    case 'start':
     case 'again':
       return wait.kind
   }
@@ -52,6 +56,7 @@ export function decodeWait(text: string): Wait | null {
   if (text === 'any') return forAny
   if (text === 'signals') return forSignal
   if (text === 'retry') return forRetry
+  if (text === 'start') return forStart
   const [, sort, what = ''] = /^(result|results):(.+)$/.exec(text) ?? []
   if (sort === 'result' && isId(what)) return forResult(what)
   return sort === 'results' && /^\d+$/.test(what) ? forResults(Number(what)) : null
@@ -72,6 +77,7 @@ export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
     case 'any':
       return true
     case 'retry':
+    case 'start':
       return false
     case 'signal':
       return lane === 'signals'
@@ -93,8 +99,9 @@ export interface WaitFacts {
   readonly asks: number
   /** The oldest of its asks; undefined if it has none, or none that can be read. */
   readonly ask: AwaitedAsk | undefined
-  /** How many children have not reported yet. */
+  /** How many children have not reported yet; those among them that wait to start. */
   readonly openChildren: number
+  readonly waitingChildren: number
   /** How many attempts have failed. */
   readonly attempts: number
   /** The number of the call that spawned this child; null if it is not of this run. */
@@ -130,20 +137,26 @@ function askText(ask: AwaitedAsk | undefined): string {
 
 function messageText(
   wait: Exclude<Wait, { readonly kind: 'signal' }>,
-  { openChildren, attempts, callOf }: WaitFacts,
+  { openChildren, waitingChildren, attempts, callOf }: WaitFacts,
 ): string {
+  const unstarted =
+    waitingChildren === 0 ? '' : `, ${waitingChildren} of them ${waitingChildren === 1 ? 'waits' : 'wait'} to start`
   switch (wait.kind) {
     case 'any':
       return 'input'
     case 'retry':
       return `a retry after ${attempts} failed ${attempts === 1 ? 'attempt' : 'attempts'}`
+    case 'start':
+      return 'its turn to start: its parent has as many children at once as its kind allows'
     case 'results':
       if (openChildren === 0) return 'results of its children'
-      return `results of its children; ${openChildren} ${openChildren === 1 ? 'is' : 'are'} open`
+      return `results of its children; ${openChildren} ${openChildren === 1 ? 'is' : 'are'} open${unstarted}`
     case 'result': {
       const call = callOf(wait.child)
       const which = call === null ? `worker ${wait.child}` : `its child number ${call} (${wait.child})`
-      return openChildren === 1 ? `the result of ${which}` : `the result of ${which}; ${openChildren} children are open`
+      return openChildren === 1
+        ? `the result of ${which}`
+        : `the result of ${which}; ${openChildren} children are open${unstarted}`
     }
   }
 }

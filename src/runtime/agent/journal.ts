@@ -101,7 +101,7 @@ export class Journal {
 
   /** What all agents of the session had used at the last commit. It includes every acknowledged reply of this turn. */
   get sessionSpent(): Spending {
-    return this.turn.spending.spent ?? spendingOf(this.tally)
+    return this.turn.session.spending.spent ?? spendingOf(this.tally)
   }
 
   /** Creates an entry. Nothing is recorded before it is added. */

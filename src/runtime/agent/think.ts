@@ -110,7 +110,8 @@ export function iterate(
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
       : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
-  const approve = (one: AcceptedCall) => tools.approve(one, assignment, approvalContext(journal, one.call.toolCallId))
+  const approve = (one: AcceptedCall) =>
+    tools.approve(one, journal.turn.session.approval, approvalContext(journal, one.call.toolCallId))
   return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 
@@ -204,7 +205,7 @@ function overOwnLimit({ journal, kind, who }: AgentTurn): string | null {
 
 function overLimitOfSession(agentTurn: AgentTurn): string | null {
   const { sessionSpent: spent } = agentTurn.journal
-  const { allowed } = agentTurn.turn.spending
+  const { allowed } = agentTurn.turn.session.spending
   const name = spent.modelCalls >= allowed.modelCalls ? 'modelCalls' : spent.tokens >= allowed.tokens ? 'tokens' : null
   return name && usedUp(agentTurn, name, `${agentTurn.who} made no further model call`)
 }
@@ -215,7 +216,7 @@ function overLimitOfSession(agentTurn: AgentTurn): string | null {
  */
 export function tooManyCalls(agentTurn: AgentTurn, more: number): LimitError | null {
   const { journal, turn, who } = agentTurn
-  if (journal.sessionSpent.toolCalls + more <= turn.spending.allowed.toolCalls) return null
+  if (journal.sessionSpent.toolCalls + more <= turn.session.spending.allowed.toolCalls) return null
   const asked = more === 0 ? 'the open ones were not run' : `${who} asked for ${more} more, which were not run`
   return new LimitError('budget_exceeded', usedUp(agentTurn, 'toolCalls', asked))
 }
@@ -225,7 +226,7 @@ const spendingWords = { modelCalls: 'model calls', tokens: 'tokens', toolCalls: 
 /** `what`: what the worker did about it. */
 function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string): string {
   const { sessionSpent: spent } = journal
-  const { allowed } = turn.spending
+  const { allowed } = turn.session.spending
   const { sessionId, isJob, parentId } = turn.assignment
   const of = spendingWords[name]
   // The session of a job ends with its root: then it goes on with a higher limit. A child has told its parent.

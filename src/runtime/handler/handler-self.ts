@@ -12,6 +12,7 @@ import { isError } from '../../core/check/is-error.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
 import { fitTo } from '../../core/check/schema-problems.ts'
+import { checkSpawn } from '../../core/definition/child-limits.ts'
 import type {
   AskOptions,
   AskQuestion,
@@ -59,7 +60,7 @@ export interface SelfContext {
   readonly openChildren: number
   /** The state before this receive; or the state that this JSON stands for, as the next receive would see it. Throws if it does not fit. */
   readState(json: string | undefined): unknown
-  readonly definition: Pick<HandlerDefinition, 'state' | 'spawns' | 'output'>
+  readonly definition: Pick<HandlerDefinition, 'state' | 'spawns' | 'output' | 'limits' | 'childrenAtOnce'>
   readonly limits: WorkerLimits
   readonly spending: Spending
   readonly signal: () => AbortSignal
@@ -213,13 +214,15 @@ export class HandlerSelf implements Self<unknown> {
       )
     }
     const detached = options.detached ?? false
+    checkSpawn(definition, assignment, detached ? null : this.openChildren + 1)
     if (assignment.depth + 1 > limits.depth) {
       throw new LimitError(
         'depth_exceeded',
         `worker ${this.name} (${this.id}) is at depth ${assignment.depth} and the session allows ${limits.depth}: it may not spawn.`,
       )
     }
-    if (!detached && this.openChildren + 1 > limits.children) {
+    // Children that wait to start do not count, and only as many start as the session allows.
+    if (!detached && definition.childrenAtOnce === undefined && this.openChildren + 1 > limits.children) {
       const refusal = { reason: 'children_exceeded', limit: limits.children, id: this.id } as const
       throw refusalError(refusal, `worker ${this.name} (${this.id})`)
     }

@@ -11,6 +11,7 @@
  */
 
 import { thrownFields } from '../../core/code-place.ts'
+import { limitsWithin } from '../../core/definition/child-limits.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
 import {
@@ -170,8 +171,8 @@ class HandlerTurn {
       openChildren: pendingAfter(mail, position).length,
       readState: (json) => this.#state.read(json ?? stateBefore),
       definition: this.#definition,
-      limits: assignment.limits,
-      spending: this.#turn.spending.allowed,
+      limits: limitsWithin(assignment.limits, this.#definition),
+      spending: this.#turn.session.spending.allowed,
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
@@ -208,6 +209,7 @@ class HandlerTurn {
       stateJson: requests.stateJson,
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
       spawns: requests.spawns,
+      childrenAtOnce: awaited.length > 0 ? this.#definition.childrenAtOnce : undefined,
       sends: requests.sends,
       timers,
       asks,
@@ -304,7 +306,7 @@ class HandlerTurn {
     return {
       signalsConsumed: mail.lane === 'signals' ? 1 : 0,
       inputsConsumed: mail.lane === 'inbox' ? 1 : 0,
-      resultsConsumed: mail.lane === 'results' ? [mail.sequence] : [],
+      resultsConsumed: mail.lane === 'results' ? [mail.position] : [],
     }
   }
 

@@ -103,7 +103,7 @@ function selfOf({ turn, position, stateJson, definition, isAgent }: CancelledRun
     readState: (json) => state.read(json ?? stateBefore),
     definition,
     limits: assignment.limits,
-    spending: turn.spending.allowed,
+    spending: turn.session.spending.allowed,
     signal: () => signal,
     log,
     message: { id: 'cancel' },

@@ -191,6 +191,7 @@ export class RuntimeNode {
       },
       noteTimer: (ms) => sweeper.dueIn(ms),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
+      nodeId: this.id,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
       workerLog: (assignment, run) => turnLog(this.#logOf, assignment, run),

@@ -57,10 +57,10 @@ export function childrenOf(
   if (answer !== undefined && answer.kind !== 'ok') return []
   const isMine = ({ id }: SpawnOrder) => answer === undefined || answer.assigned?.includes(id) === true
   // A release needs no trust in a lease: Redis refuses a node that does not hold the child.
-  const { spending = parent.spending, trustedUntil = leaseUntil } = answer ?? {}
+  const { spending = parent.spending, approval = parent.approval, trustedUntil = leaseUntil } = answer ?? {}
   return spawns
     .filter((spawn, index) => offer.takes[index] && isMine(spawn))
-    .map((spawn) => childAssignment(parent, spawn, offer.nonce, { spending, trustedUntil }))
+    .map((spawn) => childAssignment(parent, spawn, offer.nonce, { spending, approval, trustedUntil }))
 }
 
 /** What the children need of their slot. */

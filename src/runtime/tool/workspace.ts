@@ -2,17 +2,22 @@
  * Duty: give a worker's tools access to one folder only. Each path is resolved to its real place before it is judged.
  * WORKSPACE-1 Every path that is returned lies inside the real folder.
  * WORKSPACE-2 An error repeats the path that was asked for. It never says where the path leads or what exists there.
- * WORKSPACE-3 A path is checked when it is asked for. If others may put links into the folder afterwards, open the file with O_NOFOLLOW.
+ * WORKSPACE-3 `open`, `read` and `list` open nothing outside, even if others put links into the folder at that moment (folder-chain.ts). A path
+ *             that `resolve` returned was inside when it was checked; no more.
  */
-import { lstat, realpath, stat } from 'node:fs/promises'
-import { basename, dirname, isAbsolute, join, resolve, sep } from 'node:path'
-import type { Workspace } from '../../core/definition/define-tool.ts'
+import type { Dirent } from 'node:fs'
+import { type FileHandle, lstat, readdir, realpath, stat } from 'node:fs/promises'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
+import type { FolderEntry, Workspace } from '../../core/definition/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
 import { isSystemFolder } from '../../core/worker/permissions.ts'
+import { openInside, pathOfOpen, type Wanted } from './folder-chain.ts'
 
 const previewCharsMax = 200
 /** No system opens a longer path. The limit also bounds the search for a path that does not exist, which goes folder by folder. */
 const pathCharsMax = 4_096
+const readBytesMax = 16_777_216
+const pieceBytes = 65_536
 const separators = sep === '\\' ? /[\\/]/ : /\//
 
 /** `bounds`: folders in which `folder` must lie now, by their real paths. Throws an InputError if `folder` is not a folder or lies outside. */
@@ -42,6 +47,48 @@ class FolderWorkspace implements Workspace {
     this.root = root
     this.#named = named
     Object.freeze(this)
+  }
+
+  open(path: string): Promise<FileHandle> {
+    return this.#open(path, 'file')
+  }
+
+  async read(path: string, { bytesMax = readBytesMax }: { readonly bytesMax?: number } = {}): Promise<Buffer> {
+    const file = await this.#open(path, 'file')
+    try {
+      const pieces: Buffer[] = []
+      for (let length = 0; length <= bytesMax; ) {
+        const { buffer, bytesRead } = await file.read(Buffer.allocUnsafe(pieceBytes))
+        if (bytesRead === 0) return Buffer.concat(pieces)
+        pieces.push(buffer.subarray(0, bytesRead))
+        length += bytesRead
+      }
+    } finally {
+      await file.close()
+    }
+    throw new InputError(`${preview(path)} has more than ${bytesMax} bytes: read a part of it with open.`)
+  }
+
+  async list(path = '.'): Promise<FolderEntry[]> {
+    const folder = await this.#open(path, 'folder')
+    try {
+      const found = await readdir(pathOfOpen(folder, await this.resolve(path)), { withFileTypes: true })
+      return found.map((one) => ({ name: one.name, sort: sortOf(one) })).sort((a, b) => (a.name < b.name ? -1 : 1))
+    } finally {
+      await folder.close()
+    }
+  }
+
+  async #open(path: string, wanted: Wanted): Promise<FileHandle> {
+    const below = relative(this.root, await this.resolve(path))
+    try {
+      return await openInside(this.root, below === '' ? [] : below.split(sep), wanted)
+    } catch (cause) {
+      const code = codeOf(cause)
+      const isOther = code === 'not_wanted' || code === 'ENOTDIR' || code === 'ENXIO'
+      if (isOther) throw new InputError(`${preview(path)} is no ${wanted === 'file' ? 'regular file' : 'folder'}.`)
+      throw new InputError(`${preview(path)} cannot be opened (${code}).`)
+    }
   }
 
   async resolve(path: string): Promise<string> {
@@ -100,6 +147,12 @@ class FolderWorkspace implements Workspace {
     if (isSystemFolder(real)) throw new InputError(`${preview(path)} belongs to the system.`)
     return real
   }
+}
+
+function sortOf(entry: Dirent): FolderEntry['sort'] {
+  if (entry.isFile()) return 'file'
+  if (entry.isDirectory()) return 'folder'
+  return entry.isSymbolicLink() ? 'link' : 'other'
 }
 
 function outside(path: string): InputError {

@@ -20,6 +20,7 @@ export interface Step {
   readonly result?: string | undefined
   readonly dead?: string | undefined
   readonly spawns: readonly SpawnOrder[]
+  readonly childrenAtOnce?: CommitRequest['childrenAtOnce']
   readonly sends: CommitRequest['sends']
   readonly timers: CommitRequest['timers']
   readonly asks: CommitRequest['asks']

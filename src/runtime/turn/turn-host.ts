@@ -22,6 +22,7 @@ export type SlotPlan =
   | { readonly kind: 'stay'; readonly children?: SlotOffer }
 
 export interface TurnHost {
+  readonly nodeId: string
   readonly store: TurnStore
   readonly log: WorkerLog
   readonly policy: Policy

@@ -22,9 +22,11 @@ import { Lease } from './lease.ts'
 import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
+import { TakeOver } from './take-over.ts'
 import type { TurnHost } from './turn-host.ts'
 import { stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
+import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
 
 /** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
@@ -40,6 +42,7 @@ export class Turn {
   readonly startedAt = performance.now()
   readonly doing: RunDoing
   readonly pausing = new TurnPause(this)
+  readonly session: TurnSession
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -48,8 +51,8 @@ export class Turn {
   #cancelledStep: CancelledStep | undefined
   /** That step waits for code of the run, which may itself wait until its steps are settled. */
   #cancelWaits = false
-  #spending: Assignment['spending']
   #live: TurnLive | undefined
+  #takeOver: TakeOver | undefined
   #sequence = 0
   #version: number
   #committingMs = 0
@@ -61,8 +64,9 @@ export class Turn {
     this.assignment = assignment
     this.host = host
     this.lease = new Lease(assignment.trustedUntil)
-    this.#spending = assignment.spending
+    this.session = new TurnSession(assignment)
     this.#version = assignment.version
+    if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
@@ -119,11 +123,6 @@ export class Turn {
     return this.#steps.latest
   }
 
-  /** What the agents of the session have used and may use, by the last answer of the store. */
-  get spending(): Assignment['spending'] {
-    return this.#spending
-  }
-
   /** So far, without the time that it waited for commits. */
   get busyMs(): number {
     return performance.now() - this.startedAt - this.#committingMs
@@ -152,7 +151,7 @@ export class Turn {
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
-    this.#steps.add(step, lazy && !this.isRetaken)
+    this.#steps.add(this.#takeOver?.noted(step) ?? step, lazy && !this.isRetaken)
     this.#tellState()
   }
 
@@ -204,7 +203,7 @@ export class Turn {
   }
 
   /** What was added is recorded, and the message in hand goes back: another turn receives it again. */
-  async release(why = `this node is stopping; worker ${this.assignment.workerId} goes on elsewhere.`): Promise<void> {
+  async release(why = `this node stops; worker ${this.assignment.workerId} goes on elsewhere.`): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
     this.#abort.abort(new LeaseLostError(why))
@@ -348,7 +347,7 @@ export class Turn {
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
-        this.#spending = answer.spending
+        this.session.learn(answer)
         this.#steps.acknowledge(steps.length, step)
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)

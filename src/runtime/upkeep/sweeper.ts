@@ -83,6 +83,7 @@ export class Sweeper {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
       this.#host.learnPause(swept.isPaused)
       if (swept.wasGone) await this.#registerAgain()
+      if (swept.setBack !== null) this.#tellOfClock(swept.setBack)
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
       const what = 'the record of a worker cannot be read; the worker waits until it is put back, and the others go on'
       for (const worker of swept.damaged) this.#tellOf(damaged, worker, what, { worker })
@@ -91,6 +92,13 @@ export class Sweeper {
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
+  }
+
+  /** One node notices it, with its first sweep after that. */
+  #tellOfClock({ ms, timers }: { readonly ms: number; readonly timers: number }): void {
+    const what =
+      "Redis's clock was set back, or another Redis took over whose clock is behind: timers and retries were moved by as much, so that none waits longer. Let NTP set the clocks"
+    this.#host.log.warn(what, { partition: this.#store.partition, setBackMs: ms, timers })
   }
 
   async #registerAgain(): Promise<void> {

@@ -32,6 +32,7 @@ ARGV[1] header    json:
     result         text: mail for the parent
     dead           text, json: evidence of a quarantine. A consumed input goes to the dead letters with it, not into the history
     deadKept       length of the stream of dead letters
+    atOnce         how many awaited children may run at once; the others wait to start. Absent: the kind does not say
     spawns         children, each:
       id           of the child
       kind, pool   of the child
@@ -69,7 +70,8 @@ ARGV[1] header    json:
       maySuspect, wasBusy, keepWakeup    true or false
       leaseMs, mailBytes, suspectAfter, poisonAfter   limits
 ARGV[2] texts     of each commit its texts, one after the other
-Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing} |
+Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
+        approval or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
         an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"

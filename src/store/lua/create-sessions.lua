@@ -12,6 +12,7 @@ ARGV[1] header    json:
     limits         "<workers> <children> <depth> <mailbox>"; absent: those by default
     permissions    of the root, a line for each; absent: nothing is restricted
     caps           of its agents together, "<model calls> <tokens>"; absent: those by default
+    approval       "<policy> <when nobody answers> <ms>"; absent: the one by default
     key            digest of an idempotency key of the caller
     asked          with a key: digest of what is asked for
     keyMs          with a key: how long it is known

@@ -59,7 +59,7 @@ end
 -- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
 local function isInRun(record)
-  return record.open == '1' or record.status == 'queued' or record.wait == 'retry'
+  return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' -- guard: a child that waits to start is cancelled with a result for its parent
 end
 -- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
@@ -119,6 +119,7 @@ for index = 1, #ids do
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
+    if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
     if isInRun(record) then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)

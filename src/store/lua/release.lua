@@ -60,7 +60,7 @@ for index = 1, #held do
       epoch, starts = epoch - 1, math.max(0, starts - 1) -- guard: a start that is not to blame is not counted
       if turn.isIsolated and fields.isolated then redis.call('HSET', key, 'isolated', digits(math.max(0, tonumber(fields.isolated) - 1))) end -- guard: nor is an isolated one
     end
-    redis.call('HSET', key, 'status', 'queued', 'token', digits(epoch) .. ':') -- guard: token cleared with the release
+    redis.call('HSET', key, 'status', 'queued', 'token', digits(epoch) .. ':', 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1)) -- guard: token cleared with the release
     redis.call('ZREM', leasesKey, turn.worker)
     writeWoken(tag, { id = turn.worker, session = session, pool = fields.pool or atStart.pool }, now, woke)
   end

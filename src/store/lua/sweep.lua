@@ -19,10 +19,11 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone, paused}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
+Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
-        1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put
-Builds  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+        1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
+        setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much
+Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -99,20 +100,46 @@ local function writeMoved(pool, id, kind)
   return true
 end
 
+local setBackLeast = 5000
+
 -- What is much further ahead than it can be: the clock was set back.
 local function bringNear(set, aheadMs)
   local far = redis.call('ZRANGEBYSCORE', set, '(' .. digits(now + aheadMs * 2), '+inf', 'LIMIT', 0, batch)
   for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
 end
 
+-- Nobody can tell how far ahead a timer may be. So those that were set before the clock was set back move by as much: none waits longer than it
+-- should. Timers up to the highest time seen were set since.
+local function moveTimers(highest)
+  local set, moved = tag .. ':timers', 0
+  if not pcall(checkSort, 'zset', set) then return 0 end
+  local timers, pairsToAdd = redis.call('ZRANGEBYSCORE', set, '(' .. digits(highest), '+inf', 'WITHSCORES'), {} -- guard: timers set since the clock was set back stay
+  for index = 1, #timers, 2 do
+    pairsToAdd[#pairsToAdd + 1] = digits(tonumber(timers[index + 1]) - (highest - now))
+    pairsToAdd[#pairsToAdd + 1] = timers[index]
+    if #pairsToAdd == 2000 or index + 2 > #timers then
+      redis.call('ZADD', set, unpack(pairsToAdd))
+      pairsToAdd = {}
+    end
+    moved = moved + 1
+  end
+  return moved
+end
+
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused')
 local last, paused = tonumber(meta[1] or '0') or 0, meta[2]
+local setBack, moved = 0, 0
 if now - last >= everyMs / 2 or last > now or isLeaving then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
-  redis.call('HSET', metaKey, 'sweptAt', #expired < batch and digits(now) or '0')
+  redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
+  -- Clocks are corrected by less than that all the time.
+  if last - now > setBackLeast then -- guard: timers move when the clock was set back
+    setBack, moved = last - now, moveTimers(last)
+    redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(setBack))
+  end
   for index = 1, #expired do
     local id = expired[index]
     local record = workerKey(tag, id)
@@ -185,7 +212,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: scores that a clock left far ahead come near: run queue
   end
 end
-if isLeaving then return { healed, {}, {}, 0, 0, '0' } end
+if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -204,7 +231,7 @@ for index = 1, #homeless, 2 do
   end
 end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
-if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1' } end -- guard: nodes learn that all sessions are paused
+if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a node that is alive?
 local hosted = nil
@@ -279,4 +306,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left, wasGone and 1 or 0, '0' }
+return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved }

@@ -7,7 +7,7 @@ import { allowedForm, decodeSpending, defaultSpending, spentForm } from '../../c
 import type { Assignment, ClaimAnswer, SessionSpending } from '../../core/ports/ports.ts'
 import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
-import { defaultApproval } from '../../core/worker/session-approval.ts'
+import { decodeApproval, defaultApproval, type SessionApproval } from '../../core/worker/session-approval.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
 import { decodeRecord, epochIn, readPermissions } from './worker-record.ts'
@@ -30,6 +30,7 @@ type AssignmentReply = [
   caps: string | null,
   /** Permissions of the worker whose message began the run, or begins the runs of this turn. */
   limited?: string | null,
+  approval?: string | null,
 ]
 
 export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAnswer {
@@ -41,8 +42,23 @@ export function decodeClaim(reply: Reply | null, trustedUntil: number): ClaimAns
 }
 
 export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment {
-  const [, workerId, purpose, token, suspect, fields, state, signals, results, inbox, awaited, spent, caps, limited] =
-    reply as AssignmentReply
+  const [
+    ,
+    workerId,
+    purpose,
+    token,
+    suspect,
+    fields,
+    state,
+    signals,
+    results,
+    inbox,
+    awaited,
+    spent,
+    caps,
+    limited,
+    approval,
+  ] = reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
   const { run, parentId, parentRun, signalsTaken, resultsTaken, inputsTaken } = record
   const epoch = Number(token.slice(0, token.indexOf(':')))
@@ -63,7 +79,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     depth: record.depth,
     limits: record.limits,
     spending: decodeSpendings(spent, caps),
-    approval: defaultApproval,
+    approval: readApproval(approval),
     permissions: commonPermissions(record.permissions ?? {}, limited == null ? null : readPermissions(limited)),
     run,
     open: record.isOpen,
@@ -114,4 +130,9 @@ export function decodeSpendings(spent?: string | null, caps?: string | null): Se
     spent: spent && spentForm.test(spent) ? decodeSpending(spent) : null,
     allowed: caps && allowedForm.test(caps) ? decodeSpending(caps) : defaultSpending,
   }
+}
+
+/** What a session says of approvals. A damaged text is read as absent; the audit names it. */
+export function readApproval(text: string | null | undefined): SessionApproval {
+  return text ? (decodeApproval(text) ?? defaultApproval) : defaultApproval
 }

@@ -4,6 +4,7 @@
  */
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
+import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/session-approval.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
   anyText,
@@ -34,6 +35,8 @@ const ownFields = {
   retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', spentForm, decodeSpending),
+  /** What it says of approvals. */
+  approval: optional('approval', approvalForm, (text) => decodeApproval(text) ?? defaultApproval, defaultApproval),
   /** What its agents may use together. */
   allowed: withDefault('caps', encodeAllowed(defaultSpending), allowedForm, decodeSpending),
 } as const

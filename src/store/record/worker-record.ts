@@ -85,6 +85,8 @@ export const workerFields = {
   signalsOpen: counter('signalsOpen'),
   /** How many steps of a handler this run has recorded. */
   steps: counter('steps'),
+  /** Of a kind that says how many of its children run at once: that number, how many run, and how many wait to start. */
+  atOnce: withDefault('atOnce', '', /^(\d+ \d+ \d+)?$/, decodeAtOnce),
   /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),
@@ -204,6 +206,15 @@ export function readPermissions(value: string): Permissions {
 function decodeCommitField(value: string): LastCommit {
   const end = value.lastIndexOf(':')
   return end < 0 ? noCommit : { id: value.slice(0, end), version: Number(value.slice(end + 1)) }
+}
+
+/** Null while no child of the run was counted. */
+function decodeAtOnce(
+  value: string,
+): { readonly most: number; readonly running: number; readonly waiting: number } | null {
+  if (value === '') return null
+  const [most, running, waiting] = value.split(' ').map(Number) as [number, number, number]
+  return { most, running, waiting }
 }
 
 /** `<attempts> <what>` of each message that waits for its retry (`RunPosition.retrying`). */

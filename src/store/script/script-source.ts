@@ -31,6 +31,7 @@ const parts = [
   'wakeups',
   'asks',
   'permissions',
+  'starts',
   'mail',
   'sessions',
   'claims',

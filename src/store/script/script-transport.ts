@@ -5,7 +5,8 @@
  * TRANSPORT-2 Calls of one process keep their order. If a call has to be repeated in another way, so have the calls that were sent before
  *    its answer came. Later calls wait until it is answered; then they go on, the oldest first.
  * TRANSPORT-3 A user of an ACL sends no function: functions belong to the whole server, and another user of it could have loaded its own code under
- *    the name of our library, which would then run with our rights. A digest cannot be forged.
+ *    the name of our library, which would then run with our rights. A digest cannot be forged. The address may say otherwise
+ *    (`?functions=yes`), or that not even the user "default" sends one (`?functions=no`).
  */
 import { performance } from 'node:perf_hooks'
 import type { Redis } from '../redis/redis.ts'
@@ -31,10 +32,12 @@ interface Again extends PromiseWithResolvers<void> {
   waiting: number
 }
 
-/** The user `default` is the owner of the server: others are made to share it. */
-function ownsServer(redis: Redis): boolean {
-  // Tests have parts of a connection alone.
-  const username = (redis as Partial<Redis>).options?.username
+/** As the address says. Without a word of it: the user `default` is the owner of the server, others are made to share it. */
+function mayUseFunctions(redis: Redis): boolean {
+  // Tests have parts of a connection alone. The client has unknown options of an address as they are.
+  const { username, functions } =
+    (redis.options as (Partial<Redis['options']> & { readonly functions?: string }) | undefined) ?? {}
+  if (functions !== undefined) return functions === 'yes'
   return username === undefined || username === null || username === '' || username === 'default'
 }
 
@@ -49,10 +52,10 @@ export class ScriptTransport {
   #loading: Promise<void> | undefined
   #again: Again | undefined
 
-  /** `mayUseFunctions`: absent, as TRANSPORT-3 says. */
-  constructor(redis: Redis, mayUseFunctions = ownsServer(redis)) {
+  /** `hasFunctions`: absent, as TRANSPORT-3 says. */
+  constructor(redis: Redis, hasFunctions = mayUseFunctions(redis)) {
     this.#redis = redis
-    this.#hasFunctions = mayUseFunctions
+    this.#hasFunctions = hasFunctions
   }
 
   /** The owner of the connection has closed it: it never opens again. */

@@ -8,7 +8,9 @@ export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
-  fields: { sessions: words('session kind pool name mode limits permissions caps key asked keyMs entries rests') },
+  fields: {
+    sessions: words('session kind pool name mode limits permissions caps approval key asked keyMs entries rests'),
+  },
   args: words('texts'),
 })
 
@@ -34,7 +36,7 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
@@ -146,6 +148,12 @@ export const limitScript = defineScript({
   keys: words('root events'),
   header: words('sessionId modelCalls tokens toolCalls start'),
   args: words('event'),
+})
+
+export const approvalScript = defineScript({
+  file: 'approval.lua',
+  keys: words('root events'),
+  args: words('sessionId policy tool start event'),
 })
 
 export const retryScript = defineScript({

@@ -5,6 +5,7 @@ import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
 import { tell } from '../../../src/cli/terminal/output.ts'
 import type { SessionView } from '../../../src/cli/terminal/session-view.ts'
 import type { Session } from '../../../src/client/session.ts'
+import { ConflictError } from '../../../src/core/errors.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import type { RunResult } from '../../../src/core/history/entry.ts'
 
@@ -42,16 +43,18 @@ function viewOf(showCommit: SessionView['showCommit'] = () => {}): SessionView {
 interface Parts {
   readonly result?: Promise<RunResult>
   readonly events?: Promise<never>
-  readonly cancel?: Promise<void>
+  readonly cancel?: Promise<boolean>
 }
 
-/** Follows a session, and records the outcome and the cancels. */
-function follow({ result = never, events = never, cancel = Promise.resolve() }: Parts) {
-  const cancelled = vi.fn<() => Promise<void>>(() => cancel)
+/** Follows a session, and records the outcome and the cancels of its run. */
+function follow({ result = never, events = never, cancel = Promise.resolve(true) }: Parts) {
+  const cancelled = vi.fn<() => Promise<boolean>>(() => cancel)
+  const cancelledSession = vi.fn<() => Promise<boolean>>(() => Promise.resolve(true))
   const session = {
     summary: () => Promise.resolve({ createdAt: 1 }),
     events: () => eventsThat(events),
-    cancel: cancelled,
+    root: { cancelRun: cancelled },
+    cancel: cancelledSession,
     result: ({ signal }: { signal: AbortSignal }) =>
       Promise.race([
         result,
@@ -60,7 +63,7 @@ function follow({ result = never, events = never, cancel = Promise.resolve() }: 
   } as unknown as Session
   const seen: { ends: (RunResult | undefined)[] } = { ends: [] }
   void followToEnd(session, interrupt, viewOf()).then((end) => seen.ends.push(end))
-  return { seen, cancelled }
+  return { seen, cancelled, cancelledSession }
 }
 
 test('a failing event stream is reported, and the result still comes (FOLLOW-1)', async () => {
@@ -84,25 +87,46 @@ test('lagging events delay the result only briefly (FOLLOW-1)', async () => {
 test.each([
   ['before the follower starts', true],
   ['while the follower waits', false],
-])('an interrupt %s cancels the session, and waits for that only so long (FOLLOW-2)', async (_, isEarly) => {
+])('an interrupt %s cancels the run, and waits for that only so long (FOLLOW-2)', async (_, isEarly) => {
   if (isEarly) press()
-  const { seen, cancelled } = follow({})
+  const { seen, cancelled, cancelledSession } = follow({})
   await vi.advanceTimersByTimeAsync(60_000)
   if (!isEarly) press()
   await vi.advanceTimersByTimeAsync(0)
   expect(cancelled).toHaveBeenCalledOnce()
+  expect(cancelledSession).not.toHaveBeenCalled()
   await vi.advanceTimersByTimeAsync(20_000)
   expect(seen.ends).toEqual([undefined])
 })
 
 test('a cancel that fails is reported, and ends the wait', async () => {
-  const cancel = Promise.reject(new Error('Redis is away'))
+  const cancel = Promise.reject<boolean>(new Error('Redis is away'))
   cancel.catch(() => {})
   const { seen } = follow({ cancel })
   press()
   await vi.advanceTimersByTimeAsync(3_000)
-  expect(written).toContain('the session could not be cancelled: Redis is away')
+  expect(written).toContain('the run could not be cancelled: Redis is away')
   expect(seen.ends).toEqual([undefined])
+})
+
+test('an interrupt of a session that has no run in progress cancels the session', async () => {
+  const { cancelledSession } = follow({ cancel: Promise.resolve(false) })
+  press()
+  await vi.advanceTimersByTimeAsync(0)
+  expect(cancelledSession).toHaveBeenCalledOnce()
+})
+
+test('an interrupt of a session that has just ended waits for its result', async () => {
+  const result = Promise.withResolvers<RunResult>()
+  const cancel = Promise.reject<boolean>(new ConflictError('session_finished', 'it has ended'))
+  cancel.catch(() => {})
+  const { seen } = follow({ cancel, result: result.promise })
+  press()
+  await vi.advanceTimersByTimeAsync(1)
+  result.resolve(completed)
+  await vi.advanceTimersByTimeAsync(2_000)
+  expect(written).toBe('')
+  expect(seen.ends).toEqual([completed])
 })
 
 test('a lost terminal ends the wait and cancels nothing (FOLLOW-3)', async () => {

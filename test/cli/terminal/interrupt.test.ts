@@ -56,6 +56,29 @@ test('a second signal ends the process, unless it is the same key press again [1
   expect(exit.mock.calls).toEqual([[130]])
 })
 
+test('while an answer can be stopped, the first Ctrl+C stops it, and the command goes on; the second ends the process (INT-3)', () => {
+  const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)
+  const now = vi.spyOn(performance, 'now').mockReturnValue(1_000)
+  interrupt = new Interrupt(() => {})
+  const stopped = vi.fn<() => void>()
+  for (let answer = 1; answer <= 2; answer++) {
+    using _stop = interrupt.stopFirst(stopped)
+    press()
+    press()
+    expect(stopped).toHaveBeenCalledTimes(answer)
+  }
+  expect({ exitCode: interrupt.exitCode, isAborted: interrupt.signal.aborted }).toEqual({
+    exitCode: undefined,
+    isAborted: false,
+  })
+  using _stop = interrupt.stopFirst(stopped)
+  press()
+  now.mockReturnValue(1_101)
+  expect(exit).not.toHaveBeenCalled()
+  press()
+  expect(exit.mock.calls).toEqual([[130]])
+})
+
 test('a command that does not end in time is ended', () => {
   vi.useFakeTimers()
   const exit = vi.spyOn(process, 'exit').mockReturnValue(undefined as never)

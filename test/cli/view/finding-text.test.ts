@@ -52,6 +52,12 @@ describe('judge', () => {
     ['an old version', withRedis({ version: '8.2.1' }), 'warning', /CVE-2025-49844/],
     ['a version with a known fault', withRedis({ version: '8.6.2' }), 'warning', /CVE-2026-23479/],
     [
+      'a clock that was set back',
+      withRedis({ clockSetBack: { ms: 3_600_000, agoMs: 60_000 } }),
+      'warning',
+      /^its clock was set back by 1h, 1m ago: timers and retries that were open moved by as much/,
+    ],
+    [
       'no password',
       withRedis({ access: { user: 'default', hasPassword: false, mayLoadFunctions: false } }),
       'warning',

@@ -30,6 +30,7 @@ function storeOf({
   const sums = { expiredLeases: 1, running, timers: 2, cancelling: 3, dead: 4, settled: 1 }
   return {
     now: async () => now,
+    setBack: async () => null,
     info: async () => info,
     refusal: async () => null,
     expiredWorkers: async () => [{ id: 'w', kind: 'loop', lastWords: null }],

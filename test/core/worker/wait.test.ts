@@ -45,7 +45,15 @@ describe('a wait', () => {
   })
 
   test('has words for people', () => {
-    const facts = { openChildren: 2, attempts: 1, callOf: () => 7, timers: 0, asks: 0, ask: undefined }
+    const facts = {
+      openChildren: 2,
+      waitingChildren: 0,
+      attempts: 1,
+      callOf: () => 7,
+      timers: 0,
+      asks: 0,
+      ask: undefined,
+    }
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',
       'a timer or an answer',
@@ -69,7 +77,15 @@ describe('a wait', () => {
     [forResults(3), { asks: 1, ask: question }, 'results of its children, or a person to answer "Ship it?"'],
     [forRetry, { asks: 1, ask: question, attempts: 1 }, 'a retry after 1 failed attempt'],
   ])('names what was asked of somebody outside: %j %j', (wait, facts, words) => {
-    const none = { openChildren: 0, attempts: 0, callOf: () => null, timers: 0, asks: 0, ask: undefined }
+    const none = {
+      openChildren: 0,
+      waitingChildren: 0,
+      attempts: 0,
+      callOf: () => null,
+      timers: 0,
+      asks: 0,
+      ask: undefined,
+    }
     expect(waitText(wait, { ...none, ...facts })).toBe(words)
   })
 })

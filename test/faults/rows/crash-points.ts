@@ -14,6 +14,7 @@ const chain = { left: 6, ms: 10 }
 // What is counted are deaths: no lease may end because a machine is busy.
 const doomedLeases = { leaseMs: 4_000, renewEveryMs: 300, leaseMarginMs: 300 }
 const heirLeases = { leaseMs: 60_000, renewEveryMs: 300, leaseMarginMs: 1_000 }
+const askProgram = new URL('../../programs/ask-client.ts', import.meta.url)
 const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
 
 /** Deaths of agents in the model's call and in tools, which the fake provider and the tools bring about themselves. */
@@ -54,6 +55,7 @@ function crashTrial(point: CrashPoint): Trial {
     name: `${point.line} ${point.name}: ${point.when}`,
     async run(stage) {
       if (point.name.startsWith('reply.')) await agentCrash(stage, { crashAt: `${point.name}:${nthOf(point, stage)}` })
+      else if (point.name.startsWith('answer.')) await answerCrash(point, stage)
       else await (point.host === 'client' ? clientCrash(point, stage) : nodeCrash(point, stage))
       return undefined
     },
@@ -90,6 +92,32 @@ async function clientCrash(point: CrashPoint, stage: Stage): Promise<void> {
   }
 }
 
+/** What it did not get an answer for, another client does again under the same keys. */
+async function answerCrash(point: CrashPoint, stage: Stage): Promise<void> {
+  await using harness = await stage.open()
+  await harness.start('a')
+  const crashAt = `${point.name}:${nthOf(point, stage)}`
+  const client = await harness.start('client', { program: askProgram, crashAt })
+  assert.equal(await client.gone, 'SIGKILL', `the client did not pass ${point.name}; it logged: ${client.output}`)
+  for (let number = 1; number <= 3; number++) {
+    const session = await harness.client.sessions.create({
+      kind: 'asker',
+      input: null,
+      idempotencyKey: `session ${number}`,
+    })
+    const ask = await waitUntil('it has asked', async () => (await session.asks({ state: 'any' }))[0])
+    await harness.client.asks.answer(ask.id, number, { by: 'a client', idempotencyKey: `answer ${number}` })
+    const result = await session.result({ signal: AbortSignal.timeout(120_000) })
+    assert.partialDeepStrictEqual(result, { status: 'completed', value: number })
+  }
+  const { workers } = await expectInvariants(harness.redis, harness.namespace)
+  for (const { history } of workers.values()) {
+    const answers = history.filter((entry) => entry.type === 'received' && entry.message.kind === 'answer')
+    assert.equal(answers.length, 1, 'an answer was received twice')
+  }
+  assert.deepEqual((await harness.client.audit()).findings, [])
+}
+
 async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
   await using harness = await stage.open()
   const crashAt = `${point.name}:${nthOf(point, stage)}`
@@ -102,6 +130,7 @@ async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
   if (doomed) await untilDead(point, doomed, harness)
   await harness.start('heir', { policy: heirLeases })
   const signal = AbortSignal.timeout(120_000)
+  for (const { done } of work) await done
   for (const { session, expected } of work)
     assert.partialDeepStrictEqual(
       await session.result({ signal, run: expected.run }),
@@ -110,6 +139,7 @@ async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
     )
   const { workers, dead } = await expectInvariants(harness.redis, harness.namespace)
   assert.equal(dead.length, 0, 'a message became a dead letter')
+  assert.deepEqual(await harness.client.asks.list(), [], 'an ask is open, and its run is over')
   for (const { id, record } of workers.values())
     assert.ok(Number(record.crashes ?? 0) <= 1, `worker ${id} counts ${record.crashes} crashes of one`)
   oncePerDeath(harness)
@@ -128,6 +158,14 @@ function oncePerDeath(harness: Harness): void {
 interface Work {
   readonly session: Session
   readonly expected: { readonly status: string; readonly run: number; readonly value?: unknown }
+  /** What is done with the ask that it opens, by the node that dies or by its heir. */
+  readonly done?: Promise<unknown>
+}
+
+async function askAnd({ session, expected }: Work, act: (ask: string) => Promise<unknown>): Promise<Work> {
+  const done = waitUntil('it has asked', async () => (await session.asks())[0]).then(({ id }) => act(id))
+  done.catch(() => {})
+  return { session, expected, done }
 }
 
 async function submit(harness: Harness): Promise<Work[]> {
@@ -143,6 +181,11 @@ async function submit(harness: Harness): Promise<Work[]> {
     create('chain', chain, { status: 'completed', run: 1 }),
     create('slow', { ms: 400 }, completed({ ms: 400 })),
     converse(harness),
+    create('asker', { ms: 60 }, completed('nobody')),
+    create('asker', { ms: 600_000 }, completed('here')).then((one) =>
+      askAnd(one, (ask) => harness.client.asks.answer(ask, 'here')),
+    ),
+    create('asker', {}, { status: 'cancelled', run: 1 }).then((one) => askAnd(one, () => one.session.cancel('enough'))),
   ])
   await cancelled.session.cancel('enough')
   return [...work, cancelled]

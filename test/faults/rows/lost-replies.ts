@@ -85,6 +85,7 @@ async function work(client: Troupe): Promise<number> {
   for (let message = 2; message <= 4; message++) await talk.root.send(message)
   assert.deepEqual(await talk.limit({ tokens: 5 }), { ...defaultSpending, tokens: 5 })
   assert.partialDeepStrictEqual(await talk.result({ run: 4, signal }), { value: { count: 4, sum: 10 } })
+  assert.partialDeepStrictEqual(await talk.setApproval('readOnly'), { policy: 'readOnly' })
   await talk.pause()
   await talk.resume()
   await talk.close()

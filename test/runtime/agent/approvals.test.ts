@@ -1,8 +1,5 @@
 /** Approvals: a call of a model waits for a person, and what they approved runs, or nothing. */
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import type { Ask } from '../../../src/client/asks.ts'
-import type { Session } from '../../../src/client/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
@@ -10,59 +7,20 @@ import { approvalsOf } from '../../../src/core/history/call-approvals.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { RedisTurnStore } from '../../../src/store/turn-store.ts'
-import { expectInvariants } from '../../support/oracle.ts'
-import { type RecordedModel, recordedModel } from '../../support/recorded-model.ts'
+import {
+  expectSound,
+  instructions,
+  isParked,
+  look,
+  openAsks,
+  pay,
+  resultOf,
+  scripted,
+  told,
+  tools,
+} from '../../support/approvals.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-const instructions = 'Pay.'
-const scripted = (...replies: readonly (ScriptedReply | Error)[]) => recordedModel('test/m', replies)
-const pay = (amount: number, id = `pay-${amount}`) => call('pay', { amount }, id)
-const look = (id = 'look') => call('look', {}, id)
-
-/** The tool that asks, one that does not, and what they did. */
-function tools() {
-  const ledger: string[] = []
-  const note = (what: string) => {
-    ledger.push(what)
-    return what
-  }
-  const pays = defineTool({
-    name: 'pay',
-    description: 'Pays.',
-    effect: 'once',
-    approval: 'always',
-    input: z.object({ amount: z.number().positive() }),
-    run: ({ amount }) => note(`paid ${amount}`),
-  })
-  const looks = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => note('looked') })
-  return { ledger, tools: [pays, looks] }
-}
-
-/** What the newest request tells of the calls before it. */
-function told(model: RecordedModel): unknown[] {
-  const messages = model.requests.at(-1)?.messages ?? []
-  return messages.flatMap((message) =>
-    message.role === 'tool' ? message.results.map(({ output }) => (output as { value: unknown }).value) : [],
-  )
-}
-
-async function openAsks(troupe: TestTroupe, count = 1): Promise<Ask[]> {
-  return waitUntil('the asks are open', async () => {
-    const asks = await troupe.client.asks.list()
-    return asks.length === count && asks
-  })
-}
-
-const isParked = (session: Session) =>
-  waitUntil('it is parked', async () => (await session.root.report()).status === 'parked')
-
-const resultOf = (session: Session) => session.result({ signal: AbortSignal.timeout(20_000) })
-
-async function expectSound(troupe: TestTroupe) {
-  expect((await troupe.client.audit()).findings).toEqual([])
-  await expectInvariants(troupe.redis, troupe.namespace)
-}
 
 /** A session whose model makes these calls, parked with so many asks, oldest call first. */
 async function asking(count: number, reply: ScriptedReply, definition = {}) {
@@ -79,7 +37,7 @@ async function asking(count: number, reply: ScriptedReply, definition = {}) {
 }
 
 describe('a call that needs an approval', () => {
-  test('waits without a slot, shows what would run, and runs once a person approves it', async () => {
+  test('waits without a slot, shows what would run, and runs once a person approves it, once [3.12]', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger, model } = made
     expect(made.asks[0]).toMatchObject({
@@ -91,7 +49,9 @@ describe('a call that needs an approval', () => {
     expect(report).toMatchObject({ node: null, run: 'AwaitingToolApproval', state: 'waiting' })
     expect(ledger).toEqual([])
     await expectSound(troupe)
+    expect(report.approvals).toEqual([made.askOf('pay-5')])
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve', { by: 'ada' })
+    await expect(troupe.client.asks.answer(made.askOf('pay-5'), 'deny')).rejects.toThrow(/was answered by ada/)
     expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(ledger).toEqual(['paid 5'])
     expect(told(model)).toEqual(['paid 5'])
@@ -100,7 +60,7 @@ describe('a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1)', async () => {
+  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1) [1.45, 3.8, 4.20]', async () => {
     await using made = await asking(2, together(look(), pay(5), pay(6)))
     const { troupe, session, ledger } = made
     await troupe.client.asks.answer(made.askOf('pay-6'), 'approve')
@@ -149,7 +109,7 @@ describe('a call with arguments that a person changed', () => {
 })
 
 describe('a call that is denied', () => {
-  test('does not run, nor does any other of its reply, and each ends with one result in words', async () => {
+  test('does not run, nor does any other of its reply, and each ends with one result in words [1.48, 3.7, 3.9]', async () => {
     await using made = await asking(3, together(pay(5), look(), pay(6), pay(7)))
     const { troupe, session, ledger, model, asks } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
@@ -223,7 +183,7 @@ describe('a kind that says onDeny: others', () => {
 })
 
 describe('a call that a rule forbids', () => {
-  test('asks nobody and ends with an error, while the others of its reply run', async () => {
+  test('asks nobody and ends with an error, while the others of its reply run [1.46]', async () => {
     const model = scripted(together(pay(5), look()), say('Done.'))
     const made = tools()
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 4 }
@@ -239,7 +199,7 @@ describe('a call that a rule forbids', () => {
     await expectSound(troupe)
   })
 
-  test('is forbidden with the arguments that a person wrote too: they are asked again, and told why', async () => {
+  test('is forbidden with the arguments that a person wrote too: they are asked again, and told why [1.44]', async () => {
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 9 }
     await using made = await asking(1, pay(5), { approval: { deny: [rule] } })
     const { troupe, session, ledger } = made
@@ -282,7 +242,7 @@ describe('a reply with a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('has it withdrawn by a cancel, and its calls end as cancelled', async () => {
+  test('has it withdrawn by a cancel, and its calls end as cancelled [1.49]', async () => {
     await using made = await asking(2, together(pay(5), look(), pay(6)))
     const { troupe, session } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')

@@ -1,9 +1,11 @@
 /** Which entries a node reads of a history that it knows from an earlier turn: the new ones, or all if the history has changed. */
+
 import { beforeEach, expect, test, vi } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Assignment } from '../../../src/core/ports/ports.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
 import { HistoryCache } from '../../../src/runtime/agent/history-cache.ts'
@@ -62,7 +64,14 @@ class OneNode {
       const commit = store.commits[place]
       this.log.push(...(commit?.request.entries ?? []))
       version++
-      commit?.answer({ kind: 'ok', version, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
+      commit?.answer({
+        kind: 'ok',
+        version,
+        wakeups: [],
+        claimed: { kind: 'none' },
+        spending: unspent,
+        approval: defaultApproval,
+      })
     }
     return { commitId: turn.outcome.commitId, version: turn.outcome.version }
   }

@@ -2,10 +2,12 @@
  * A node that no longer trusts a lease begins nothing in its turn (THINK-1 of think.ts, LOCAL-1 of local-calls.ts), because another node may have the worker.
  * Nothing renews leases in these tests, and only the turn reads the clock.
  */
+
 import { expect, test, vi } from 'vitest'
 import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { CommitRequest } from '../../../src/core/ports/ports.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, say } from '../../../src/models/scripted-model.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
@@ -46,7 +48,14 @@ async function begunUntil(effect: Effect, isLast: ((request: CommitRequest) => b
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
     const commit = store.commits[number]
     if (commit && isLast?.(commit.request)) loseTrust()
-    commit?.answer({ kind: 'ok', version: number + 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
+    commit?.answer({
+      kind: 'ok',
+      version: number + 1,
+      wakeups: [],
+      claimed: { kind: 'none' },
+      spending: unspent,
+      approval: defaultApproval,
+    })
   }
   return { begun, over: turn.over }
 }
@@ -84,7 +93,15 @@ test.each([
     for (let number = 0; !turn.over; number++) {
       const commit = await waitUntil('a commit is on its way', () => store.commits[number])
       if (holds('assistant')(commit.request)) turn.abandon('fenced')
-      else commit.answer({ kind: 'ok', version: number + 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent })
+      else
+        commit.answer({
+          kind: 'ok',
+          version: number + 1,
+          wakeups: [],
+          claimed: { kind: 'none' },
+          spending: unspent,
+          approval: defaultApproval,
+        })
     }
     expect(seen).toEqual(begun)
   },

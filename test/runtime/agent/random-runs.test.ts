@@ -8,7 +8,7 @@ import { expect, test } from 'vitest'
 import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
-import { TransientError } from '../../../src/core/errors.ts'
+import { ConflictError, TransientError } from '../../../src/core/errors.ts'
 import { textOf, toolCallsOf } from '../../../src/core/history/chat-message.ts'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
@@ -16,15 +16,20 @@ import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 type Deed = 'give' | 'throw' | 'hang' | 'wait'
-type Said = { readonly id: string; readonly to: Effect | 'spawn_workers' | 'nothing'; readonly deed: Deed }
+type Said = {
+  readonly id: string
+  readonly to: Effect | 'spawn_workers' | 'ask_person' | 'nothing'
+  readonly deed: Deed
+}
 type Reply = readonly Said[] | 'blank' | 'busy'
 type Loss = 'none' | 'before' | 'after'
 
 const said = fc.record<Said>({
   id: fc.constantFrom('', 'a', 'b', 'call-1-2-1'),
-  to: fc.constantFrom('pure', 'idempotent', 'once', 'spawn_workers', 'nothing'),
+  to: fc.constantFrom('pure', 'idempotent', 'once', 'spawn_workers', 'ask_person', 'nothing'),
   deed: fc.constantFrom('give', 'give', 'throw', 'hang', 'wait'),
 })
 const several = fc.array(said, { minLength: 1, maxLength: 3 })
@@ -82,13 +87,21 @@ const model = scriptedModel('test/random', ({ messages, idempotencyKey }, number
     { kind: 'helper', input: 2, detached: true },
   ]
   const asked = (typeof now === 'string' ? [] : now).map(({ id, to, deed }) =>
-    call(to, to === 'spawn_workers' ? { tasks } : { deed }, id),
+    call(to, to === 'spawn_workers' ? { tasks } : to === 'ask_person' ? { question: 'What now?' } : { deed }, id),
   )
   return { ...together(say(`${number}`), ...asked), usage: { inputTokens: 3, outputTokens: 2 } }
 })
 
-const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['helper'], onUnknown: 'tell' })
+const agent = defineWorker({ instructions: 'x', model, tools, spawns: ['helper'], onUnknown: 'tell', asks: true })
 const helper = defineWorker({ receive: (_message, self) => self.reply('helped') })
+
+/** Answers each open ask, whatever becomes of it meanwhile. */
+async function answerAll({ client }: TestTroupe): Promise<void> {
+  const open = await client.asks.list({ limit: 500 })
+  const answers = await Promise.allSettled(open.map(({ id }) => client.asks.answer(id, 'go on')))
+  for (const answer of answers)
+    if (answer.status === 'rejected' && !(answer.reason instanceof ConflictError)) throw answer.reason
+}
 
 /** The turn whose commit is lost gets an error of Redis, as if the node had been cut off. */
 function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
@@ -137,7 +150,16 @@ test('with any replies and tools, and with turns lost anywhere, an agent ends an
       await troupe.startNode({ agent, helper }, { aroundTurns, policy, logger: pino({ level: 'silent' }) })
       const sessions = await Promise.all(given.map((plan) => troupe.create('agent', plan)))
       const signal = AbortSignal.timeout(120_000)
-      const results = await Promise.all(sessions.map((session) => session.result({ signal })))
+      const ended = Promise.all(sessions.map((session) => session.result({ signal })))
+      let isOver = false
+      void ended.finally(() => {
+        isOver = true
+      })
+      await waitUntil('all have ended', async () => {
+        await answerAll(troupe)
+        return isOver
+      })
+      const results = await ended
       expect(results.map(({ status }) => status)).toEqual(given.map(() => 'completed'))
       await expectInvariants(troupe.redis, troupe.namespace)
       for (const { rootId } of sessions) expectWhole(await troupe.history(rootId))

@@ -1,10 +1,12 @@
 /** Where a turn of an agent ends, and what a run inherits from the run before. */
+
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, type ScriptedReply, say } from '../../../src/models/scripted-model.ts'
 import { KindMaker } from '../../../src/runtime/node/kind-maker.ts'
@@ -110,14 +112,20 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
   })
   const agent = defineWorker({ instructions: 'x', model: recorded, tools: [look] })
   const [mail] = assignmentByHand().mail.inbox
-  const user = Array.from({ length: inputs }, (_, sequence) => ({ ...(mail as Mail), sequence }))
+  const user = Array.from({ length: inputs }, (_, position) => ({ ...(mail as Mail), position }))
   const host = store.host()
   const assignment = assignmentByHand({ mail: { signals: [], results: [], inbox: user } })
   const turn = new Turn(assignment, { ...host, policy: { ...host.policy, ...changes } })
   void new KindMaker(openModels({ env: {} })).make('agent', agent).behaviour(turn)
   for (let number = 0; !turn.over; number++) {
     await waitUntil('a commit is on its way, or the turn is over', () => turn.over ?? store.commits.length > number)
-    const ok = { kind: 'ok', wakeups: [], claimed: { kind: 'none' }, spending: unspent } as const
+    const ok = {
+      kind: 'ok',
+      wakeups: [],
+      claimed: { kind: 'none' },
+      spending: unspent,
+      approval: defaultApproval,
+    } as const
     store.commits[number]?.answer({ ...ok, version: number + 1 })
   }
   const requests = store.commits.map(({ request }) => request)

@@ -1,7 +1,9 @@
 /** Children that a slot runs itself, one after another; which of them are offered to it, and which it got. */
+
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
@@ -227,7 +229,14 @@ describe('of the children that it was offered, a slot gets', () => {
     offer: { slot: '3+', nonce: 'n', takes: [true, false, true] },
   }
   const got = (answer: CommitAnswer | undefined) => childrenOf(offer, answer, 7)
-  const ok: CommitAnswer = { kind: 'ok', version: 1, wakeups: [], claimed: { kind: 'none' }, spending: unspent }
+  const ok: CommitAnswer = {
+    kind: 'ok',
+    version: 1,
+    wakeups: [],
+    claimed: { kind: 'none' },
+    spending: unspent,
+    approval: defaultApproval,
+  }
 
   test('those that the answer names, with the lease that it gives', () => {
     expect(got({ ...ok, assigned: ['c'], trustedUntil: 99 })).toMatchObject([

@@ -1,4 +1,5 @@
 /** An assignment and a node by hand: what a turn asks of its store is kept, and the test answers it. */
+
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
@@ -52,7 +53,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     mail: {
       signals: [],
       results: [],
-      inbox: [{ lane: 'inbox', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
+      inbox: [{ lane: 'inbox', position: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
     },
     trustedUntil: performance.now() + 60_000,
     ...more,
@@ -85,6 +86,7 @@ export class HeldStore {
       plan: () => ({ kind: 'claim', claim }),
       noteBusy() {},
       noteTimer() {},
+      nodeId: 'n-test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish() {} },
       poolOf: () => 'default',

@@ -1,4 +1,5 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
+
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
@@ -6,6 +7,7 @@ import { newId } from '../../../src/core/ids.ts'
 import type { ClaimAnswer, CommitAnswer } from '../../../src/core/ports/ports.ts'
 import type { Mail } from '../../../src/core/worker/message.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
+import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
@@ -21,6 +23,7 @@ const ok = (claimed: ClaimAnswer): CommitAnswer => ({
   wakeups: [],
   claimed,
   spending: unspent,
+  approval: defaultApproval,
 })
 const echo = handlerKind('echo', defineWorker({ receive: (message, self) => self.reply(message.value) }))
 

@@ -10,6 +10,7 @@ import {
   forResults,
   forRetry,
   forSignal,
+  forStart,
   type Wait,
 } from '../../../src/core/worker/wait.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
@@ -22,6 +23,7 @@ const waits = {
   any: [forAny],
   signal: [forSignal],
   retry: [forRetry],
+  start: [forStart],
   result: [forResult(child)],
   results: [forResults(0), forResults(3)],
 } satisfies Record<Wait['kind'], readonly Wait[]>

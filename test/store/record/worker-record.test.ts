@@ -46,6 +46,7 @@ describe('a record', () => {
       pendingCalls: [],
       signalsOpen: 0,
       steps: 0,
+      atOnce: null,
       signalsTaken: 0,
       resultsTaken: 0,
       inputsTaken: 0,

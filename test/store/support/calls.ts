@@ -8,6 +8,7 @@ import { checkRights } from '../../../src/store/redis/rights.ts'
 import { checkRedis } from '../../../src/store/redis/set-up.ts'
 import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { cancelledAgent } from './agent-checks.ts'
+import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
 import { type Call, later, running } from './call-scenes.ts'
@@ -281,6 +282,13 @@ export const calls: readonly Call[] = [
       }
       const deadlineMs = place.policy.leaseMs
       return () => place.caller.call(releaseScript, { leases, nodes, events }, args, { deadlineMs })
+    },
+  },
+  {
+    name: 'approval',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      return () => place.sessions.setApproval(session.id, { policy: 'auto' }, approvalEvent)
     },
   },
   {

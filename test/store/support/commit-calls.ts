@@ -151,6 +151,32 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
+    name: 'commit with children of which some wait to start',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
+      const request = turn.request({
+        inputsConsumed: 1,
+        spawns,
+        pendingCalls: [1, 2, 3],
+        childrenAtOnce: 1,
+        end: { wait: 'results:3', next: null },
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
+    name: 'commit of a child whose end starts the next one',
+    prepare: async (place) => {
+      const { node, turn } = await running(place)
+      const spawns = [1, 2, 3].map((call) => place.child(turn.worker, call, `c${call}`))
+      await turn.park('results:3', { spawns, pendingCalls: [1, 2, 3], childrenAtOnce: 1 })
+      const child = await node.claim({ slot: '1' })
+      const request = child.request({ ...completed, result: resultOf(child), end: { wait: 'any', next: null } })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
     name: 'commit that is fenced',
     prepare: async (place) => {
       const { node, turn } = await running(place)

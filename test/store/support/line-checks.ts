@@ -14,7 +14,7 @@ export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   expect((await place.node().claim()).assignment.name).toBe('fit')
 }
 
-export const aAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
+export const anAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
   expect((await place.node().claim()).assignment.mail.inbox.length).toBeLessThan(99)
@@ -32,7 +32,7 @@ export const aSessionStandsAMinuteBehindOthersAtMost: Check = async (place) => {
   expect(score).toBeLessThanOrEqual((await place.now()) + 60_000)
 }
 
-export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {
+export const aSweepWakesPastWorkersItsNodeCannotRun: Check = async (place) => {
   await place.node({ id: 'node-b', kinds: { default: ['other'] } }).sweep({ free: 0 })
   for (let number = 0; number < 120; number++) await place.create({ label: `x${number}`, kind: 'other' })
   await place.create({ label: 'fit' })
@@ -54,7 +54,7 @@ export const aSweepRemembersItsPools: Check = async (place) => {
 }
 
 /** No node ever was there. */
-export const whoQueuesRegistersThePool: Check = async (place) => {
+export const queueingAWorkerRegistersItsPool: Check = async (place) => {
   await place.create({ pool: 'gpu', kind: 'mover' })
   expect(await place.redis.smembers(place.keys.pools)).toEqual(['gpu'])
 }
@@ -125,7 +125,7 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   expect((await place.record(rootId)).status).toBe('idle')
 }
 
-export const aCancelEndsWhoLostItsSession: Check = async (place) => {
+export const aCancelEndsAWorkerThatLostItsSession: Check = async (place) => {
   const { id, root } = await place.create()
   const node = place.node()
   const child = place.child(root, 1, 'child')
@@ -221,7 +221,7 @@ export const theRecordOfAChildIsNoSession: Check = async (place) => {
 }
 
 /** The clock was set back by an hour. */
-export const whatIsFarAheadComesNear: Check = async (place) => {
+export const scoresFarAheadComeNear: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   const { worker } = await node.claim()
@@ -233,4 +233,24 @@ export const whatIsFarAheadComesNear: Check = async (place) => {
   await node.sweep({ free: 0 })
   const far = await Promise.all(sets.map((key) => place.redis.zcount(key, hour - 600_000, '+inf')))
   expect(far).toEqual(sets.map(() => 0))
+}
+
+const hourMs = 3_600_000
+
+/** An hour before the clock stood an hour ahead; one timer was set then, two since. All are due in a minute or more. */
+export const timersMoveWithTheClock: Check = async (place) => {
+  const { root } = await place.create()
+  const now = await place.now()
+  const { timers, meta } = place.keys
+  const scores = { before: now + hourMs + 60_000, since: now + 60_000, late: now + hourMs - 60_000 }
+  for (const [name, score] of Object.entries(scores)) await place.redis.zadd(timers, score, `${root}:${name}`)
+  await place.redis.hset(meta, 'sweptAt', now + hourMs)
+  const swept = await place.node().sweep({ free: 0, soonAfter: true })
+  expect(swept.setBack).toMatchObject({ timers: 1 })
+  expect(Math.abs((swept.setBack?.ms ?? 0) - hourMs)).toBeLessThan(10_000)
+  const inMs = async (name: string) => Number(await place.redis.zscore(timers, `${root}:${name}`)) - now
+  expect(Math.abs((await inMs('before')) - 60_000)).toBeLessThan(10_000)
+  expect([await inMs('since'), await inMs('late')]).toEqual([60_000, hourMs - 60_000])
+  // The time is counted from now: the next sweep moves nothing.
+  expect((await place.node().sweep({ free: 0, soonAfter: true })).setBack).toBeNull()
 }

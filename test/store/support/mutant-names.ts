@@ -1,5 +1,6 @@
 /** Mutants with the name of the check that catches each. */
 import * as agentChecks from './agent-checks.ts'
+import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
@@ -13,12 +14,14 @@ import * as releaseChecks from './release-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
+import * as startChecks from './start-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
   const all = [
     checks,
     agentChecks,
+    approvalChecks,
     askChecks,
     cancelChecks,
     letterChecks,
@@ -31,6 +34,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     sendChecks,
     pauseChecks,
     releaseChecks,
+    startChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

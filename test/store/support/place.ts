@@ -46,6 +46,7 @@ export interface CreateOptions {
   readonly limits?: Partial<SessionLimits>
   /** As the record has it. */
   readonly permissions?: string
+  readonly approval?: string
   readonly key?: string
   readonly input?: unknown
   /** The entries with which its history begins. */
@@ -150,6 +151,7 @@ export class Place implements AsyncDisposable {
       keyDigest: key === undefined ? null : this.label(digestKey(key, 'session'), key),
       limits: { ...defaultSessionLimits, ...options.limits },
       permissions: options.permissions,
+      approval: options.approval,
       event: '[["session.created"]]',
     }
   }

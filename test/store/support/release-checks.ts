@@ -14,9 +14,9 @@ export const aReleasedStartCountsForItsAuthorAlone: Check = async (place) => {
   ])
   expect(await place.redis.zcard(place.keys.leases)).toBe(0)
   const second = await node.claim()
-  expect(second.assignment).toMatchObject({ epoch: 1, starts: 1, lastWords: words })
+  expect(second.assignment).toMatchObject({ epoch: 1, starts: 1, crashes: 1, lastWords: words })
   await releaseTurn(place, second, [root])
-  expect((await node.claim()).assignment).toMatchObject({ epoch: 2, starts: 2 })
+  expect((await node.claim()).assignment).toMatchObject({ epoch: 2, starts: 2, crashes: 2 })
 }
 
 export const aReleaseFencesTheTurn: Check = async (place) => {

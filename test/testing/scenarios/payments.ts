@@ -85,6 +85,19 @@ export const workers = {
   }),
   stamp: defineWorker({ receive: (message, self) => self.reply(Number('value' in message && message.value) * 2) }),
 
+  /** Has one stamped after the other. */
+  counter: defineWorker<{ stamped: readonly unknown[] }>({
+    childrenAtOnce: 1,
+    initial: { stamped: [] },
+    receive(message, self) {
+      if (message.kind === 'input') for (const cents of [1, 2, 3]) self.spawn('stamp', cents)
+      if (message.kind !== 'result') return
+      const stamped = [...self.state.stamped, message.value]
+      self.setState({ stamped })
+      if (self.openChildren === 0) self.reply({ stamped })
+    },
+  }),
+
   /** Its letters are not guarded. */
   'careless-clerk': defineWorker({
     receive(message, self) {
@@ -113,6 +126,26 @@ export const workers = {
     },
   }),
 
+  /** Replies while its stay is booked: the end of its run cancels that one, which releases its room. */
+  guest: defineWorker<null, Order>({
+    receive(message, self) {
+      if (message.kind === 'timer') return self.reply('gone')
+      if (message.kind !== 'input') return
+      self.spawn('stay', message.value)
+      self.after(1_500, null)
+    },
+  }),
+  stay: defineWorker<{ folder: string }, Order>({
+    initial: { folder: '' },
+    receive(message, self) {
+      if (message.kind !== 'input') return
+      self.setState({ folder: message.value.folder })
+      self.after(600_000, null)
+    },
+    onCancel: (self) =>
+      writeFileSync(join(self.state.folder, `released-${self.idempotencyKey.replaceAll(/\W/g, '_')}`), 'a room'),
+  }),
+
   /** Has it stamped or not, as it is told. */
   moody: defineWorker({
     receive(message, self) {
@@ -122,6 +155,24 @@ export const workers = {
   }),
 
   /** Waits for what never comes. */
+  asker: defineWorker({
+    initial: [] as unknown[],
+    receive(message, self) {
+      if (message.kind === 'input') self.ask('Ship it?', { options: ['yes', 'no'] })
+      else if (self.state.length === 0) {
+        self.setState([message.value])
+        self.ask('How many?')
+      } else self.reply([...self.state, message.value])
+    },
+  }),
+
+  expecter: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.ask('Who is there?', { expiresMs: 100, onExpiry: 'nobody' })
+      else if (message.kind === 'answer') self.reply({ status: message.status, value: message.value })
+    },
+  }),
+
   waiter: defineWorker({
     receive(_message, self) {
       self.after(600_000, null)

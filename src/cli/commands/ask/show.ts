@@ -1,5 +1,6 @@
 /** `troupe ask show <ask>`: one ask: who asks what, the form of the answer, and how it ended. */
 import type { Command } from 'commander'
+import { detailsOf } from '../../../client/approval-answers.ts'
 import type { Ask } from '../../../client/asks.ts'
 import { answerCommand } from '../../../client/holdup.ts'
 import { escapeLine } from '../../terminal/escape.ts'
@@ -26,12 +27,17 @@ export function addShowCommand(group: Command): void {
 
 function askLines(ask: Ask, page: Page): string[] {
   const { id, kind, question, options, schema, state, askedAt, expiresAt, endedAt, answer, sessionId, workerId } = ask
+  const call = detailsOf(ask)
   return factLines(
     [
       ['ask', id],
       ['kind', kind],
       ['asks', escapeLine(question)],
       ['answers', options === null ? null : escapeLine(options.join(', '))],
+      ['tool', call && escapeLine(call.tool)],
+      ['arguments', call && escapeLine(JSON.stringify(call.arguments))],
+      ['why', call && escapeLine(call.why)],
+      ['asked again', call?.again === undefined ? null : escapeLine(call.again)],
       ['schema', schema === null ? null : escapeLine(valueLine(schema))],
       ['state', state],
       ['since', momentAndAge(askedAt)],

@@ -29,8 +29,8 @@ export function addExportCommand(group: Command): void {
     options: (command) =>
       command
         .option('--format <name>', 'the format, as docs/formats.md lists them', 'troupe')
-        .option('--output <file>', 'write to a file; default: stdout')
-        .option('--force', 'write over a file that exists')
+        .option('--output <file>', 'write to a file, or a row to a .sqlite3 database; default: stdout')
+        .option('--force', 'write over a file or a row that exists')
         .option('--folder <path>', 'the folder that the conversation belongs to, in formats that name one'),
     examples: [
       ['troupe session export 0199… > conversation.jsonl', "troupe's own format, which loses nothing"],
@@ -51,7 +51,7 @@ async function exportConversation(text: string, flags: ExportFlags): Promise<voi
     const folder = flags.folder ?? process.cwd()
     const written = writeConversation(messages, name, { id: worker.id, folder })
     const { output } = flags
-    if (output !== undefined) await writeTo(output, written.text, flags.force === true)
+    if (output !== undefined) await writeTo(output, name, written.text, flags.force === true)
     for (const warning of written.warnings) tell(`troupe: ${safe(warning)}`)
     const object = {
       type: 'exported',
@@ -81,7 +81,16 @@ async function messagesOf(worker: Worker): Promise<ChatMessage[]> {
   }
 }
 
-async function writeTo(file: string, text: string, isForced: boolean): Promise<void> {
+const database = /\.(sqlite3?|db)$/
+
+async function writeTo(file: string, format: string, text: string, isForced: boolean): Promise<void> {
+  if (database.test(file)) {
+    if (!format.endsWith('-row'))
+      throw new InputError(`a database takes a row: write ${file} with --format amazon-q-row or kiro-row.`)
+    const { writeRowTo } = await import('../../../formats/q-database.ts')
+    await writeRowTo(file, text, isForced)
+    return
+  }
   try {
     await writeFile(file, text, { flag: isForced ? 'w' : 'wx' })
   } catch (cause) {

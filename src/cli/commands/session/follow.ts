@@ -11,20 +11,24 @@ import { sessionView } from '../../terminal/session-view.ts'
 import { Follower } from '../follow.ts'
 import { printResult, tellRetry } from '../print-result.ts'
 import { addCommand, eitherId } from '../verb.ts'
+import { FollowedHistories } from './followed-histories.ts'
 
 /** Seldom, because each check reads all records of the session. */
 const checkEveryMs = 30_000
 
-interface FollowFlags extends ConnectionFlags, RawFlag {}
+interface FollowFlags extends ConnectionFlags, RawFlag {
+  readonly history?: boolean
+}
 
 export function addFollowCommand(group: Command): void {
   const command = addCommand(group, {
     name: 'follow',
     description: 'show a session while it runs, from its beginning, and print its result',
     takes: 'session',
-    options: addRawOption,
+    options: (to) => addRawOption(to.option('--history', 'also the history entries of its workers, from the first on')),
     examples: [
       ['troupe session follow 0199…', 'a tree on a terminal, lines in a pipe'],
+      ['troupe session follow 0199… --history', 'with what each worker received and said'],
       ['troupe session follow 0199… --json | jq -c .type', 'events as JSON lines'],
     ],
     details: 'Ctrl+C ends this command, and not the session.',
@@ -34,12 +38,14 @@ export function addFollowCommand(group: Command): void {
 
 async function follow(text: string, flags: FollowFlags): Promise<void> {
   const config = await configOf(flags)
-  using view = sessionView(flags.json)
+  using plain = sessionView(flags.json)
   using interrupt = new Interrupt(() => {}, commandEndMsMax)
   await withTroupe(flags, 'look', async (troupe) => {
     const session = troupe.sessions.get(await eitherId(troupe, text, 'session'))
     // A session that does not exist is an error before anything is shown.
     await interrupt.orThrow(session.summary())
+    const histories = flags.history ? new FollowedHistories(troupe, session.id, plain, flags.json === true) : undefined
+    const view = histories?.view ?? plain
     view.watch(session.rootId)
     using _notice = new UnhostedNotice(
       troupe,
@@ -62,6 +68,7 @@ async function follow(text: string, flags: FollowFlags): Promise<void> {
       throw thrown
     })
     const result = interrupt.signal.aborted ? undefined : await session.result({ signal: interrupt.signal })
+    if (result) await histories?.finish()
     view.end()
     if (result) {
       printResult(session.id, result, flags)

@@ -1,6 +1,7 @@
 /** `troupe session …`: the sessions, their states and results, and their end. */
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
+import { addApprovalCommand } from './approval.ts'
 import { addCancelCommand, addCloseCommand } from './end.ts'
 import { addExportCommand } from './export.ts'
 import { addFollowCommand } from './follow.ts'
@@ -18,7 +19,7 @@ export function addSessionCommands(program: Command): void {
   const group = addGroup(
     program,
     'session',
-    'list, show, tree, follow, result, retry, limit, pause, resume, close, cancel, export, import, prune',
+    'list, show, tree, follow, result, retry, limit, approval, pause, resume, close, cancel, export, import, prune',
     [
       ['troupe session list', 'the newest ones'],
       ['troupe session follow 0199…', 'see it run'],
@@ -32,6 +33,7 @@ export function addSessionCommands(program: Command): void {
   addResultCommand(group)
   addRetryCommand(group)
   addLimitCommand(group)
+  addApprovalCommand(group)
   addPauseCommand(group)
   addResumeCommand(group)
   addCloseCommand(group)

@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
+import { defaultApproval } from '../../../core/worker/session-approval.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { type Fact, factLines } from '../../view/answer.ts'
 import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'
@@ -33,7 +34,7 @@ export function addShowCommand(group: Command): void {
 }
 
 function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
-  const { state, paused, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -50,6 +51,7 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
       ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
+      ['approvals', approvalText(approval)],
       ['workers', String(session.usage.workers)],
       ['usage', usageText(session.usage)],
       ['last run', result && `${result.run}, ${result.status}`],
@@ -68,6 +70,23 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
   return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+}
+
+/** Null for a session that says nothing of approvals. */
+function approvalText({
+  policy,
+  trusted,
+  whenNobodyAnswers,
+  approvalMs,
+}: Report['session']['approval']): string | null {
+  const parts = [
+    policy === defaultApproval.policy ? [] : [policy],
+    trusted.length === 0 ? [] : [`trusts ${trusted.join(', ')}`],
+    whenNobodyAnswers === defaultApproval.whenNobodyAnswers
+      ? []
+      : [`${whenNobodyAnswers} if nobody answers${approvalMs === null ? '' : ` within ${formatDuration(approvalMs)}`}`],
+  ].flat()
+  return parts.length === 0 ? null : parts.join('; ')
 }
 
 /** What the root waits for has a line of its own. */

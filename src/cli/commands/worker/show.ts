@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
+import { count } from '../../view/amounts.ts'
 import { factLines } from '../../view/answer.ts'
 import { formatMoment, momentAndAge } from '../../view/duration.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
@@ -62,6 +63,7 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
       ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],
       ['node', worker.node && escapeLine(worker.node)],
       ['updated', momentAndAge(worker.updatedAt)],
+      ['interrupted', interruptedText(worker)],
       ['starts', worker.starts > 1 ? `${worker.starts} since the last recorded step` : null],
       ['last words', worker.lastWords && escapeLine(worker.lastWords)],
       ['last failure', lastFailure && escapeLine(failureSentence(lastFailure))],
@@ -70,4 +72,9 @@ function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: P
     ],
     page,
   )
+}
+
+function interruptedText({ interrupted }: WorkerReport): string | null {
+  if (interrupted === 0) return null
+  return `${count(interrupted, 'turn')}, because the node died or lost its lease; the history says who took over`
 }

@@ -1,4 +1,5 @@
 /** Duty: one entry of a worker's history as a line: `12  12:00:01  run 3  received input: {"folder":"docs"}`. */
+import { isObject } from '../../../core/check/is-object.ts'
 import type { CancelledEntry, Entry } from '../../../core/history/entry.ts'
 import { decodeMail, inputPositionOf } from '../../../core/worker/message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
@@ -9,9 +10,17 @@ import { failureCause, failureSentence, messageLine, valueLine } from './message
 
 export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
-  // An entry that another program overwrote has no time.
-  const time = typeof entry.at === 'number' ? formatTime(entry.at) : '--:--:--'
-  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(readableText(entry))}`
+  // An entry that another program overwrote has no time, and a message from elsewhere may have none.
+  const time = typeof entry.at === 'number' && entry.at > 0 ? formatTime(entry.at) : '--:--:--'
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(`${takenOverText(entry)}${readableText(entry)}`)}`
+}
+
+/** `taken over by node n-1 (start 2, after its node was killed): received …` */
+function takenOverText({ takenOver }: Entry): string {
+  if (!isObject(takenOver)) return ''
+  const { start, node, lastWords } = takenOver
+  const words = typeof lastWords === 'string' ? `; last words: ${lastWords}` : ''
+  return `taken over by node ${node} (start ${start}${words}): `
 }
 
 /** Another program may have written over any part of an entry. Then the entry is shown as it is stored, and the others after it too. */

@@ -119,8 +119,32 @@ function limitedPart(details: RawEvent['details']): string {
   return `limits set: ${limits.join(', ')}`
 }
 
+function approvalPart({ policy, tool, by }: RawEvent['details']): string {
+  const what =
+    tool === undefined ? `the approval policy is ${stringOr(policy)}` : `the tool ${stringOr(tool)} is trusted`
+  return `${what}${whoAndWhy({ by })}`
+}
+
 function whoAndWhy({ by, why }: RawEvent['details']): string {
   return `${by ? ` by ${stringOr(by)}` : ''}${why ? `: ${stringOr(why)}` : ''}`
+}
+
+/** What somebody changed of a session. */
+function sessionPart(
+  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalSet' | 'session.limited',
+  details: RawEvent['details'],
+): string {
+  switch (type) {
+    case 'session.paused':
+    case 'session.resumed':
+      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
+    case 'session.retried':
+      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.approvalSet':
+      return approvalPart(details)
+    case 'session.limited':
+      return limitedPart(details)
+  }
 }
 
 /** What became of the node of a worker. By then the worker is queued again. */
@@ -142,7 +166,8 @@ function failedToolPart(type: string, { toolName, ms, error, thrownAt }: RawEven
 function askPart(type: string, { id, sort, question, by, decision }: RawEvent['details']): string {
   if (type === 'ask.opened') {
     const answer = sort === 'approval' ? ' approve' : ''
-    return `asks: ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
+    const what = sort === 'signal' ? 'waits for the signal' : 'asks:'
+    return `${what} ${stringOr(question)} (answer with: troupe ask answer ${stringOr(id)}${answer})`
   }
   if (type === 'ask.expired') return 'got no answer in time'
   const what = decision === 'approve' ? 'was approved' : decision === 'deny' ? 'was denied' : 'was answered'
@@ -184,11 +209,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return cancellingPart(type, details)
     case 'session.paused':
     case 'session.resumed':
-      return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
-      return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.approvalSet':
     case 'session.limited':
-      return limitedPart(details)
+      return sessionPart(type, details)
     case 'model.replied':
       return repliedPart(details)
     case 'context.compacted':

@@ -41,7 +41,7 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   )
   if (gate.kind !== 'pass') return gate.kind === 'pause' ? gate.pause : null
   const { calls } = gate
-  const delegated = new DelegatedCalls(journal, async () => agentTurn.folder())
+  const delegated = new DelegatedCalls(agentTurn.kind.definition, journal, async () => agentTurn.folder())
   for (const one of calls) {
     // A started call is reconciled, even if its arguments are no longer valid (LOCAL-2 of local-calls.ts).
     if (pending.started.has(one.call.toolCallId)) continue

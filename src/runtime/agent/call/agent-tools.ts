@@ -17,6 +17,7 @@ import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
 import { decideApproval } from '../../../core/worker/approval.ts'
 import { schemaHash } from '../../../core/worker/approval-hash.ts'
+import type { SessionApproval } from '../../../core/worker/session-approval.ts'
 import { runUserPart } from '../../node/user-code.ts'
 import { checkArguments, readArguments } from '../../tool/arguments.ts'
 import { inputFormOf } from '../../tool/input-form.ts'
@@ -137,7 +138,7 @@ export class AgentTools {
   }
 
   /** Does this call need an approval? One that is forbidden is invalid. */
-  approve(one: AcceptedCall, { approval }: Assignment, context: ApprovalContext): CheckedCall {
+  approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
     const tool = this.#registry.get(call.toolName) ?? ({ name: call.toolName, effect: 'pure' } as const)
     const { policy, trusted } = approval

@@ -65,7 +65,7 @@ export function approvalContext(journal: Journal, toolCallId: string): ApprovalC
       return journal.log
     },
     get limits() {
-      return { ...limits, ...turn.spending.allowed }
+      return { ...limits, ...turn.session.spending.allowed }
     },
     get input() {
       return container.input
@@ -145,7 +145,7 @@ function standingOf(
   }
   if (one.verdict.do === 'run') return { kind: approval === undefined ? 'free' : 'released' }
   if (approval !== undefined) return { kind: 'waits' }
-  const { whenNobodyAnswers, approvalMs } = agentTurn.turn.assignment.approval
+  const { whenNobodyAnswers, approvalMs } = agentTurn.turn.session.approval
   if (whenNobodyAnswers === 'wait' || approvalMs !== null)
     return { kind: 'ask', why: one.verdict.why, eachTime: one.verdict.eachTime }
   return { kind: 'denied', text: neededText, failsRun: whenNobodyAnswers === 'fail' }
@@ -171,8 +171,8 @@ function isAsApproved(
 
 function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standings[]): void {
   const { journal, turn } = agentTurn
-  const { workerId, approval: rules } = turn.assignment
-  const { whenNobodyAnswers, approvalMs } = rules
+  const { workerId } = turn.assignment
+  const { whenNobodyAnswers, approvalMs } = turn.session.approval
   const { run, pending } = journal.container
   const written = new Map(pending.calls.map((call) => [call.toolCallId, call]))
   const opened = asks.map(({ one, approval, standing }) => {

@@ -6,6 +6,8 @@
  *             children have reported.
  */
 
+import { checkSpawn } from '../../../core/definition/child-limits.ts'
+import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
 import type { ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat-message.ts'
@@ -34,11 +36,17 @@ import {
 const agentReach: SendReach = 'session'
 
 export class DelegatedCalls {
+  readonly #kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce'>
   readonly #journal: Journal
   readonly #folder: () => Promise<string | null>
 
   /** `folder` finds the worker's own folder. Its children must stay within that folder. */
-  constructor(journal: Journal, folder: () => Promise<string | null>) {
+  constructor(
+    kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce'>,
+    journal: Journal,
+    folder: () => Promise<string | null>,
+  ) {
+    this.#kind = kind
     this.#journal = journal
     this.#folder = folder
   }
@@ -60,6 +68,7 @@ export class DelegatedCalls {
     const folder = await this.#folder()
     const { orders, notes } = delegate(tasks, assignment, position.run, position.calls, container.facts, folder, poolOf)
     const awaited = orders.flatMap(({ detached, call: number }) => (detached ? [] : [number]))
+    checkSpawn(this.#kind, assignment, awaited.length > 0 ? position.pendingCalls.length + awaited.length : null)
     const entries = [this.#journal.entry('delegated', { toolCallId: call.toolCallId, spawned: notes })]
     if (awaited.length === 0) entries.push(this.#result(call, detachedOutput(notes), 1))
     const spawned = notes.map(
@@ -70,6 +79,7 @@ export class DelegatedCalls {
     )
     const declined = await this.#journal.propose(entries, {
       spawns: orders,
+      childrenAtOnce: awaited.length > 0 ? this.#kind.childrenAtOnce : undefined,
       position: { calls: position.calls + orders.length, pendingCalls: [...position.pendingCalls, ...awaited] },
       notes: spawned,
     })
@@ -140,7 +150,7 @@ export class DelegatedCalls {
     }
     if (taken.length > 0) {
       this.#journal.add(entries, {
-        resultsConsumed: taken.map(({ sequence }) => sequence),
+        resultsConsumed: taken.map(({ position }) => position),
         position: { pendingCalls },
         notes: fresh.map(({ from }): EventNote => ['message.consumed', { kind: 'result', from }]),
       })

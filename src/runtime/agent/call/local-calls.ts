@@ -154,7 +154,7 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     signal: turn.signal,
     folder,
     bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
-    limits: { ...assignment.limits, ...turn.spending.allowed },
+    limits: { ...assignment.limits, ...turn.session.spending.allowed },
     depth: assignment.depth,
     input: container.input,
     log: journal.log,

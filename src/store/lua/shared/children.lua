@@ -20,7 +20,7 @@ end
 
 -- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
 -- and its last score. What limits or permissions do not allow is added to `refused`.
-local function planChildren(tag, own, spawns, others, refused)
+local function planChildren(tag, own, spawns, others, refused, most)
   local record, known, born = own.record, 0, {}
   others.born, others.byId, others.common = born, {}, {}
   for from = 1, #spawns, 1000 do
@@ -47,9 +47,10 @@ local function planChildren(tag, own, spawns, others, refused)
   local limits = limitsOf(own.recordKey, record.limits)
   others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
   checkCount(own.rootKey, 'workers', others.counted[1])
+  if most or record.atOnce then planAtOnce(tag, own, born, most, limits) end
   if own.depth + 1 > limits.depth then -- guard: limit of depth
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
-  elseif own.pendingCount > limits.children then -- guard: limit of children
+  elseif not own.atOnce and own.pendingCount > limits.children then -- guard: limit of children | children that wait to start are within the limit of children
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
   elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then -- guard: limit of workers
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
@@ -69,7 +70,7 @@ local function planOthers(tag, own, commit, waitsForOne)
   local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
   if #commit.spawns > 0 or #commit.sends > 0 then
     refused = {}
-    planChildren(tag, own, commit.spawns, others, refused)
+    planChildren(tag, own, commit.spawns, others, refused, commit.atOnce)
     others.mails = planMails(tag, own, commit.sends, others.byId, refused)
   end
   local report = reports and planReport(tag, record, commit.result)
@@ -87,19 +88,20 @@ local function planOthers(tag, own, commit, waitsForOne)
   return others, refused and #refused > 0 and refused or nil
 end
 
--- What the records of children have in common, of those that are detached or not, and run from the start or not: kept in `others.common`.
+-- What the records of children have in common, of those that are detached or not, and run, wait to start, or neither: kept in `others.common`.
 -- parent: id, record, session, run, depth.
-local function commonFields(parent, others, isDetached, token)
-  local which = (isDetached and 1 or 0) + (token and 2 or 0)
+local function commonFields(parent, others, isDetached, token, waits)
+  local which = (isDetached and 1 or 0) + (token and 2 or 0) + (waits and 4 or 0)
   local common = others.common[which]
   if common then return common end
   local limits = parent.record.limits
-  common = { 'schema', '6', 'depth', digits(parent.depth + 1), 'status', token and 'running' or 'queued' }
+  common = { 'schema', '6', 'depth', digits(parent.depth + 1), 'status', token and 'running' or waits and 'parked' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
     common[#common + 1] = value
   end
   if token then set('token', token) end
+  if waits then set('wait', 'start') end
   if limits then set('limits', limits) end
   for level = 1, parent.depth + 1 do
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
@@ -133,7 +135,7 @@ end
 -- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
 -- assignment has bounds.
 local function isInline(inline, spawn)
-  return inline and spawn.offered and #spawn.mails == 1 -- guard: a child with more mail than its input enters the run queue
+  return inline and spawn.offered and #spawn.mails == 1 and not spawn.waits -- guard: a child with more mail than its input enters the run queue | no slot takes a child that waits to start
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.
@@ -147,6 +149,8 @@ local function writeChildren(tag, own, others, now, woke)
       assigned[#assigned + 1] = spawn.id
       leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
+    elseif spawn.waits then
+      writeChild(spawn, commonFields(own, others, false, nil, true))
     else
       writeChild(spawn, commonFields(own, others, spawn.detached, nil))
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or atStart.score }, now, woke)

@@ -48,7 +48,7 @@ end
 
 -- Everything a node needs to run the turn: the record, the state if it has a key of its own, the lanes that may be received from.
 -- Timers and results belong to a run: between runs only the inbox lane is read.
-local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps)
+local function readAssignment(tag, id, record, flat, token, purpose, suspect, most, spent, caps, approval)
   local base = workerKey(tag, id)
   local signals, results, inbox, awaited = false, false, false, false
   if record.open == '1' then
@@ -64,7 +64,10 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  return { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
+  local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
+  -- Nearly all sessions have none.
+  if approval then reply[15] = approval end -- guard: an assignment holds what the session says of approvals
+  return reply
 end
 
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
@@ -82,7 +85,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results, recordKey .. laneKeys.inbox)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
-  checkSort('zset', tag .. ':timers')
+  checkAskKeys(tag, recordKey, session) -- guard: a worker that could not commit is checked first: the keys of its asks
   if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need
     checkSort('list', base .. ':workers') -- guard: a worker that could not commit is checked first: the list of its session
     checkSort('set', base .. ':cancelled', tag .. ':cancelling') -- guard: a worker that could not commit is checked first: the sets of its session
@@ -93,6 +96,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
+    checkSort('list', waitingKey(workerKey(tag, record.parent))) -- guard: a worker that could not commit is checked first: those that wait to start behind it
   end
 end
 
@@ -113,7 +117,7 @@ local function readCandidate(tag, claim, id)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
   local purpose = 'run'
-  local hit, cancelCount, spent, caps, paused = readCancellation(tag, record, id)
+  local hit, cancelCount, spent, caps, paused, approval = readCancellation(tag, record, id)
   if hit then
     purpose = 'cancelled' -- guard: cancel check of claim
   elseif paused then -- guard: pause check of claim
@@ -128,7 +132,7 @@ local function readCandidate(tag, claim, id)
   if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
-  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.mailBytes, spentSoFar, caps)
+  local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.mailBytes, spentSoFar, caps, approval)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
 end
 
@@ -267,8 +271,8 @@ local function readHeld(tag, claim, id, purpose)
   local record, flat = readRecord(workerKey(tag, id))
   if string.match(record.token or atStart.token, ':(.*)$') ~= claim.nonce then return { 'empty' } end
   local suspect = runsCode(purpose == '' and 'run' or purpose, record) and startsOf(record) > claim.suspectAfter
-  local _, spent, caps = readShared(tag, id, record)
-  return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.mailBytes, spent, caps)
+  local _, spent, caps, _, approval = readShared(tag, id, record)
+  return readAssignment(tag, id, record, flat, record.token, purpose == '' and 'run' or purpose, suspect, claim.mailBytes, spent, caps, approval)
 end
 
 -- What this slot was answered under this nonce before: the same assignment, or empty when that turn is over, or nobody can run it before it is

@@ -103,6 +103,10 @@ local function writeConcerned(tag, turn, batch)
     ofRoot[#ofRoot + 1] = spent
   end
   if #spawns > 0 and not commit.outcome then change(turn, 'calls', spawns[#spawns].call) end
+  if turn.own and turn.own.atOnce and not commit.outcome then
+    writeWaiting(turn.recordKey, turn.own.waiting)
+    change(turn, 'atOnce', turn.own.atOnce)
+  end
   if not commit.outcome then
     for index = 1, #timers do
       redis.call('HSET', turn.recordKey .. ':timers', timers[index].id, timers[index].value)
@@ -119,6 +123,7 @@ local function writeRunEnd(tag, turn, batch)
   local worker, outcome, isAwaiting = commit.worker, commit.outcome, (commit.pendingCount or 0) > 0
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
+  if record.atOnce then change(turn, 'atOnce', atStart.atOnce) end -- guard: no child of the next run waits for those of the last
   if record.onCancel and not commit.wait then change(turn, 'onCancel', digits(tonumber(run) + 1)) end -- guard: the next run of the same turn gets a last step too
   local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting, timeOf(batch))
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
@@ -239,6 +244,7 @@ local function commitTurn(tag, turn, batch)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
+  if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

@@ -29,7 +29,7 @@ end
 
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
 -- root also has what its record says of the session: the last score, and where the mail is an input, the state.
-local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score' }
+local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'atOnce' }
 local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
@@ -41,7 +41,8 @@ local function planMail(tag, id, lane, text)
     session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
     results = field[8] or atStart.results, consumed = tonumber(field[9] or atStart.inbox),
     -- A root that has no score has had none: its record is not asked for it again.
-    score = field[10] or (not field[3] and 0), sessionState = not field[3] and stateOf(field[11], field[12]),
+    score = field[10] or (not field[3] and 0), sessionState = lane == 'inbox' and not field[3] and stateOf(field[11], field[12]),
+    atOnce = lane == 'results' and field[11] or nil,
   }
 end
 
@@ -61,7 +62,10 @@ end
 -- The result of a run for its parent: a plan, or nothing where nobody waits for it.
 local function planReport(tag, record, result)
   local plan = planMail(tag, record.parent, 'results', result)
-  if plan and plan.open == '1' and plan.run == record.parentRun then return plan end -- guard: a result goes only to the run that spawned the child
+  if plan and plan.open == '1' and plan.run == record.parentRun then -- guard: a result goes only to the run that spawned the child
+    if plan.atOnce then planStarts(tag, plan, record) end
+    return plan
+  end
 end
 
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
@@ -104,6 +108,17 @@ local function writeWoken(tag, plan, now, woke)
   woke.pools[plan.pool] = true
 end
 
+-- Children that start because a sibling has ended, as planned with its result.
+local function writeStarts(tag, plan, now, woke)
+  redis.call('HSET', plan.record, 'atOnce', plan.atOnce)
+  if plan.taken > 0 then redis.call('LTRIM', waitingKey(plan.record), plan.taken, -1) end -- guard: a child starts once
+  for index = 1, #plan.starts do
+    local start = plan.starts[index]
+    redis.call('HSET', workerKey(tag, start.id), 'status', 'queued', 'wait', atStart.wait)
+    writeWoken(tag, start, now, woke)
+  end
+end
+
 -- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
@@ -115,6 +130,7 @@ local function writeMail(tag, plan, now, woke)
       redis.call('HSET', plan.record, 'status', 'queued')
     end
   end
+  if plan.starts then writeStarts(tag, plan, now, woke) end
   return length
 end
 
@@ -186,6 +202,7 @@ local function writeRunLeftovers(tag, id, record, awaited, now)
     signals = redis.call('LLEN', base .. laneKeys.signals)
     redis.call('DEL', base .. ':timers', base .. laneKeys.signals)
   end
+  if record.atOnce then redis.call('DEL', waitingKey(base)) end
   if awaited then
     results = redis.call('LLEN', base .. laneKeys.results)
     if results > 0 then redis.call('DEL', base .. laneKeys.results) end

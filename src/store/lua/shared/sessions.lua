@@ -6,7 +6,7 @@ local function readOrders(tag, header, texts, cursor)
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
-    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'key')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'key')
     checkNumbersIfAny(order, 'entries')
     if order.key then
       checkTexts(order, 'asked')
@@ -60,6 +60,7 @@ local function writeRoot(order)
   set('mode', order.mode)
   set('permissions', order.permissions)
   set('caps', order.caps)
+  set('approval', order.approval)
   -- The history with which a worker begins counts as a commit of no claim: who claims it reads the history.
   if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups

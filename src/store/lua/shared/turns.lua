@@ -57,7 +57,7 @@ local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'deadKept')
+  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'deadKept')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
@@ -88,10 +88,12 @@ local function guardTurn(tag, turn, batch)
     local before = claim and sameAssignment(tag, claim) or false
     if not repeated then return { 'fenced', before } end
     -- It was recorded, whatever became of its root since.
-    local fine, _, spent, caps = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again reads no key that may be damaged by now
+    local fine, _, spent, caps, _, approval = pcall(readShared, tag, worker, record) -- guard: a commit that is sent again reads no key that may be damaged by now
     local assigned = commit.inline and readInline(tag, commit)
     local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
-    return { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
+    local answer = { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
+    if fine and approval then answer[7], answer[8], answer[9] = assigned or false, false, approval end -- guard: a commit that is sent again answers what the session says of approvals
+    return answer
   end
   checkRecord(recordKey, record)
   local version = digits(commit.version)
@@ -99,7 +101,7 @@ local function guardTurn(tag, turn, batch)
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
   local hit, outcome = nil, commit.outcome
-  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused = readCancellation(tag, record, worker)
+  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval = readCancellation(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost

@@ -1,0 +1,91 @@
+/**
+ * Duty: the keys of a person while a command works: Esc asks for the same as Ctrl+C.
+ * KEYS-1 A terminal that is read key by key sends no signals, so that those of Ctrl+C, Ctrl+Z and Ctrl+\ are sent from here.
+ * KEYS-2 What else is typed meanwhile is put back, and the next prompt finds it.
+ * KEYS-3 A command in the background leaves the terminal alone: to change it would stop the command. Where nobody can tell, Esc does nothing.
+ */
+import { readFileSync } from 'node:fs'
+
+type Signal = 'SIGINT' | 'SIGTSTP' | 'SIGQUIT'
+
+/** An arrow begins with the character of Esc, and arrives in one piece. */
+const signalOf: Readonly<Record<string, Signal>> = {
+  '\u001b': 'SIGINT',
+  '\u0003': 'SIGINT',
+  '\u001a': 'SIGTSTP',
+  '\u001c': 'SIGQUIT',
+}
+
+type Terminal = Pick<NodeJS.ReadStream, 'isTTY' | 'setRawMode' | 'on' | 'off' | 'resume' | 'pause' | 'unshift'>
+
+interface Surroundings {
+  readonly stdin?: Terminal
+  readonly send?: (signal: Signal) => void
+  readonly isForeground?: () => boolean
+}
+
+export class InterruptKeys implements Disposable {
+  readonly #stdin: Terminal
+  readonly #send: (signal: Signal) => void
+  readonly #isForeground: () => boolean
+  readonly #typed: Buffer[] = []
+  #isReading = false
+
+  constructor({ stdin = process.stdin, send = sendToItself, isForeground = hasForeground }: Surroundings = {}) {
+    this.#stdin = stdin
+    this.#send = send
+    this.#isForeground = isForeground
+    if (!stdin.isTTY) return
+    this.#read()
+    process.on('SIGCONT', this.#read)
+  }
+
+  readonly #read = (): void => {
+    if (this.#isReading || !this.#isForeground()) return
+    this.#isReading = true
+    this.#stdin.setRawMode(true)
+    this.#stdin.on('data', this.#onData)
+    this.#stdin.resume()
+  }
+
+  readonly #onData = (data: Buffer): void => {
+    const signal = signalOf[data.toString('latin1')]
+    if (signal === undefined) {
+      this.#typed.push(data)
+      return
+    }
+    if (signal === 'SIGTSTP') this.#leave()
+    this.#send(signal)
+  }
+
+  #leave(): void {
+    if (!this.#isReading) return
+    this.#isReading = false
+    this.#stdin.off('data', this.#onData)
+    this.#stdin.pause()
+    this.#stdin.setRawMode(false)
+  }
+
+  [Symbol.dispose](): void {
+    process.off('SIGCONT', this.#read)
+    this.#leave()
+    if (this.#typed.length > 0) this.#stdin.unshift(Buffer.concat(this.#typed))
+  }
+}
+
+function sendToItself(signal: Signal): void {
+  process.kill(process.pid, signal)
+}
+
+/** The group of this process is the one that its terminal listens to. Only Linux says so in a file. */
+function hasForeground(): boolean {
+  try {
+    // Behind the name of the program, which may hold spaces: state, parent, group, session, terminal, group in the foreground.
+    const [, , group, , , foreground] = readFileSync('/proc/self/stat', 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ')
+    return group !== undefined && group === foreground
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,26 @@
+--[[ approval – sets the policy of a session for approvals anew, which takes all trust back; or notes that one tool is trusted.
+Why a script   of two who trust a tool at once both must count; and a session that is pruned in the meantime must not be left as a record of this.
+KEYS[1] root      hash               KEYS[2] events   stream
+ARGV[1] sessionId     ARGV[2] policy    empty: as it is       ARGV[3] tool     to trust; empty: none
+ARGV[4] start         of a session without the field          ARGV[5] event
+Returns {"ok", approval} | {"not_found"}
+Events  session.approvalSet, in the words of the client. Where all is as it was, nothing is written.
+        Turns that run learn of it with their next commit. A session that has ended takes it too: detached workers of it may go on, or a retry. ]]
+local rootKey, eventsKey = KEYS[1], KEYS[2]
+local sessionId, policy, tool, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+
+local kind, path, approval = unpack(readFields(rootKey, 'kind', 'path1', 'approval'))
+if not kind or path then return { 'not_found' } end -- guard: a session whose approvals are set has a root
+checkLast(event)
+local policyBefore, rest, tools = string.match(approval or start, '^(%a+) (%a+ %d+) ?([%w_,-]*)$')
+if not policyBefore then throwDamage('field approval of ' .. rootKey .. ' should be a policy, a word, a number and names of tools') end
+if policy ~= '' then
+  tools = '' -- guard: a new policy takes all trust back
+elseif tool ~= '' and not string.find(',' .. tools .. ',', ',' .. tool .. ',', 1, true) then -- guard: a tool is trusted once
+  tools = tools == '' and tool or (tools .. ',' .. tool) -- guard: trust in other tools stays
+end
+local after = (policy == '' and policyBefore or policy) .. ' ' .. rest .. (tools == '' and '' or (' ' .. tools))
+if after == (approval or start) then return { 'ok', after } end
+redis.call('HSET', rootKey, 'approval', after)
+redis.pcall('XADD', eventsKey, '*', sessionId, event)
+return { 'ok', after }

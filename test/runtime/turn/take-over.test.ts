@@ -1,0 +1,63 @@
+/** A worker that another turn takes over: its history, its report and its events say so, in order. */
+import { expect, test } from 'vitest'
+import { entryLine } from '../../../src/cli/view/lines/entry-line.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Entry } from '../../../src/core/history/entry.ts'
+import { say } from '../../../src/models/scripted-model.ts'
+import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const handler = defineWorker({
+  receive(message, self) {
+    if (message.kind === 'timer') self.reply(null)
+    else self.after(1, null)
+  },
+})
+const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('done')) })
+
+/** A session whose root was started and interrupted so often. Nobody else has it. */
+async function interrupted(troupe: TestTroupe, kind: string, starts: number, lastWords?: string) {
+  const session = await troupe.create(kind, 'one')
+  const keys = workerKeys(troupe.tag, session.rootId)
+  const fields = { token: `${starts}:`, crashes: String(starts), ...(lastWords === undefined ? {} : { lastWords }) }
+  await troupe.redis.hset(keys.record, fields)
+  return session
+}
+
+const notes = (entries: readonly Entry[]) => entries.map(({ takenOver }) => takenOver ?? null)
+
+test.each(['handler', 'agent'])(
+  'the first entry of the turn of %s names the start and the node, and no other does',
+  async (kind) => {
+    await using troupe = await TestTroupe.connect()
+    const session = await interrupted(troupe, kind, 1)
+    const { id: node } = await troupe.startNode({ handler, agent })
+    expect(await session.result({ signal: AbortSignal.timeout(60_000) })).toMatchObject({ status: 'completed' })
+    const entries = await troupe.history(session.rootId)
+    expect(entries.length).toBeGreaterThan(1)
+    expect(notes(entries)).toEqual([{ start: 2, node }, ...entries.slice(1).map(() => null)])
+    expect(entryLine(0, entries[0] as Entry)).toContain(`taken over by node ${node} (start 2): `)
+    expect(await session.root.report()).toMatchObject({ interrupted: 1, starts: 0 })
+    expect((await troupe.client.audit()).findings).toEqual([])
+  },
+)
+
+test('a worker whose start did not count has the last words of the other node', async () => {
+  await using troupe = await TestTroupe.connect()
+  const session = await interrupted(troupe, 'handler', 0, 'node n-1 (host, pid 1) ended: "x"')
+  const { id: node } = await troupe.startNode({ handler })
+  await session.result({ signal: AbortSignal.timeout(60_000) })
+  const [first] = await troupe.history(session.rootId)
+  expect(first).toMatchObject({ takenOver: { start: 1, node, lastWords: expect.stringContaining('n-1') } })
+  expect(entryLine(0, first as Entry)).toContain('(start 1; last words: node n-1 (host, pid 1) ended: "x"): received')
+})
+
+test('a worker that nobody interrupted has no such note', async () => {
+  await using troupe = await TestTroupe.start({ workers: { handler } })
+  const session = await troupe.create('handler')
+  await session.result()
+  expect(notes(await troupe.history(session.rootId)).filter((note) => note !== null)).toEqual([])
+  expect(await session.root.report()).toMatchObject({ interrupted: 0 })
+  expect(await troupe.redis.zcard(partitionKeys(troupe.tag).leases)).toBe(0)
+})
