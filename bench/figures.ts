@@ -1,5 +1,5 @@
 /**
- * Duty: the figures that must hold, P1a to P8c: what each compares, its target, and how it is computed from the
+ * Duty: the figures that must hold, P1a to P9: what each compares, its target, and how it is computed from the
  * measurements. The table of bench/README.md shows the same targets (test/docs.test.ts).
  * FIGURE-1 A ratio is taken within each round, and the figure is the median over the rounds: both halves of a ratio were
  * measured in the same minute.
@@ -7,7 +7,7 @@
 import { median } from './measure/statistics.ts'
 import type { Window } from './measure/steady-window.ts'
 import type { GrowthOfTurns } from './trials/growth.ts'
-import type { IdleLatency } from './trials/idle-latency.ts'
+import type { IdleLatency, Latency } from './trials/idle-latency.ts'
 import type { MemoryAbovePayload } from './trials/memory.ts'
 import type { Windows } from './trials/throughput.ts'
 
@@ -19,9 +19,10 @@ export interface Measurements {
   readonly growth: GrowthOfTurns | null
   readonly memory: MemoryAbovePayload | null
   readonly idle: IdleLatency | null
+  readonly cancel: Latency | null
 }
 
-export type Trial = 'growth' | 'memory' | 'idle'
+export type Trial = 'growth' | 'memory' | 'idle' | 'cancel'
 
 /** What must be measured for a figure: contestants by id, on an idle or on a loaded machine, or a trial of its own. */
 export type Needs =
@@ -32,7 +33,7 @@ export type Needs =
 export interface Figure {
   readonly id: string
   readonly what: string
-  readonly unit: '×' | 'commands' | 'scripts' | 'B'
+  readonly unit: '×' | 'commands' | 'scripts' | 'B' | 'ms'
   readonly better: 'higher' | 'lower'
   readonly target: number
   readonly needs: Needs
@@ -82,6 +83,11 @@ export const figures: readonly Figure[] = [
   loadedRatio(['P8a', 'loaded: agent runs/s over the hand-written BullMQ agent', '×', 1], 'agent', 'agent-handwritten'),
   loadedRatio(['P8b', 'loaded: trees/s over FlowProducer without history', '×', 1], 'tree', 'tree-flow'),
   loadedRatio(['P8c', 'loaded: trees/s over the hand-written BullMQ tree', '×', 1], 'tree', 'tree-handwritten'),
+  trial(
+    ['P9', 'acknowledged cancel → last abort of 20 running workers, p99', 'ms', 100],
+    'cancel',
+    (measured) => measured.cancel?.p99Ms,
+  ),
 ]
 
 export function judge(figure: Figure, measured: Measurements): FigureResult {

@@ -10,6 +10,7 @@ import { plainConnection } from './peers/connections.ts'
 import { type RedisServer, startRedisServer } from './redis-server.ts'
 import { jsonLines, tables } from './report.ts'
 import { type Arena, openArena } from './trials/arena.ts'
+import { measureCancel } from './trials/cancel.ts'
 import { measureGrowth } from './trials/growth.ts'
 import { measureIdleLatency } from './trials/idle-latency.ts'
 import { measureLoaded } from './trials/loaded.ts'
@@ -38,7 +39,7 @@ async function main(argv: readonly string[]): Promise<number> {
 /** The exit code instead of flags, when there is nothing to run. */
 function readFlags(argv: readonly string[]): Flags | number {
   const command = new Command('bench')
-    .description('Measures troupe beside BullMQ and checks the figures P1 to P8 of bench/README.md.')
+    .description('Measures troupe beside BullMQ and checks the figures P1 to P9 of bench/README.md.')
     .option('--json', 'print one line of JSON per figure, and nothing else, on stdout', false)
     .option('--only <figures>', 'measure only these, for example P1,P5 or P3a', parseFigures)
     .option('--repeats <n>', 'rounds; the medians are taken over them', parseWhole(1, 20), 5)
@@ -142,6 +143,7 @@ async function measure(taking: typeof contestants, asked: readonly Figure[], are
     growth: await trial('growth', measureGrowth),
     memory: await trial('memory', measureMemory),
     idle: await trial('idle', measureIdleLatency),
+    cancel: await trial('cancel', measureCancel),
     loaded: await measureLoaded(
       contestants.filter(({ id }) => neededUnderLoad(asked, id)),
       arena,

@@ -3,6 +3,7 @@ import type { Contestant } from './contestant.ts'
 import type { Figure, FigureResult, Measurements } from './figures.ts'
 import { median } from './measure/statistics.ts'
 import type { Window } from './measure/steady-window.ts'
+import { workersBelow } from './trials/cancel.ts'
 import { longHistory, shortHistory } from './trials/growth.ts'
 import type { Latency } from './trials/idle-latency.ts'
 import type { UnitMemory } from './trials/memory.ts'
@@ -59,7 +60,7 @@ function contestantRow({ name, unit, inFlight, slots }: Contestant, windows: rea
   ]
 }
 
-function otherMeasurements({ growth, memory, idle }: Measurements): string[] {
+function otherMeasurements({ growth, memory, idle, cancel }: Measurements): string[] {
   const parts: string[] = []
   if (growth !== null) {
     const rows = [
@@ -83,6 +84,10 @@ function otherMeasurements({ growth, memory, idle }: Measurements): string[] {
     const rows = [row('BullMQ, add → processor', idle.bullmqEntry), row('BullMQ, add → result', idle.bullmqResult)]
     if (idle.troupeResult !== null) rows.push(row('troupe, submit → result', idle.troupeResult))
     parts.push(table(['idle system, one at a time', 'p50 ms', 'p99 ms'], rows))
+  }
+  if (cancel !== null) {
+    const row = ['the last abort', cancel.p50Ms.toFixed(2), cancel.p99Ms.toFixed(2)]
+    parts.push(table([`from an acknowledged cancel to, of ${workersBelow} workers`, 'p50 ms', 'p99 ms'], [row]))
   }
   return parts
 }

@@ -1,8 +1,9 @@
-/** Duty: the handler kinds the bench runs on troupe: an echo, and a parent with ten children. */
+/** Duty: the handler kinds the bench runs on troupe: an echo, a parent with ten children, and workers that wait to be cancelled. */
 
 import { defineWorker, type HandlerDefinition } from 'troupe'
 import { z } from 'zod'
 import { childAnswer, childQuestion, childrenPerTree, treeAnswer } from './agent-script.ts'
+import { held, holder } from './held-workers.ts'
 
 export type BenchKinds = Readonly<Record<string, HandlerDefinition>>
 
@@ -36,4 +37,4 @@ const parent = defineWorker({
   },
 })
 
-export const benchKinds: BenchKinds = { echo, child, parent }
+export const benchKinds: BenchKinds = { echo, child, parent, held, holder }

@@ -33,6 +33,8 @@ export interface TroupeUnderTest {
   runAgent(question: string): Promise<unknown>
   /** Creates a conversation (`keepOpen`) and resolves when its first run has ended and the client has seen the result. */
   converse(kind: string, input: unknown): Promise<Conversation>
+  /** Creates a session whose run does not end by itself; returns what cancels that run, and resolves when that is acknowledged. */
+  hold(kind: string, input: unknown): Promise<() => Promise<void>>
   close(): Promise<void>
 }
 
@@ -79,6 +81,12 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
           const { position } = await session.root.send(text)
           return replyOf(await session.result({ run: position + 1 }))
         },
+      }
+    },
+    async hold(kind, input) {
+      const session = await troupe.sessions.create({ kind, input })
+      return async () => {
+        if (!(await session.root.cancelRun())) throw new Error('a run of the bench was not in progress')
       }
     },
     async close() {

@@ -6,11 +6,11 @@
  * DOCS-3 A link leads to an existing file and heading, a comment cites an existing page, and no page names a folder of a developer's machine.
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
  */
-import { execFile } from 'node:child_process'
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import type { Command } from 'commander'
+import { buildProgram } from '../src/cli/program.ts'
 import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
 import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
@@ -177,35 +177,37 @@ function grouped(value: number): string {
   return String(value).replace(/\B(?=(\d{3})+$)/g, ' ')
 }
 
-const run = promisify(execFile)
-
 /** The help of every command, as the command line prints it. */
-async function commandPages(): Promise<string> {
-  const help = await helpOf([])
-  const texts = await Promise.all(subcommands(help).map((name) => withChildren([name])))
-  return ['```text', help, '```', ...texts.flat()].join('\n')
+function commandPages(): string {
+  const program = buildProgram()
+  return ['```text', helpOf(program), '```', ...program.commands.flatMap((command) => pagesOf(command, []))].join('\n')
 }
 
-async function withChildren(words: readonly string[]): Promise<string[]> {
-  const help = await helpOf(words)
+function pagesOf(command: Command, parents: readonly string[]): string[] {
+  if (command.name() === 'help' || !isShown(command)) return []
+  const words = [...parents, command.name()]
   const heading = `${'#'.repeat(words.length + 1)} troupe ${words.join(' ')}`
-  const children = await Promise.all(subcommands(help).map((name) => withChildren([...words, name])))
-  return ['', heading, '', '```text', help, '```', ...children.flat()]
+  const children = command.commands.flatMap((child) => pagesOf(child, words))
+  return ['', heading, '', '```text', helpOf(command), '```', ...children]
 }
 
-function subcommands(help: string): string[] {
-  let isList = false
-  return help.split('\n').flatMap((line) => {
-    if (/^\S.*:$/.test(line)) isList = /^(Run|Look and act|Commands):$/.test(line)
-    const name = isList ? /^ {2}([a-z]+)\b/.exec(line)?.[1] : undefined
-    return name === undefined || name === 'help' ? [] : [name]
+function isShown(command: Command): boolean {
+  const { parent } = command
+  return parent === null || parent.createHelp().visibleCommands(parent).includes(command)
+}
+
+/** As in a pipe: without colours, 80 columns wide. */
+function helpOf(command: Command): string {
+  let help = ''
+  command.configureOutput({
+    writeOut: (text) => {
+      help += text
+    },
+    getOutHelpWidth: () => 80,
+    getOutHasColors: () => false,
   })
-}
-
-async function helpOf(words: readonly string[]): Promise<string> {
-  const main = join(root, 'src', 'cli', 'main.ts')
-  const env = { PATH: process.env.PATH, NO_COLOR: '1' }
-  return (await run(process.execPath, [main, ...words, '--help'], { env })).stdout.trim()
+  command.outputHelp()
+  return help.trim()
 }
 
 function projectionTable(): string {

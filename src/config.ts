@@ -57,6 +57,11 @@ export function rememberSecretsOfEnvironment(): void {
   rememberSecretsOf(process.env)
 }
 
+/** The editor of the person, which may have options: `code --wait`. */
+export function readEditor(env: NodeJS.ProcessEnv = process.env): string {
+  return env.VISUAL?.trim() || env.EDITOR?.trim() || 'vi'
+}
+
 /** True if the terminal says that it cannot move its cursor. Terminals inside editors often say so. */
 export function isDumbTerminal(env: NodeJS.ProcessEnv = process.env): boolean {
   return env.TERM === 'dumb'

@@ -23,7 +23,9 @@ export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
 export type { ApprovalOptions } from './client/approval-options.ts'
+export type { Approval, ApprovalsQuery, Decide, Decided } from './client/approvals.ts'
 export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
+export type { ConversationDiff, ForkQuery } from './client/branches.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
@@ -31,6 +33,7 @@ export type { Health, WakeupQueue } from './client/health/health.ts'
 export type {
   AsksQuery,
   AuditQuery,
+  ContextQuery,
   DeadLettersQuery,
   DismissQuery,
   HistoryQuery,

@@ -21,8 +21,7 @@ function namesBelow(text: string, begin: string): string[] {
 describe('the documentation', () => {
   test('agrees with the sources', async () => {
     expect(await docsProblems()).toEqual([])
-    // It asks each command for its help, in a process of its own.
-  }, 400_000)
+  })
 
   test('names every field of a record, and no other', () => {
     const text = page('docs/reference/redis-keys.md')

@@ -154,17 +154,15 @@ export const lines: readonly Line[] = [
   {
     id: '1.44',
     says: 'A tool is allowed, asked for, or denied by rules; a rule that denies always wins.',
-    part: 'approvals',
   },
-  { id: '1.45', says: 'No tool of a batch runs until all that need it are accepted.', part: 'approvals' },
-  { id: '1.46', says: 'A rule that denies asks nobody, and the model is told.', part: 'approvals' },
+  { id: '1.45', says: 'No tool of a batch runs until all that need it are accepted.' },
+  { id: '1.46', says: 'A rule that denies asks nobody, and the model is told.' },
   {
     id: '1.47',
     says: 'Where nobody can answer, a tool that needs approval fails with a clear error.',
-    part: 'approvals',
   },
-  { id: '1.48', says: 'One denial answers all calls of a batch, each with what became of it.', part: 'approvals' },
-  { id: '1.49', says: 'An interrupt answers the open calls, so that the history stays paired.', part: 'approvals' },
+  { id: '1.48', says: 'One denial answers all calls of a batch, each with what became of it.' },
+  { id: '1.49', says: 'An interrupt answers the open calls, so that the history stays paired.' },
   { id: '1.50', says: 'A request is tried a few times with growing waits; an empty account is not tried again.' },
   {
     id: '1.51',
@@ -183,13 +181,22 @@ export const lines: readonly Line[] = [
     says: 'A summary is asked for without tools, with the summary before and an instruction.',
   },
   { id: '1.56', says: 'What was summarised is kept, with the time of the summary.' },
-  { id: '1.57', says: 'A tangent goes back to where it began, with its last pair if one likes.', part: 'branching' },
-  { id: '1.58', says: 'A checkpoint restores a history.', part: 'branching' },
+  {
+    id: '1.57',
+    says: 'A tangent goes back to where it began, with its last pair if one likes.',
+    otherwise: 'a tangent is a branch: a conversation of its own, so nothing has to be restored',
+  },
+  {
+    id: '1.58',
+    says: 'A checkpoint restores a history.',
+    otherwise:
+      'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
+  },
   { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.', part: 'steering' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
-    part: 'steering',
+    otherwise: 'the report says what a worker does and waits for, and worker.context() what it knows',
   },
   { id: '1.61', says: 'Hooks run around spawn, prompt, tool and stop, with bounds.', part: 'context' },
 
@@ -245,7 +252,7 @@ export const lines: readonly Line[] = [
     part: 'supervision',
   },
 
-  { id: '3.1', says: 'A run is in one of eleven states, with nineteen arrows between them.', part: 'approvals' },
+  { id: '3.1', says: 'A run is in one of eleven states, with nineteen arrows between them.' },
   {
     id: '3.2',
     says: 'The states carry what belongs to them.',
@@ -260,17 +267,17 @@ export const lines: readonly Line[] = [
     says: 'A failed run stays failed.',
     otherwise: 'the failure ends the run and not the worker: the next input begins another run',
   },
-  { id: '3.7', says: 'A denied call lets the model answer.', part: 'approvals' },
-  { id: '3.8', says: 'Calls that need no approval are executed at once.', part: 'approvals' },
-  { id: '3.9', says: 'A call is pending, approved or denied.', part: 'approvals' },
-  { id: '3.10', says: 'Policies decide for a session; dangerous tools always need a person.', part: 'approvals' },
+  { id: '3.7', says: 'A denied call lets the model answer.' },
+  { id: '3.8', says: 'Calls that need no approval are executed at once.' },
+  { id: '3.9', says: 'A call is pending, approved or denied.' },
+  { id: '3.10', says: 'Policies decide for a session; dangerous tools always need a person.' },
   {
     id: '3.11',
     says: 'A tool and the whole loop have a time limit, and a tool may fail three times in a row.',
     otherwise:
       'tools and calls of a model have limits of their own, a run has one if its kind says so, and three iterations with the same errors end it',
   },
-  { id: '3.12', says: 'Pending approvals are known by id and answered once.', part: 'approvals' },
+  { id: '3.12', says: 'Pending approvals are known by id and answered once.' },
   { id: '3.13', says: 'A call may say that the loop ends after it.', part: 'loop' },
   {
     id: '3.14',
@@ -280,7 +287,11 @@ export const lines: readonly Line[] = [
   { id: '3.15', says: 'An executor without state looks a tool up and runs it.' },
   { id: '3.16', says: 'Arguments are a text, a list of texts, or any JSON.' },
   { id: '3.17', says: 'A tool may take its arguments from a pattern, and says how it is shown.', part: 'supervision' },
-  { id: '3.18', says: 'A context has branches over one pool of messages.', part: 'branching' },
+  {
+    id: '3.18',
+    says: 'A context has branches over one pool of messages.',
+    otherwise: 'branches are sessions that begin with the same messages',
+  },
   {
     id: '3.19',
     says: 'A child has a context of its own, and its parent gets one result.',
@@ -321,6 +332,6 @@ export const lines: readonly Line[] = [
   { id: '4.17', says: 'Why a model stopped is one of a few words, whatever its provider says.' },
   { id: '4.18', says: 'A session is a list of events from which the context is built again.' },
   { id: '4.19', says: 'Children of one call run side by side, and their results come in the order of the tasks.' },
-  { id: '4.20', says: 'Tools that only read are never asked for.', part: 'approvals' },
+  { id: '4.20', says: 'Tools that only read are never asked for.' },
   { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.', part: 'compaction' },
 ]

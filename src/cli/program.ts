@@ -7,6 +7,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
 import { checkNode } from '../node-version.ts'
+import { addApprovalCommands } from './commands/approval/approval.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
@@ -56,7 +57,8 @@ export async function runCommandLine(args: readonly string[]): Promise<number> {
   }
 }
 
-function buildProgram(): Command {
+/** The tree of all commands. */
+export function buildProgram(): Command {
   const program = new Command('troupe')
     .description('A durable runtime for AI agents as actors, on Redis and BullMQ.')
     .version(packageFacts().version, '-V, --version', 'print the version')
@@ -84,6 +86,7 @@ function buildProgram(): Command {
   addPauseAllCommand(program)
   addResumeAllCommand(program)
   addAskCommands(program)
+  addApprovalCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)

@@ -51,6 +51,8 @@ export class Roster {
     switch (type) {
       case 'session.created':
         this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
+        // It has no first message yet.
+        if (details.rests === true) this.#change(workerId, 'waiting')
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)

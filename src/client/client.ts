@@ -25,6 +25,7 @@ import type { SessionStore } from '../store/session-store.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
 import { readPausedWakeups } from '../wake/queue-tidier.ts'
+import { Approvals } from './approvals.ts'
 import { Asks } from './asks.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { DeadLetters } from './dead-letters.ts'
@@ -118,6 +119,8 @@ export class Troupe implements AsyncDisposable {
   readonly #bull: BullWaker | null
   /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
   readonly asks: Asks
+  /** Tool calls that wait for a person, and the decision about each. */
+  readonly approvals: Approvals
   /** Creates, finds and removes sessions. */
   readonly sessions: Sessions
   #closing: Promise<void> | undefined
@@ -158,6 +161,7 @@ export class Troupe implements AsyncDisposable {
       })),
       { waker, namespace: this.#namespace, actor: options.actor },
     )
+    this.approvals = new Approvals(this.asks, this.#submission)
     this.sessions = sessionsOf({
       submission: this.#submission,
       index: this.#index,

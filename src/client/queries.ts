@@ -89,6 +89,11 @@ export interface HistoryQuery {
   readonly limit?: number | undefined
 }
 
+export interface ContextQuery {
+  /** A position in the history. Default: its end. */
+  readonly at?: number | undefined
+}
+
 export interface MailboxQuery {
   /** For each lane. Default 1 000. */
   readonly limit?: number | undefined
@@ -134,6 +139,8 @@ export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
   onProgress: callback,
 }
+export const positionRule = wholeNumberRule(0, Number.MAX_SAFE_INTEGER)
+export const contextRules: Rules<ContextQuery> = { at: positionRule }
 export const historyRules: Rules<HistoryQuery> = { after: wholeNumberRule(-1, Number.MAX_SAFE_INTEGER), limit: count }
 export const mailboxRules: Rules<MailboxQuery> = { limit: count }
 export const resultRules: Rules<ResultQuery> = { run: count, signal: signalRule }

@@ -5,6 +5,7 @@ import { InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat-message.ts'
 import { parseId } from '../core/ids.ts'
 import type { DeepReadonly } from '../core/read-only.ts'
+import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
 import { EarlyNotes } from './early-notes.ts'
 import type { EventHub } from './event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from './queries.ts'
@@ -12,6 +13,7 @@ import { Session, type SessionContext } from './session.ts'
 import type { SessionIndex } from './session-index.ts'
 import type { CreateSession, Submission } from './submission.ts'
 import type { ListedSession } from './summaries.ts'
+import type { Worker } from './worker.ts'
 
 /** What `sessions.create` takes beside a definition. A conversation that begins with a history may wait for its first message. */
 export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
@@ -51,6 +53,11 @@ export interface Sessions {
     definition: Definition<Given, Result>,
     requests: readonly NoInfer<CreateOf<Given>>[],
   ): Promise<PromiseSettledResult<Session<Result>>[]>
+  /**
+   * Another conversation with the kind, the permissions and the messages of this worker up to a position of its history; both go on. Calls that
+   * were open there have a result that says so. Facts, children and the mailbox stay with the first one.
+   */
+  fork(this: void, worker: Worker, query?: ForkQuery): Promise<Session>
   /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
   get(this: void, id: string): Session
   /** Newest first. `before` is the id of the last session of the page before. */
@@ -106,6 +113,10 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
   return {
     create,
     createMany,
+    async fork(worker, query = {}) {
+      checkOptions('sessions.fork', query, forkRules, InputError)
+      return create(await forkRequest(worker, query))
+    },
     get(id) {
       const sessionId = parseId(id, 'session')
       return new Session(sessionId, sessionContext(sessionId))

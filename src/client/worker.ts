@@ -1,13 +1,22 @@
 /** Duty: one worker as programs see it: send it a message, cancel it, read its report, its history, its mailbox. */
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { ConflictError, InputError } from '../core/errors.ts'
+import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
 import type { CancelWorkerAnswer } from '../store/cancels.ts'
 import type { InspectStore } from '../store/inspect-store.ts'
+import { type ConversationDiff, contextOf, diffOf } from './branches.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
-import { type HistoryQuery, historyRules, type MailboxQuery, mailboxRules } from './queries.ts'
+import {
+  type ContextQuery,
+  contextRules,
+  type HistoryQuery,
+  historyRules,
+  type MailboxQuery,
+  mailboxRules,
+} from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
 import type { Submission } from './submission.ts'
 import type { Sent } from './summaries.ts'
@@ -85,6 +94,24 @@ export class Worker {
     const items = await this.#store.history(this.id, query.after ?? -1, query.limit ?? 1_000)
     if (items.length === 0) await this.report()
     return items.map(({ position, json }) => ({ position, entry: decodeEntry(json) }))
+  }
+
+  /**
+   * What an agent knew once the entry at position `at` was written: its conversation, as a copy in memory. Reads the history up to there. Throws an
+   * error if the worker has no conversation, or its history no such position.
+   */
+  async context(query: ContextQuery = {}): Promise<ContextContainer> {
+    checkOptions('context', query, contextRules, InputError)
+    return contextOf(this, query.at)
+  }
+
+  /**
+   * Compares the conversation with that of another worker: the messages that both begin with, and what each has after them. Ids and times do not
+   * count.
+   */
+  async diff(other: Worker): Promise<ConversationDiff> {
+    const [left, right] = [await this.context(), await other.context()]
+    return diffOf(left.history.messages, right.history.messages)
   }
 
   /** The messages that wait: signals, then results, then inputs; at most `limit` of each. Throws if the worker does not exist. */

@@ -2,13 +2,15 @@
  * Duty: what the Amazon Q command line and its successor Kiro keep: the saved file, and the row of the database of each.
  * AMAZON-Q-1 All fields that the programs require are written.
  */
+import { isObject } from '../core/check/is-object.ts'
+import { InputError } from '../core/errors.ts'
 import type { ChatMessage, Json } from '../core/history/chat-message.ts'
 import { Foreign } from './foreign.ts'
 import type { Format, Losses, Text, Written } from './format.ts'
 import { uuidFor } from './portable.ts'
 import { qHistory, qLosses, readQEntry, readQUser } from './q-message.ts'
 import { wholeOf } from './role-list.ts'
-import type { Said } from './said.ts'
+import { type Said, textBlocks } from './said.ts'
 import { type Source, sourceOf } from './source.ts'
 import { handoff } from './turns.ts'
 
@@ -38,7 +40,7 @@ export const amazonQRow: Format = {
   title: 'row of the Amazon Q database',
   form: 'a JSON object `{key, value}`: a row of the table `conversations`. `key` is a folder, `value` the text of the saved file',
   losses,
-  fits: (source) => isRow(source) && !('conversation_id' in wholeOf(source)),
+  fits: (source) => areRows(source) && !areNewer(source),
   read: readRow,
   write: (messages, written): Text => ({
     json: { key: written.folder ?? '/', value: JSON.stringify(stateOf(messages, written)) },
@@ -50,7 +52,7 @@ export const kiroRow: Format = {
   title: 'row of the Kiro database',
   form: 'a JSON object `{key, conversation_id, value, created_at, updated_at}`: a row of the table `conversations_v2`',
   losses,
-  fits: (source) => isRow(source) && 'conversation_id' in wholeOf(source),
+  fits: (source) => areRows(source) && areNewer(source),
   read: readRow,
   write(messages, written): Text {
     const state = stateOf(messages, written)
@@ -67,14 +69,32 @@ export const kiroRow: Format = {
   },
 }
 
-function isRow(source: Source): boolean {
-  const { key, value } = wholeOf(source)
-  return typeof key === 'string' && typeof value === 'string'
+/** One row, or several, as `sqlite3 -json` prints them. */
+function areRows({ lines }: Source): boolean {
+  const isRow = ({ value: row }: Foreign) =>
+    isObject(row) && typeof row.key === 'string' && typeof row.value === 'string'
+  return lines.length > 0 && lines.every(isRow)
 }
 
-function readRow({ whole, lines, warnings }: Source, said: Said): void {
-  const row = whole ?? (lines[0] as Foreign)
-  for (const warning of warnings) said.warn(warning)
+function areNewer({ lines }: Source): boolean {
+  return lines[0]?.has('conversation_id') === true
+}
+
+function readRow({ lines }: Source, said: Said): void {
+  const { wanted } = said
+  const nameOf = (row: Foreign) => [row.field('conversation_id').value, row.field('key').value]
+  const only = lines.length === 1 ? lines[0] : undefined
+  const row = wanted === undefined ? only : lines.find((one) => nameOf(one).includes(wanted))
+  if (row === undefined) {
+    const names = lines.slice(0, 10).map((one) =>
+      nameOf(one)
+        .filter((name) => typeof name === 'string')
+        .join(' in '),
+    )
+    throw new InputError(
+      `there are ${lines.length} rows${wanted === undefined ? '' : `, and none of ${wanted}`}. Name the conversation of one of them: ${names.join(', ')}.`,
+    )
+  }
   said.title = row.field('key').textIfAny()
   const { whole: value } = sourceOf(row.field('value').text())
   if (value === null) throw row.field('value').wrong('must be the text of one JSON object.')
@@ -88,6 +108,25 @@ function readState(state: Foreign, said: Said): void {
   if (text !== undefined && text !== '') said.summary(text, 0)
   for (const entry of state.field('history').items()) readQEntry(entry, said)
   if (!state.field('next_message').isNone) readQUser(state.field('next_message'), said)
+  if (said.messages.length === 0) readTranscript(state, said)
+}
+
+/** A history that was cleared leaves what a person read. Commands of the person are no part of the conversation. */
+function readTranscript(state: Foreign, said: Said): void {
+  const lines = state.has('transcript')
+    ? state
+        .field('transcript')
+        .itemsIfAny()
+        .map((line) => line.text())
+    : []
+  for (const line of lines) {
+    const [, prompt] = /^> (.*)$/s.exec(line) ?? []
+    if (prompt !== undefined && !prompt.startsWith('/')) said.user(textBlocks(prompt.trim()))
+    const answer = prompt === undefined ? line.replace(/\n\[Tool uses: [^\n]*\]$/, '').trim() : ''
+    if (answer !== '') said.assistant(textBlocks(answer))
+  }
+  if (said.messages.length > 0)
+    said.warn('its history is empty: the transcript was read, which does not say what tools were asked and returned.')
 }
 
 function stateOf(messages: readonly ChatMessage[], written: Written): Readonly<Record<string, Json>> {

@@ -56,6 +56,7 @@ export const anthropic: Format = {
     const hasSystem = typeof whole.system === 'string' || Array.isArray(whole.system)
     return (
       (hasSystem && Array.isArray(whole.messages)) ||
+      (/claude/.test(String(whole.model)) && 'max_tokens' in whole && Array.isArray(whole.messages)) ||
       blocksOf(items).some(({ type, source: from }) => blockTypes.has(type) || (type === 'image' && from !== undefined))
     )
   },

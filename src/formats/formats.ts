@@ -15,6 +15,7 @@ import { chatMessage, chatMessageBlocks } from './chat-message.ts'
 import { chatMessageLog } from './chat-message-log.ts'
 import { alternatingEntries, pairedEntries } from './conversation-entries.ts'
 import { featureNames, features, marksOf } from './features.ts'
+import { fittedMessages } from './fitted.ts'
 import { flat } from './flat.ts'
 import type { Format, Written } from './format.ts'
 import { fsm, fsmSnake } from './fsm.ts'
@@ -44,8 +45,8 @@ export const formats: readonly Format[] = [
   gemini,
   anthropic,
   openaiResponses,
-  openaiChat,
   ollama,
+  openaiChat,
   llmCore,
   aiSdk,
   flat,
@@ -82,13 +83,14 @@ export function readConversation(given: unknown, { format: wanted, conversation 
   const said = new Said(conversation)
   format.read(source, said)
   if (said.messages.length === 0) throw new InputError(`the conversation (${format.name}) holds no message.`)
-  const { messages, repairs } = pairedMessages(said.messages)
+  const { messages: paired, repairs } = pairedMessages(said.messages)
+  const { messages, warnings } = fittedMessages(paired)
   return {
     format: format.name,
     messages,
     ...(said.id !== undefined && { id: said.id }),
     ...(said.title !== undefined && { title: said.title }),
-    warnings: [...source.warnings, ...said.warnings, ...repairWarnings(repairs)],
+    warnings: [...source.warnings, ...said.warnings, ...repairWarnings(repairs), ...warnings],
   }
 }
 

@@ -4,6 +4,7 @@
  * FSM-1 Each call has its result, as a message of its own behind the reply.
  */
 import type { AssistantBlock, ChatMessage, Json, ToolResultMessage, UserBlock } from '../core/history/chat-message.ts'
+import { approvalStatuses } from '../core/worker/approval-status.ts'
 import { argumentsObject } from './arguments.ts'
 import { addressOf, mediaAt } from './data-uri.ts'
 import type { Foreign } from './foreign.ts'
@@ -157,7 +158,7 @@ function contextOf(
 ): Text {
   const statuses = new Map(
     messages.flatMap((message) =>
-      message.type === 'toolResult' ? [[message.toolCallId, message.status] as const] : [],
+      message.type === 'toolResult' ? [[message.toolCallId, approvalOf(message)] as const] : [],
     ),
   )
   const written = turnsOf(messages).flatMap((turn) => writtenTurn(turn, statuses))
@@ -182,7 +183,13 @@ function contextOf(
 
 type WrittenMessage = readonly [id: string, message: Json]
 
-function writtenTurn(turn: Turn, statuses: ReadonlyMap<string, ToolResultMessage['status']>): WrittenMessage[] {
+/** A call that ran was approved, whether or not anybody was asked. */
+function approvalOf({ approval, status }: ToolResultMessage): (typeof approvals)[number] {
+  if (approval !== undefined) return approvals[approvalStatuses.indexOf(approval)] ?? 'Pending'
+  return status === 'cancelled' ? 'Denied' : 'Approved'
+}
+
+function writtenTurn(turn: Turn, statuses: ReadonlyMap<string, (typeof approvals)[number]>): WrittenMessage[] {
   switch (turn.side) {
     case 'system':
       return [['', messageOf('System', [{ type: 'text', text: turn.text }])]]
@@ -219,13 +226,13 @@ function writtenPart(block: UserBlock): Json {
 
 function writtenCall(
   call: Extract<AssistantBlock, { readonly type: 'tool-call' }>,
-  statuses: ReadonlyMap<string, ToolResultMessage['status']>,
+  statuses: ReadonlyMap<string, (typeof approvals)[number]>,
 ): Json {
   return {
     id: call.toolCallId,
     tool_name: call.toolName,
     arguments: call.inputText === undefined ? call.input : argumentsObject(call),
-    approval_status: statuses.get(call.toolCallId) === 'cancelled' ? 'Denied' : 'Approved',
+    approval_status: statuses.get(call.toolCallId) ?? 'Approved',
     display_preference: 'Default',
   }
 }

@@ -39,6 +39,8 @@ export const ollama: Format = {
   fits(source) {
     const whole = wholeOf(source)
     if (typeof whole.done === 'boolean' && whole.message !== undefined) return true
+    const isRequest = 'keep_alive' in whole || 'options' in whole || 'think' in whole
+    if (isRequest && Array.isArray(whole.messages)) return true
     const items = looked(source)
     const isUntyped = (call: unknown) => {
       const { function: made, id } = Object(call) as { function?: { arguments?: unknown }; id?: unknown }

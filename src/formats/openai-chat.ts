@@ -8,8 +8,9 @@ import { addressOf, dataOf, mediaAt } from './data-uri.ts'
 import type { Foreign } from './foreign.ts'
 import type { Format } from './format.ts'
 import { callIdFor, toolNameFor } from './portable.ts'
-import { blocksOf, looked, messagesIn, wholeOf } from './role-list.ts'
+import { blocksOf, haveRoles, looked, messagesIn, wholeOf } from './role-list.ts'
 import { modelOf, type Reply, type Said, textBlocks, textOutput } from './said.ts'
+import type { Source } from './source.ts'
 import {
   callsIn,
   joined,
@@ -49,8 +50,12 @@ export const openaiChat: Format = {
     files: 'those with data stay; those by address become a note in the text',
   },
   fits(source) {
-    if (Array.isArray(wholeOf(source).choices)) return true
+    const whole = wholeOf(source)
+    if (Array.isArray(whole.choices) || isDataSet(source)) return true
     const items = looked(source)
+    // A request names its model, and a plain list of roles does not.
+    if (typeof whole.model === 'string' && Array.isArray(whole.messages) && haveRoles(items, roles))
+      return !mayBeOther(items)
     const isTyped = (call: unknown) => (call as { function?: unknown } | null)?.function !== undefined
     return items.some(
       ({ role, tool_calls, tool_call_id, function_call, content }) =>
@@ -85,8 +90,24 @@ export const openaiChat: Format = {
   }),
 }
 
+/** Each line holds a whole conversation. */
+function isDataSet({ whole, lines }: Source): boolean {
+  return whole === null && lines.every((line) => line.has('messages'))
+}
+
+/** Calls in the form of another interface. */
+function mayBeOther(items: readonly Readonly<Record<string, unknown>>[]): boolean {
+  return items.some(({ tool_calls, tool_name, images }) => {
+    const [call] = Array.isArray(tool_calls) ? tool_calls : []
+    const made = (Object(call) as { function?: { arguments?: unknown } }).function
+    return (
+      tool_name !== undefined || images !== undefined || (call !== undefined && typeof made?.arguments !== 'string')
+    )
+  })
+}
+
 /** Lines of a data set hold a whole conversation each: the first one is read. */
-function messagesOf(source: Parameters<typeof messagesIn>[0], said: Said): readonly Foreign[] {
+function messagesOf(source: Source, said: Said): readonly Foreign[] {
   const [first, ...more] = source.lines
   if (source.whole !== null || !first?.has('messages')) return messagesIn(source)
   if (more.length > 0) said.warn(`the first of ${more.length + 1} conversations was read.`)
@@ -212,8 +233,9 @@ function writtenTurn(turn: Turn): readonly Readonly<Record<string, unknown>>[] {
   }
 }
 
+/** OpenAI refuses names with spaces and some signs. */
 function nameOf({ name }: UserTurn): string | undefined {
-  return name
+  return name?.replaceAll(/[\s<|\\/>]/g, '_').slice(0, 64)
 }
 
 function writtenUser({ blocks }: UserTurn): Json {

@@ -57,7 +57,9 @@ const imageFormats: Readonly<Record<string, string>> = {
 
 /** An entry: a pair, or one side of it. */
 export function readQEntry(entry: Foreign, said: Said): void {
-  const [user, assistant] = [entry.field('user'), entry.field('assistant')]
+  // Older versions of the program wrote a pair as a list.
+  const [user, assistant] = entry.isList ? entry.items() : [entry.field('user'), entry.field('assistant')]
+  if (user === undefined || assistant === undefined) throw entry.wrong('must be a pair.')
   if (user.isNone && assistant.isNone) throw entry.wrong('has neither a user nor an assistant.')
   if (!user.isNone) readQUser(user, said)
   if (!assistant.isNone) readQAssistant(assistant, said)

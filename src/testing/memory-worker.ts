@@ -125,7 +125,7 @@ export class MemoryWorker implements TurnStore {
     this.#mail.signals.splice(0, request.signalsConsumed)
     this.#mail.inbox.splice(0, request.inputsConsumed)
     const consumed = new Set(request.resultsConsumed)
-    this.#mail.results = this.#mail.results.filter(({ sequence }) => !consumed.has(sequence))
+    this.#mail.results = this.#mail.results.filter(({ position }) => !consumed.has(position))
     const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = request
     const { run, calls } = this.#position
     const isOver = request.outcome !== undefined

@@ -1,18 +1,27 @@
 /** Duty: remove the keys of namespaces that a test made in a Redis that belongs to its user. */
+import { toRuntimeError } from '../core/errors.ts'
+import { redactSentence } from '../core/secret/redact.ts'
 import { tagOf } from '../store/keys.ts'
 import { openRedis, type Redis, withDeadline } from '../store/redis/redis.ts'
 
 /** How long to try to remove the keys from a Redis that does not answer. */
 export const removeMsMax = 5_000
 
-/** A Redis that does not answer keeps them; the run has already reported that. */
-export async function removeKeys(url: string, namespaces: readonly string[]): Promise<void> {
+/** Never rejects: what the test found matters more. Keys that are left are named in a warning of the process. */
+export async function removeKeys(url: string, namespaces: readonly string[], patienceMs = removeMsMax): Promise<void> {
   const redis = openRedis(url)
+  const left = [...namespaces]
   try {
-    await withDeadline(redis.ping(), removeMsMax)
-    for (const namespace of namespaces) await withDeadline(removeNamespace(redis, namespace), removeMsMax)
-  } catch {
-    // The run has reported it.
+    await withDeadline(redis.ping(), patienceMs)
+    for (const namespace of namespaces) {
+      await withDeadline(removeNamespace(redis, namespace), patienceMs)
+      left.shift()
+    }
+  } catch (thrown) {
+    const why = redactSentence(toRuntimeError(thrown).message)
+    process.emitWarning(
+      `keys of a test are left in your Redis, under ${left.map((one) => `{${one}.0}`).join(', ')}: ${why}`,
+    )
   } finally {
     redis.disconnect()
   }

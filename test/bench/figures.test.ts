@@ -3,7 +3,14 @@ import { expect, test } from 'vitest'
 import { figures, judge, type Measurements } from '../../bench/figures.ts'
 import type { Window } from '../../bench/measure/steady-window.ts'
 
-const nothing: Measurements = { windows: new Map(), loaded: new Map(), growth: null, memory: null, idle: null }
+const nothing: Measurements = {
+  windows: new Map(),
+  loaded: new Map(),
+  growth: null,
+  memory: null,
+  idle: null,
+  cancel: null,
+}
 
 function windows(perSecond: readonly number[]): Window[] {
   return perSecond.map((rate) => ({ perSecond: rate }) as Window)

@@ -241,7 +241,7 @@ describe.concurrent('troupe worker and mailbox', () => {
     const { workerId: nobody, sessionId: waiting } = await cli.submit('nobody', 'hello')
     const { text, objects } = await cli.both('mailbox', 'list', nobody)
     expect(text).toMatch(/^inbox +0 +input: hello$/m)
-    expect(objects).toMatchObject([{ lane: 'inbox', sequence: 0, message: { kind: 'input', value: 'hello' } }])
+    expect(objects).toMatchObject([{ lane: 'inbox', position: 0, message: { kind: 'input', value: 'hello' } }])
     await cli.project.ask(['session', 'cancel', waiting])
     const empty = await cli.project.ask(['mailbox', 'list', workerId])
     expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'The mailbox is empty.\n' })

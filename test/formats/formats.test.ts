@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
+import type { ChatMessage } from '../../src/core/history/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { pairedMessages } from '../../src/core/history/paired.ts'
 import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/features.ts'
@@ -137,4 +138,33 @@ const damage: fc.Arbitrary<(text: string) => string> = fc.oneof(
 test('each format has a name and a title of its own', () => {
   expect(new Set(formatNames).size).toBe(formats.length)
   expect(new Set(formats.map(({ title }) => title)).size).toBe(formats.length)
+})
+
+test('the state machine of the design reads how each call was decided: one that ran was approved', () => {
+  const stamp = (id: string) => ({ id, at: 1 })
+  const calls = ['ran', 'denied', 'approved', 'pending', 'cancelled'] as const
+  const results = calls.map((toolCallId): ChatMessage => {
+    const isRefused = toolCallId !== 'ran' && toolCallId !== 'cancelled'
+    return {
+      type: 'toolResult',
+      ...stamp(`r-${toolCallId}`),
+      toolCallId,
+      toolName: 'pay',
+      status: toolCallId === 'ran' ? 'ok' : isRefused ? 'error' : 'cancelled',
+      output: { type: 'text', value: 'x' },
+      ...(isRefused && { approval: toolCallId }),
+    }
+  })
+  const reply: ChatMessage = {
+    type: 'assistant',
+    ...stamp('m1'),
+    model: 'test/m',
+    content: calls.map((toolCallId) => ({ type: 'tool-call', toolCallId, toolName: 'pay', input: {} })),
+    finishReason: 'tool-calls',
+    usage: { inputTokens: 1, outputTokens: 1 },
+  }
+  const user: ChatMessage = { type: 'user', ...stamp('m0'), content: [{ type: 'text', text: 'go' }] }
+  const { text } = writeConversation([user, reply, ...results], 'fsm')
+  const statuses = [...text.matchAll(/"approval_status": "(\w+)"/g)].map(([, status]) => status)
+  expect(statuses).toEqual(['Approved', 'Denied', 'Approved', 'Pending', 'Denied'])
 })

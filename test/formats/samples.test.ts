@@ -1,7 +1,8 @@
 /** Each format as the designs and the interfaces have it: what is recognised, and what is read. */
 import { describe, expect, test } from 'vitest'
 import type { ChatMessage } from '../../src/core/history/chat-message.ts'
-import { readConversation } from '../../src/formats/formats.ts'
+import { chat } from '../../src/core/history/message-factories.ts'
+import { readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 type Block = Extract<ChatMessage, { type: 'user' | 'assistant' }>['content'][number]
 
@@ -238,6 +239,42 @@ const samples: readonly [what: string, format: string, given: unknown, shape: re
       updated_at: 2,
     },
     qShape,
+  ],
+  [
+    'pairs as older versions wrote them, as lists',
+    'amazon-q',
+    { ...qState, history: qHistory.map(({ user, assistant }) => [user, assistant]) },
+    qShape,
+  ],
+  [
+    'rows as a shell prints them',
+    'kiro-row',
+    [{ key: '/p', conversation_id: 'x', value: JSON.stringify(qState), created_at: 1, updated_at: 2 }],
+    qShape,
+  ],
+  [
+    'a request of OpenAI chat without tools',
+    'openai-chat',
+    { model: 'gpt-x', messages: [{ role: 'user', content: 'hi' }] },
+    ['user: hi'],
+  ],
+  [
+    'a data set, of which the first conversation is read',
+    'openai-chat',
+    lines({ messages: [{ role: 'user', content: 'hi' }] }, { messages: [{ role: 'user', content: 'ho' }] }),
+    ['user: hi'],
+  ],
+  [
+    'a request of Ollama without tools',
+    'ollama',
+    { model: 'llama', messages: [{ role: 'user', content: 'hi' }], options: {} },
+    ['user: hi'],
+  ],
+  [
+    'a request of Anthropic without tools',
+    'anthropic',
+    { model: 'claude-x', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] },
+    ['user: hi'],
   ],
   ['pairs', 'paired', qHistory, qShape],
   [
@@ -799,4 +836,49 @@ test('a name of a field that every object has is a field like any other', () => 
     '[{"role":"user","content":"hi"},{"role":"assistant","content":null,"tool_calls":[{"id":"__proto__","name":"constructor","arguments":{"__proto__":{"a":1}}}]}]'
   const { messages } = readConversation(text)
   expect(shape(messages)[1]).toBe('assistant: calls constructor {"__proto__":{"a":1}}')
+})
+
+test('what is larger than a history takes is made smaller, with a warning', () => {
+  const large = 'x'.repeat(3_000_000)
+  const image = { type: 'image_url', image_url: { url: `data:image/png;base64,${large}` } }
+  const { messages, warnings } = readConversation({
+    messages: [
+      { role: 'user', content: [{ type: 'text', text: 'see' }, image] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: 'a', type: 'function', function: { name: 'f', arguments: `{"a":"${large}"}` } }],
+      },
+      { role: 'tool', tool_call_id: 'a', content: large },
+    ],
+  })
+  expect(shape(messages)[0]).toBe('user: see | [image: image/png]')
+  expect(messages.map((message) => JSON.stringify(message).length < 2 ** 20)).toEqual([true, true, true])
+  expect(warnings).toEqual([
+    'message 0 is larger than 1 MiB: its media became notes.',
+    'message 1 is larger than 1 MiB: its texts were cut.',
+    'message 2 is larger than 1 MiB: its texts were cut.',
+  ])
+})
+
+test('a saved file whose history was cleared is read from its transcript, with a warning', () => {
+  const transcript = ['> /model', '> look', 'I look.\n[Tool uses: fs_read]', '\n\nIt is empty.\n[Tool uses: none]']
+  const { messages, warnings } = readConversation({ ...qState, history: [], transcript })
+  expect(shape(messages)).toEqual(['user: look', 'assistant: I look.', 'assistant: It is empty.'])
+  expect(warnings).toEqual([expect.stringContaining('the transcript was read')])
+  const summarised = readConversation({ ...qState, history: [], transcript, latest_summary: ['so far', {}] })
+  expect(shape(summarised.messages)).toEqual(['summary: so far'])
+})
+
+test('a name that OpenAI would refuse is written without the signs that it refuses', () => {
+  const said = [chat.user('hi', { name: 'Ada <ada@x> \\ 1' })]
+  expect(JSON.parse(writeConversation(said, 'openai-chat').text)).toMatchObject({
+    messages: [{ name: 'Ada__ada@x____1' }],
+  })
+})
+
+test('of several rows one must be named', () => {
+  const rows = ['/a', '/b'].map((key) => ({ key, value: JSON.stringify(qState) }))
+  expect(() => readConversation(rows)).toThrow('there are 2 rows. Name the conversation of one of them: /a, /b.')
+  expect(readConversation(rows, { conversation: '/b' }).title).toBe('/b')
 })

@@ -12,19 +12,19 @@ import { Turn } from '../../src/runtime/turn/turn.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { assignmentByHand, HeldStore, unspent } from './support/held-store.ts'
 
-const input = (sequence: number): Mail => ({
+const input = (position: number): Mail => ({
   lane: 'inbox',
-  sequence,
-  message: { kind: 'input', id: `inbox-${sequence}`, from: null, value: sequence },
+  position,
+  message: { kind: 'input', id: `inbox-${position}`, from: null, value: position },
 })
-const timer = (sequence: number): Mail => ({
+const timer = (position: number): Mail => ({
   lane: 'signals',
-  sequence,
-  message: { kind: 'timer', id: `signals-${sequence}`, from: null, value: sequence },
+  position,
+  message: { kind: 'timer', id: `signals-${position}`, from: null, value: position },
 })
 const result = (call: number): Mail => ({
   lane: 'results',
-  sequence: 0,
+  position: 0,
   message: {
     kind: 'result',
     id: 'results-0',

@@ -108,7 +108,7 @@ describe('the mailbox', () => {
     await begun.promise
     const sent = [await session.root.send('two'), await session.root.send('three')]
     const waiting = await session.root.mailbox()
-    expect(waiting.map(({ lane, sequence, message }) => [lane, sequence, message.id, message.value].join(' '))).toEqual(
+    expect(waiting.map(({ lane, position, message }) => [lane, position, message.id, message.value].join(' '))).toEqual(
       ['inbox 1 inbox-1 slow', 'inbox 2 inbox-2 two', 'inbox 3 inbox-3 three'],
     )
     expect(sent.map(({ position }) => position)).toEqual([2, 3])

@@ -143,7 +143,7 @@ describe('a claim', () => {
     const second = await node.claim()
     expect(second.assignment.mail.inbox.length).toBeGreaterThan(5)
     expect(second.assignment.mail.inbox.length).toBeLessThan(12)
-    expect(second.assignment.mail.inbox.map((mail) => mail.sequence)).toEqual(
+    expect(second.assignment.mail.inbox.map((mail) => mail.position)).toEqual(
       second.assignment.mail.inbox.map((_, index) => index + 1),
     )
   })
@@ -158,7 +158,7 @@ describe('a claim', () => {
     expect(first.assignment.mail.inbox.length).toBeLessThan(100)
     await first.complete()
     const { assignment } = await node.claim()
-    expect(assignment.mail.inbox[0]?.sequence).toBe(1)
+    expect(assignment.mail.inbox[0]?.position).toBe(1)
   })
 
   test('hands out no more timers than a turn may receive', async () => {
@@ -191,7 +191,7 @@ describe('a claim', () => {
       await child.complete({ result })
     }
     const { assignment } = await node.claim()
-    expect(assignment.mail.results.map((mail) => [mail.sequence, mail.message])).toMatchObject([
+    expect(assignment.mail.results.map((mail) => [mail.position, mail.message])).toMatchObject([
       [0, { call: 3 }],
       [2, { call: 1 }],
     ])

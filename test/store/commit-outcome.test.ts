@@ -161,7 +161,7 @@ describe('the run of a child', () => {
     expect(changed).not.toHaveProperty('run:default')
     await children.first.complete({ result: result(children.first) })
     const { assignment } = await node.claim()
-    expect(assignment.mail.results.map((mail) => [mail.sequence, mail.message])).toMatchObject([
+    expect(assignment.mail.results.map((mail) => [mail.position, mail.message])).toMatchObject([
       [0, { call: 2, name: 'second' }],
       [1, { call: 1, name: 'first' }],
     ])

@@ -110,13 +110,13 @@ describe('parked on a result', () => {
     await first.complete({ result: resultOf(first) })
     await turn.record({ ...open, end: { wait: `result:${first.worker}`, next: null } })
     const next = await node.claim()
-    expect(next.assignment.mail.results.map((mail) => mail.sequence)).toEqual([0, 1])
+    expect(next.assignment.mail.results.map((mail) => mail.position)).toEqual([0, 1])
     // The first call's result stands second in the lane.
     await next.record({ resultsConsumed: [1], pendingCalls: [2], end: { wait: 'again', next: null } })
     const last = await node.claim()
     expect(last.assignment).toMatchObject({ resultsSeen: 2, pendingCalls: [2] })
     expect(
-      last.assignment.mail.results.map((mail) => [mail.sequence, (mail.message as { call: number }).call]),
+      last.assignment.mail.results.map((mail) => [mail.position, (mail.message as { call: number }).call]),
     ).toEqual([[0, 2]])
     await last.record({ resultsConsumed: [0], end: { wait: 'again', next: null } })
     expect(await place.dump()).toMatchObject({ 'w:<one.root>': { results: '2' } })

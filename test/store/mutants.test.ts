@@ -97,7 +97,7 @@ const mutants: readonly Mutant[] = [
     guard: 'wake-up rule on post',
     script: postScript,
     takenOut: { value: "''" },
-    check: checks.aPostToAnIdleWorkerRings,
+    check: checks.aPostToAnIdleWorkerAddsAWakeup,
   },
   {
     guard: 'wake-up rule: workers queued',
@@ -127,7 +127,7 @@ const mutants: readonly Mutant[] = [
     guard: 'wake-up rule after a turn that leaves',
     script: commitScript,
     takenOut: 'line',
-    check: checks.aTurnThatLeavesRingsForTheNext,
+    check: checks.aTurnThatLeavesAddsAWakeup,
   },
   {
     guard: 'wake-up of a long turn counts as busy',
@@ -199,7 +199,7 @@ const mutants: readonly Mutant[] = [
     guard: 'cancel check of renew',
     script: renewScript,
     takenOut: { value: "'kept'" },
-    check: checks.aRenewTellsOfTheCancel,
+    check: checks.aRenewalReportsTheCancel,
   },
   {
     guard: 'a cancel is written into the set of its session',

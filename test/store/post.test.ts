@@ -53,7 +53,7 @@ describe('a message', () => {
     await turn.complete({ inputsConsumed: 2 })
     expect(await place.post(root, 'c')).toMatchObject({ kind: 'ok', position: 2 })
     const { assignment } = await place.node().claim()
-    expect(assignment.mail.inbox.map((mail) => [mail.sequence, mail.message.id, mail.message.value])).toEqual([
+    expect(assignment.mail.inbox.map((mail) => [mail.position, mail.message.id, mail.message.value])).toEqual([
       [2, 'inbox-2', 'c'],
     ])
   })

@@ -94,10 +94,10 @@ export class CallApprovals {
       this.#calls.set(toolCallId, { ...approval, status: 'approved', isReleased: true })
   }
 
-  /** A rule forbids the call: nobody was asked. */
+  /** The call did not run: it was denied, or a rule forbids it by now, whatever was asked about it before. */
   refused({ toolCallId, approval: status }: ToolResultMessage): void {
-    if (status === 'denied' && !this.#calls.has(toolCallId))
-      this.#calls.set(toolCallId, { status, askId: null, asks: 0 })
+    if (status === undefined) return
+    this.#calls.set(toolCallId, { askId: null, asks: 0, ...this.#calls.get(toolCallId), status })
   }
 
   apply(entry: Entry): void {

@@ -92,7 +92,7 @@ export interface Mail {
   readonly malformed?: string
   readonly lane: Lane
   /** The position in the lane, counted from 0 over the life of the worker. */
-  readonly sequence: number
+  readonly position: number
   readonly message: Message
 }
 
@@ -186,13 +186,13 @@ export function resultChildOf(text: string): string | undefined {
 }
 
 /** Never throws: one unreadable mail must not stop its worker, or a slot. */
-export function decodeMail(lane: Lane, sequence: number, text: string): Mail {
-  const place = placeOf(lane, sequence)
+export function decodeMail(lane: Lane, position: number, text: string): Mail {
+  const place = placeOf(lane, position)
   try {
-    return { lane, sequence, message: decodeMessage(text, place) }
+    return { lane, position, message: decodeMessage(text, place) }
   } catch (error) {
     const malformed = error instanceof Error ? error.message : String(error)
-    return { lane, sequence, message: unreadable(text, place, malformed), malformed }
+    return { lane, position, message: unreadable(text, place, malformed), malformed }
   }
 }
 
@@ -293,8 +293,8 @@ export function inputPositionOf(id: string): number | null {
   return position === undefined ? null : Number(position)
 }
 
-function placeOf(lane: Lane, sequence: number): string {
-  return `${lane}-${sequence}`
+function placeOf(lane: Lane, position: number): string {
+  return `${lane}-${position}`
 }
 
 /** The first `fields` + 1 fields, and the rest as the last one, tabs and all. */

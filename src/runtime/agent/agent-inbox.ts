@@ -6,7 +6,7 @@ import type { Mail, ResultMessage } from '../../core/worker/message.ts'
 import type { Journal } from './journal.ts'
 
 export interface ResultMail {
-  readonly sequence: number
+  readonly position: number
   readonly result: ResultMessage
 }
 
@@ -52,8 +52,8 @@ export class AgentInbox {
     this.#results = []
     this.#resultsTaken += taken.length
     const results: ResultMail[] = []
-    for (const { sequence, message } of taken) {
-      if (message.kind === 'result') results.push({ sequence, result: message })
+    for (const { position, message } of taken) {
+      if (message.kind === 'result') results.push({ position, result: message })
       else this.#journal.noteIgnored(`a message of kind ${message.kind} among the results`)
     }
     return results

@@ -306,7 +306,7 @@ class HandlerTurn {
     return {
       signalsConsumed: mail.lane === 'signals' ? 1 : 0,
       inputsConsumed: mail.lane === 'inbox' ? 1 : 0,
-      resultsConsumed: mail.lane === 'results' ? [mail.sequence] : [],
+      resultsConsumed: mail.lane === 'results' ? [mail.position] : [],
     }
   }
 

@@ -26,7 +26,7 @@ function jsonOf(message: Message): string {
 
 /** Names a mail by its lane and its position there. */
 export function nameOfMail(mail: Mail): string {
-  return `${mail.lane}:${mail.sequence}`
+  return `${mail.lane}:${mail.position}`
 }
 
 /** The calls whose results are still to come once this message is received. */

@@ -66,7 +66,7 @@ export async function kindsOfFiles(folder: string): Promise<string[]> {
 interface WorkerFile {
   readonly file: string
   readonly kind: string
-  /** Not a regular file: what it is instead. */
+  /** What stands there instead of a regular file. Absent for a regular file. */
   readonly not?: string
 }
 
@@ -96,7 +96,7 @@ function unreadable(folder: string, code: string): string {
   return `the workers folder ${folder} cannot be read (${code}).`
 }
 
-/** `above`: the folders that lead to this one, without links. */
+/** `above`: the real paths of the folders around this one. A link to one of them would lead round for ever. */
 async function findFiles(root: string, folder: string, found: FoundFiles, above: readonly string[]): Promise<void> {
   let names: string[]
   let real: string
@@ -160,12 +160,12 @@ async function loadWorker(file: string, loadMs: number): Promise<WorkerDefinitio
   )
 }
 
-/** What a compiler made of `export default` in a CommonJS file. */
+/** A compiler writes `export default` of a CommonJS file as a field of its exports. */
 function compiledDefault(exported: unknown): unknown {
   return typeof exported === 'object' && exported !== null && 'default' in exported ? exported.default : undefined
 }
 
-/** A file that waits at its top level for what never comes would end the process without a word, or never. */
+/** A file may wait at its top level for something that never comes. Without a bound, the process would end without a word, or wait for ever. */
 async function within<Module>(ms: number, loading: Promise<Module>): Promise<Module> {
   const { promise: late, reject } = Promise.withResolvers<never>()
   const error = new Error(`it awaits something at its top level that did not come within ${ms / 1_000} s`)
@@ -177,14 +177,14 @@ async function within<Module>(ms: number, loading: Promise<Module>): Promise<Mod
   }
 }
 
-/** Where the syntax is wrong, which Node says in the first line of the stack alone, if at all. It may be a file that this one imports. */
+/** The place of a syntax error. Node says it only in the first line of the stack, if at all. The place may be in a file that this one imports. */
 function placeOf(thrown: unknown, file: string): string {
   const place = thrown instanceof SyntaxError ? /^(?:file:\/\/)?(\S+):(\d+)\n/.exec(thrown.stack ?? '') : null
   if (place === null) return ''
   return place[1] === file ? `, line ${place[2]},` : ` (line ${place[2]} of ${place[1]})`
 }
 
-/** Packages are looked for from the file upwards, not from where the command was typed. */
+/** Node looks for packages from the folder of the file upwards, and not from the folder in which the command was typed. */
 function adviceOn(thrown: unknown): string {
   const message = thrown instanceof Error ? thrown.message : ''
   if (/^Cannot use import statement outside a module|^Unexpected token 'export'/.test(message))

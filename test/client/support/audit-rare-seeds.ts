@@ -27,6 +27,18 @@ export const rareSeeds: readonly Seed[] = [
     words: /1 of its messages were put aside, 0 are among the dead letters/,
   },
   {
+    what: 'an entry of those with which a session begins, behind others',
+    scene: 'done',
+    tamper: ({ redis, of, cast }) =>
+      redis.rpush(
+        of(cast.root).log,
+        JSON.stringify({ type: 'error', v: 1, at: 1, run: 0, epoch: 0, id, message: 'x' }),
+      ),
+    invariant: 'I4',
+    names: 'root',
+    words: /an entry of run 0 stands at position \d+, behind entries of the worker/,
+  },
+  {
     what: 'a dead letter of a message that was received',
     scene: 'done',
     tamper: ({ redis, keys, cast }) => redis.xadd(keys.dead, '*', 'worker', cast.root, 'mail', 'i\t-\t0'),

@@ -141,7 +141,7 @@ describe('in the lane of signals', () => {
 
 describe('a mail', () => {
   test('knows its lane and place', () => {
-    expect(decodeMail('signals', 4, 't\tt1\tnull')).toMatchObject({ lane: 'signals', sequence: 4 })
+    expect(decodeMail('signals', 4, 't\tt1\tnull')).toMatchObject({ lane: 'signals', position: 4 })
   })
 
   test('has no tab or line end but in its value: JSON escapes them (MAIL-1)', () => {
@@ -166,7 +166,7 @@ describe('a mail that cannot be read', () => {
     const text = `i\t-\t{"half${'x'.repeat(2_000)}`
     expect(decodeMail('inbox', 7, text)).toEqual({
       lane: 'inbox',
-      sequence: 7,
+      position: 7,
       message: { kind: 'input', id: 'inbox-7', from: null, value: text.slice(0, 1_000) },
       malformed: expect.stringContaining('JSON'),
     })

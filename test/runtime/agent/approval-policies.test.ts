@@ -44,7 +44,7 @@ describe('a session', () => {
     await expectSound(made.troupe)
   })
 
-  test('where nobody answers denies at once, or fails', async () => {
+  test('where nobody answers denies at once, or fails [1.47]', async () => {
     await using denies = await started(together(pay(5), look()), { whenNobodyAnswers: 'deny' })
     expect(await resultOf(denies.session)).toMatchObject({ status: 'completed' })
     expect(denies.ledger).toEqual([])
@@ -101,6 +101,21 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
+  test('whose policy becomes readOnly runs nothing of what was approved or asked about', async () => {
+    await using made = await started(together(pay(5), pay(6)), {})
+    const { troupe, session } = made
+    const asks = await openAsks(troupe, 2)
+    await isParked(session)
+    await session.setApproval('readOnly')
+    await troupe.client.asks.answer(asks[0]?.id as string, 'approve')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed' })
+    expect(made.ledger).toEqual([])
+    expect(told(made.model)).toEqual([forbidden, forbidden])
+    const approvals = approvalsOf(await troupe.history(session.rootId))
+    expect([...approvals.values()].map(({ status }) => status)).toEqual(['denied', 'denied'])
+    await expectSound(troupe)
+  })
+
   test('in which a tool is trusted asks about it no more, and approves what was asked about it', async () => {
     const model = scripted(together(pay(5), pay(6)), pay(7), say('Done.'))
     const other = scripted(pay(8), say('Done.'))
@@ -127,7 +142,7 @@ describe('a session', () => {
     await expectSound(troupe)
   })
 
-  test('in which a dangerous tool asks trusts it never', async () => {
+  test('in which a dangerous tool asks trusts it never, whatever its policy [3.10]', async () => {
     const wipe = defineTool({
       name: 'wipe',
       description: 'x',

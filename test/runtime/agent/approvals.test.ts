@@ -37,7 +37,7 @@ async function asking(count: number, reply: ScriptedReply, definition = {}) {
 }
 
 describe('a call that needs an approval', () => {
-  test('waits without a slot, shows what would run, and runs once a person approves it', async () => {
+  test('waits without a slot, shows what would run, and runs once a person approves it, once [3.12]', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger, model } = made
     expect(made.asks[0]).toMatchObject({
@@ -49,7 +49,9 @@ describe('a call that needs an approval', () => {
     expect(report).toMatchObject({ node: null, run: 'AwaitingToolApproval', state: 'waiting' })
     expect(ledger).toEqual([])
     await expectSound(troupe)
+    expect(report.approvals).toEqual([made.askOf('pay-5')])
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve', { by: 'ada' })
+    await expect(troupe.client.asks.answer(made.askOf('pay-5'), 'deny')).rejects.toThrow(/was answered by ada/)
     expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(ledger).toEqual(['paid 5'])
     expect(told(model)).toEqual(['paid 5'])
@@ -58,7 +60,7 @@ describe('a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1)', async () => {
+  test('holds back the other calls of its reply, and no call is asked about that needs no approval (APPROVALS-1) [1.45, 3.8, 4.20]', async () => {
     await using made = await asking(2, together(look(), pay(5), pay(6)))
     const { troupe, session, ledger } = made
     await troupe.client.asks.answer(made.askOf('pay-6'), 'approve')
@@ -107,7 +109,7 @@ describe('a call with arguments that a person changed', () => {
 })
 
 describe('a call that is denied', () => {
-  test('does not run, nor does any other of its reply, and each ends with one result in words', async () => {
+  test('does not run, nor does any other of its reply, and each ends with one result in words [1.48, 3.7, 3.9]', async () => {
     await using made = await asking(3, together(pay(5), look(), pay(6), pay(7)))
     const { troupe, session, ledger, model, asks } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')
@@ -181,7 +183,7 @@ describe('a kind that says onDeny: others', () => {
 })
 
 describe('a call that a rule forbids', () => {
-  test('asks nobody and ends with an error, while the others of its reply run', async () => {
+  test('asks nobody and ends with an error, while the others of its reply run [1.46]', async () => {
     const model = scripted(together(pay(5), look()), say('Done.'))
     const made = tools()
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 4 }
@@ -197,7 +199,7 @@ describe('a call that a rule forbids', () => {
     await expectSound(troupe)
   })
 
-  test('is forbidden with the arguments that a person wrote too: they are asked again, and told why', async () => {
+  test('is forbidden with the arguments that a person wrote too: they are asked again, and told why [1.44]', async () => {
     const rule = { tool: 'pay', when: ({ amount }: { amount: number }) => amount > 9 }
     await using made = await asking(1, pay(5), { approval: { deny: [rule] } })
     const { troupe, session, ledger } = made
@@ -240,7 +242,7 @@ describe('a reply with a call that needs an approval', () => {
     await expectSound(troupe)
   })
 
-  test('has it withdrawn by a cancel, and its calls end as cancelled', async () => {
+  test('has it withdrawn by a cancel, and its calls end as cancelled [1.49]', async () => {
     await using made = await asking(2, together(pay(5), look(), pay(6)))
     const { troupe, session } = made
     await troupe.client.asks.answer(made.askOf('pay-5'), 'approve')

@@ -17,8 +17,16 @@ function paying(ran: string[], during: () => Promise<unknown> = () => Promise.re
       ran.push('look')
     },
   })
-  const model = recordedModel('test/m', [call('look'), call('pay'), say('done')])
-  return defineWorker({ instructions: 'x', model, tools: [pay, look] })
+  // Its start is recorded before it runs, and so before the model asks to pay.
+  const stamp = defineTool({
+    name: 'stamp',
+    description: 'Stamps.',
+    effect: 'once',
+    approval: 'never',
+    run: () => null,
+  })
+  const model = recordedModel('test/m', [call('look'), call('stamp'), call('pay'), say('done')])
+  return defineWorker({ instructions: 'x', model, tools: [pay, look, stamp] })
 }
 
 test.each([
@@ -32,7 +40,7 @@ test.each([
   expect(ran).toEqual(expected)
 })
 
-test('a policy that is set while an agent runs holds from its next step on', async () => {
+test('a policy that is set while an agent runs holds from its next commit on', async () => {
   const ran: string[] = []
   let set = () => Promise.resolve<unknown>(undefined)
   await using troupe = await TestTroupe.start({ workers: { agent: paying(ran, () => set()) } })

@@ -112,7 +112,7 @@ async function oneTurn(changes: Partial<Policy>, inputs: number, model: (turn: T
   })
   const agent = defineWorker({ instructions: 'x', model: recorded, tools: [look] })
   const [mail] = assignmentByHand().mail.inbox
-  const user = Array.from({ length: inputs }, (_, sequence) => ({ ...(mail as Mail), sequence }))
+  const user = Array.from({ length: inputs }, (_, position) => ({ ...(mail as Mail), position }))
   const host = store.host()
   const assignment = assignmentByHand({ mail: { signals: [], results: [], inbox: user } })
   const turn = new Turn(assignment, { ...host, policy: { ...host.policy, ...changes } })

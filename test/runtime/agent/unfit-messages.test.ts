@@ -82,7 +82,7 @@ test('a result for which nothing waits is consumed and counted, and the model ne
   // Of a child that was awaited before, and has reported twice.
   const told = { kind: 'result', id: newId(0), from: newId(0), name: 'r', workerKind: 'reader', call: 1 } as const
   const message = { ...told, status: 'completed', value: 'twice' } as unknown as Mail['message']
-  const results = [{ lane: 'results', sequence: 1, message }] as const
+  const results = [{ lane: 'results', position: 1, message }] as const
   const waiting = { open: true, runState: 'ExecutingTools', calls: 2, pendingCalls: [2] } as const
   const recorded = { version: 3, commitId: '1:n:3', resultsTaken: 1 }
   const mail = { signals: [], inbox: [], results: [...results] }

@@ -7,11 +7,11 @@ import { HandlerInbox, type OpenWork } from '../../../src/runtime/handler/handle
 
 const workerId = newId(0)
 const head = { id: newId(0), from: null, value: null } as const
-const input = (sequence: number): Mail => ({ lane: 'inbox', sequence, message: { ...head, kind: 'input' } })
-const timer = (sequence: number): Mail => ({ lane: 'signals', sequence, message: { ...head, kind: 'timer' } })
-const result = (call: number, sequence: number): Mail => ({
+const input = (position: number): Mail => ({ lane: 'inbox', position, message: { ...head, kind: 'input' } })
+const timer = (position: number): Mail => ({ lane: 'signals', position, message: { ...head, kind: 'timer' } })
+const result = (call: number, position: number): Mail => ({
   lane: 'results',
-  sequence,
+  position,
   message: { ...head, kind: 'result', from: 'x', call, name: 'x', workerKind: 'x', status: 'completed', failure: null },
 })
 
@@ -64,7 +64,7 @@ describe('next', () => {
     const inbox = inboxOf({ signals: [timer(0)], results: [result(1, 0)], inbox: [input(1)] })
     inbox.dropRun()
     expect(inbox.next(waiting(1))).toBeNull()
-    expect(inbox.next(between)).toMatchObject({ lane: 'inbox', sequence: 1 })
+    expect(inbox.next(between)).toMatchObject({ lane: 'inbox', position: 1 })
   })
 })
 

@@ -53,7 +53,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     mail: {
       signals: [],
       results: [],
-      inbox: [{ lane: 'inbox', sequence: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
+      inbox: [{ lane: 'inbox', position: 0, message: { kind: 'input', id: newId(0), from: null, value: 1 } }],
     },
     trustedUntil: performance.now() + 60_000,
     ...more,

@@ -15,7 +15,7 @@ test('results are at their places behind those that were taken, also the one tha
   const reply = ['assigned', rootIdOf(newId(0)), 'run', '7:nonce', '0', record, '', [], results, [], ['9', result(10)]]
   const assignment = decodeAssignment(reply, 0)
   expect(assignment).toMatchObject({ resultsTaken: 4, resultsSeen: 7 })
-  expect(assignment.mail.results.map(({ sequence }) => sequence)).toEqual([4, 6, 13])
+  expect(assignment.mail.results.map(({ position }) => position)).toEqual([4, 6, 13])
 })
 
 test('inputs and timers are at their places behind those that were taken', () => {
@@ -23,7 +23,7 @@ test('inputs and timers are at their places behind those that were taken', () =>
   const inputs = [encodeInput(null, '1'), encodeInput(null, '2')]
   const reply = ['assigned', newId(0), 'run', '7:nonce', '0', record, '', ['t\tlater\t1'], [], inputs, null, null, null]
   const { signals, inbox } = decodeAssignment(reply, 0).mail
-  expect(signals.map(({ sequence }) => sequence)).toEqual([3])
+  expect(signals.map(({ position }) => position)).toEqual([3])
   expect(inbox.map(({ message }) => message.id)).toEqual(['inbox-5', 'inbox-6'])
 })
 

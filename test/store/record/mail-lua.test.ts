@@ -17,7 +17,7 @@ test('each sort of signal that scripts make is read as such', async () => {
   for (const [index, text] of mails.entries()) {
     const kind = kinds[index] as 'timer'
     const message = { kind, id: 'the-id', from: null }
-    expect(decodeMail('signals', 3, text)).toMatchObject({ lane: 'signals', sequence: 3, message })
+    expect(decodeMail('signals', 3, text)).toMatchObject({ lane: 'signals', position: 3, message })
     expect(decodeHead(text.slice(0, 12))).toEqual({ kind, id: 'the-id' })
   }
   redis.disconnect()

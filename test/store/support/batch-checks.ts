@@ -27,7 +27,7 @@ export const noneThatIsClaimedAgainLosesItsLease: Check = async (place) => {
   expect(await place.redis.zcard(place.keys.leases)).toBe(2)
 }
 
-export const whoSleepsTakesItsWakeupAlong: Check = async (place) => {
+export const aSleepingSlotTakesItsWakeup: Check = async (place) => {
   const { node, children } = await siblings(place)
   const now = await place.now()
   for (const index of children.keys()) await place.redis.zadd(place.keys.wakeups('default'), now + 20_000, `m${index}`)
@@ -85,7 +85,7 @@ export const aChildThatALeaseWasTakenFromIsNotGivenAgain: Check = async (place) 
   expect(await node.turns.commit(request)).toMatchObject({ kind: 'ok', assigned: [] })
 }
 
-export const aChildWithMoreMailStandsInLine: Check = async (place) => {
+export const aChildWithMoreMailIsQueued: Check = async (place) => {
   const { node, child, request } = await offered(place)
   await node.turns.commit({ ...request, sends: [{ workerId: child, mail: 'i\t-\t1' }] })
   expect(await lineOf(place)).toEqual([child])

@@ -20,7 +20,7 @@ export const batchMutants: readonly Mutant[] = [
     guard: 'the wake-up of a slot that finds nothing goes',
     script: commitScript,
     takenOut: 'line',
-    check: checks.whoSleepsTakesItsWakeupAlong,
+    check: checks.aSleepingSlotTakesItsWakeup,
   },
   {
     guard: 'a turn with an error stops no other',
@@ -50,7 +50,7 @@ export const batchMutants: readonly Mutant[] = [
     guard: 'a child with more mail than its input enters the run queue',
     script: commitScript,
     takenOut: { operandAfter: 2 },
-    check: checks.aChildWithMoreMailStandsInLine,
+    check: checks.aChildWithMoreMailIsQueued,
   },
   {
     guard: 'no slot runs a child that is cancelled as it is born',

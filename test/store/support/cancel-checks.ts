@@ -144,7 +144,7 @@ export const aWorkerGoesOnAfterACancelledRun: Check = async (place) => {
   expect((await node.claim()).assignment).toMatchObject({ run: 2, purpose: 'run' })
 }
 
-export const theParentOfOneThatNobodyRanGetsAResult: Check = async (place) => {
+export const theParentOfAChildThatNeverRanGetsAResult: Check = async (place) => {
   const { node, root, second } = await pair(place)
   await cancel(place, second)
   await node.upkeep.finishCancelled()

@@ -86,7 +86,7 @@ export const cancelMutants: readonly Mutant[] = [
     guard: 'the parent of a worker that was cancelled while nobody ran it gets a result',
     script: finishScript,
     takenOut: 'line',
-    check: checks.theParentOfOneThatNobodyRanGetsAResult,
+    check: checks.theParentOfAChildThatNeverRanGetsAResult,
   },
   {
     guard: 'a run that has begun gets its last step from a node',

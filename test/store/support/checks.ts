@@ -106,7 +106,7 @@ export const aPostedMessageIsClaimed: Check = async (place) => {
   expect((await node.claim()).worker).toBe(root)
 }
 
-export const aPostToAnIdleWorkerRings: Check = async (place) => {
+export const aPostToAnIdleWorkerAddsAWakeup: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   await (await place.node().claim()).complete()
   await place.redis.del(place.keys.wakeups('default'))
@@ -142,7 +142,7 @@ export const noMoreWakeupsThanFreeSlots = wakeupsAre(3, { queued: 9, busy: 5 })
 export const wakeupsThatAreOutCount = wakeupsAre(1, { queued: 3, fresh: 2 })
 export const staleWakeupsDoNotCount = wakeupsAre(1, { stale: 4 })
 
-export const aTurnThatLeavesRingsForTheNext: Check = async (place) => {
+export const aTurnThatLeavesAddsAWakeup: Check = async (place) => {
   await place.create()
   const turn = await place.node().claim({ wakeup: 'mine', keepWakeup: true })
   await place.create({ label: 'two' })
@@ -232,7 +232,7 @@ export const aCancelledWorkerIsNotAssignedToRun: Check = async (place) => {
   expect((await node.claim()).assignment.purpose).toBe('cancelled')
 }
 
-export const aRenewTellsOfTheCancel: Check = async (place) => {
+export const aRenewalReportsTheCancel: Check = async (place) => {
   const { node, child } = await cancelledPair(place)
   const renewal = { workerId: child.worker, token: child.assignment.token, wakeup: '', becomesBusy: false }
   expect(await node.turns.renew([renewal])).toMatchObject({ verdicts: ['cancelled'] })
@@ -367,7 +367,7 @@ export const aDetachedChildKeepsItsSession: Check = async (place) => {
   expect(await placeOf(place, free.id)).toBe('queued')
 }
 
-export const aSweepRingsForWhatItsNodeCanRun: Check = async (place) => {
+export const aSweepWakesForWorkersItsNodeCanRun: Check = async (place) => {
   await place.create({ kind: 'other' })
   await place.redis.del(place.keys.wakeups('default'))
   expect((await place.node().sweep({ free: 2 })).wakeups).toEqual([])

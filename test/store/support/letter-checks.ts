@@ -7,7 +7,7 @@ import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
 
-export const aKeyOfSomethingElseIsTold: Check = async (place) => {
+export const aKeyOfAnotherRequestIsReported: Check = async (place) => {
   const order = { kind: 'echo', name: 'echo', pool: 'default', mode: 'job', event: '[]' } as const
   const keyDigest = digestKey(place.namespace, 'session')
   const spawn = (input: string) =>
@@ -26,7 +26,7 @@ export const aKeyOfSomethingElseIsTold: Check = async (place) => {
   await expect(spawn('1')).rejects.toMatchObject({ details: { damaged: expect.any(String) } })
 }
 
-export const aKeyOfAnotherMessageIsTold: Check = async (place) => {
+export const aKeyOfAnotherMessageIsReported: Check = async (place) => {
   const { root } = await place.create()
   const answers = [
     await place.post(root, 'more', 'key'),
@@ -154,7 +154,7 @@ export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, 
   place.redis.set(place.workerKeys(root).results, 'x'),
 )
 
-export const whoSpawnsNothingIsStartedAgain: Check = async (place) => {
+export const aWorkerThatSpawnsNothingIsStartedAgain: Check = async (place) => {
   await place.create()
   const node = place.node({ childless: ['echo'] })
   const { worker } = await node.claim()
@@ -164,7 +164,7 @@ export const whoSpawnsNothingIsStartedAgain: Check = async (place) => {
   expect((await node.claim()).worker).toBe(worker)
 }
 
-export const whoHasChildrenIsNotStartedAgain: Check = async (place) => {
+export const aWorkerWithChildrenIsNotStartedAgain: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node({ slots: 2, childless: ['echo'] })
   await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })
@@ -247,7 +247,7 @@ export const aCountThatIsNoneTearsNoPruning: Check = async (place) => {
   expect(await place.changed(() => place.sessions.prune(0).catch(() => {}))).toEqual({})
 }
 
-export const aRecordedCommitIsTold: Check = async (place) => {
+export const aRecordedCommitIsAnswered: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   await (await node.claim()).park('results:1', { spawns: [place.child(root, 1, 'child')], pendingCalls: [1] })

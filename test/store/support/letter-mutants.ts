@@ -18,19 +18,19 @@ export const letterMutants: readonly Mutant[] = [
     guard: 'a key of a session that was used for something else is answered "other"',
     script: createSessionsScript,
     takenOut: { token: ["'other'", "'again'"] },
-    check: checks.aKeyOfSomethingElseIsTold,
+    check: checks.aKeyOfAnotherRequestIsReported,
   },
   {
     guard: 'an answer of a key begins with the id of a session',
     script: createSessionsScript,
     takenOut: { token: ["'^(%x+%-%x+%-%x+%-%x+%-%x+) (%S+) ?(.*)$'", "'^(%S+) (%S+) ?(.*)$'"] },
-    check: checks.aKeyOfSomethingElseIsTold,
+    check: checks.aKeyOfAnotherRequestIsReported,
   },
   {
     guard: 'a key of post that sent something else says so',
     script: postScript,
     takenOut: { token: ["'other'", "'again'"] },
-    check: checks.aKeyOfAnotherMessageIsTold,
+    check: checks.aKeyOfAnotherMessageIsReported,
   },
   {
     guard: 'a damaged answer of a key is not used',
@@ -144,13 +144,13 @@ export const letterMutants: readonly Mutant[] = [
     guard: 'a worker that spawns nothing is started again whatever is damaged that only children need',
     script: claimScript,
     takenOut: { condition: 'true' },
-    check: checks.whoSpawnsNothingIsStartedAgain,
+    check: checks.aWorkerThatSpawnsNothingIsStartedAgain,
   },
   {
     guard: 'a worker with children is not started again, whatever its kind spawns by now',
     script: claimScript,
     takenOut: { operandAfter: 1 },
-    check: checks.whoHasChildrenIsNotStartedAgain,
+    check: checks.aWorkerWithChildrenIsNotStartedAgain,
   },
   {
     guard: 'keys are looked at before the first write',
@@ -198,7 +198,7 @@ export const letterMutants: readonly Mutant[] = [
     guard: 'a commit that is sent again reads no key that may be damaged by now',
     script: commitScript,
     takenOut: 'protection',
-    check: checks.aRecordedCommitIsTold,
+    check: checks.aRecordedCommitIsAnswered,
   },
   {
     guard: 'a lost assignment that cannot be read holds up no slot',

@@ -14,7 +14,7 @@ export const aClaimPassesWhatItCannotRun: Check = async (place) => {
   expect((await place.node().claim()).assignment.name).toBe('fit')
 }
 
-export const aAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
+export const anAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
   expect((await place.node().claim()).assignment.mail.inbox.length).toBeLessThan(99)
@@ -32,7 +32,7 @@ export const aSessionStandsAMinuteBehindOthersAtMost: Check = async (place) => {
   expect(score).toBeLessThanOrEqual((await place.now()) + 60_000)
 }
 
-export const aSweepRingsPastWhatItsNodeCannotRun: Check = async (place) => {
+export const aSweepWakesPastWorkersItsNodeCannotRun: Check = async (place) => {
   await place.node({ id: 'node-b', kinds: { default: ['other'] } }).sweep({ free: 0 })
   for (let number = 0; number < 120; number++) await place.create({ label: `x${number}`, kind: 'other' })
   await place.create({ label: 'fit' })
@@ -54,7 +54,7 @@ export const aSweepRemembersItsPools: Check = async (place) => {
 }
 
 /** No node ever was there. */
-export const whoQueuesRegistersThePool: Check = async (place) => {
+export const queueingAWorkerRegistersItsPool: Check = async (place) => {
   await place.create({ pool: 'gpu', kind: 'mover' })
   expect(await place.redis.smembers(place.keys.pools)).toEqual(['gpu'])
 }
@@ -125,7 +125,7 @@ export const whatEndedStaysAsItEnded: Check = async (place) => {
   expect((await place.record(rootId)).status).toBe('idle')
 }
 
-export const aCancelEndsWhoLostItsSession: Check = async (place) => {
+export const aCancelEndsAWorkerThatLostItsSession: Check = async (place) => {
   const { id, root } = await place.create()
   const node = place.node()
   const child = place.child(root, 1, 'child')
@@ -221,7 +221,7 @@ export const theRecordOfAChildIsNoSession: Check = async (place) => {
 }
 
 /** The clock was set back by an hour. */
-export const whatIsFarAheadComesNear: Check = async (place) => {
+export const scoresFarAheadComeNear: Check = async (place) => {
   const { root } = await place.create()
   const node = place.node()
   const { worker } = await node.claim()

@@ -17,7 +17,7 @@ import {
 import {
   aCancelledRunCannotCommit,
   aChildOfACancelledRunCannotCommit,
-  aSweepRingsForWhatItsNodeCanRun,
+  aSweepWakesForWorkersItsNodeCanRun,
 } from './checks.ts'
 import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -45,13 +45,13 @@ export const lineMutants: readonly Mutant[] = [
     guard: 'an assignment holds no more mails than a turn may receive',
     script: claimScript,
     takenOut: 'line',
-    check: checks.aAssignmentIsNoLargerThanItsTurn,
+    check: checks.anAssignmentIsNoLargerThanItsTurn,
   },
   {
     guard: 'a sweep looks as far as claims do',
     script: sweepScript,
     takenOut: { value: 'batch' },
-    check: checks.aSweepRingsPastWhatItsNodeCannotRun,
+    check: checks.aSweepWakesPastWorkersItsNodeCannotRun,
   },
   {
     guard: 'a sweep looks at pools without a node',
@@ -69,7 +69,7 @@ export const lineMutants: readonly Mutant[] = [
     guard: 'whoever queues a worker registers its pool',
     script: createSessionsScript,
     takenOut: 'line',
-    check: checks.whoQueuesRegistersThePool,
+    check: checks.queueingAWorkerRegistersItsPool,
   },
   {
     guard: 'a node announces its pools with its kinds',
@@ -123,7 +123,7 @@ export const lineMutants: readonly Mutant[] = [
     guard: 'a cancel ends all that its session lists',
     script: finishScript,
     takenOut: 'line',
-    check: checks.aCancelEndsWhoLostItsSession,
+    check: checks.aCancelEndsAWorkerThatLostItsSession,
   },
   {
     guard: 'pruning looks at all workers before it takes any',
@@ -153,7 +153,7 @@ export const lineMutants: readonly Mutant[] = [
     guard: 'a sweep sends wake-ups for workers that its node can run',
     script: sweepScript,
     takenOut: { operandAfter: 1 },
-    check: aSweepRingsForWhatItsNodeCanRun,
+    check: aSweepWakesForWorkersItsNodeCanRun,
   },
   {
     guard: 'the cancel count of a session is read from its root',
@@ -177,7 +177,7 @@ export const lineMutants: readonly Mutant[] = [
     guard: `scores that a clock left far ahead come near: ${which}`,
     script: sweepScript,
     takenOut: 'line' as const,
-    check: checks.whatIsFarAheadComesNear,
+    check: checks.scoresFarAheadComeNear,
   })),
   {
     guard: 'timers move when the clock was set back',

@@ -160,7 +160,7 @@ export class Simulation {
       const mail = assignment.mail.results[0]
       if (mail === undefined || mail.message.kind !== 'result') throw new Error('A parent was woken without a result.')
       const entries = [`result:${mail.message.from}`]
-      return { ...completion, entries, resultsConsumed: [mail.sequence], ...this.#resultOf(held) }
+      return { ...completion, entries, resultsConsumed: [mail.position], ...this.#resultOf(held) }
     }
     const left = assignment.mail.inbox.slice(held.used)
     const taken = kind === 'spawn' ? left.slice(0, 1) : left.slice(0, 1 + (pick % 3))

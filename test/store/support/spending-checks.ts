@@ -99,7 +99,7 @@ export const aSessionWhoseChildrenEndedIsNotRaised: Check = async (place) => {
     const isRoot = turn.worker === root
     const { mail } = turn.assignment
     await turn.complete(
-      isRoot ? { inputsConsumed: 0, resultsConsumed: mail.results.map(({ sequence }) => sequence) } : { result: 'r' },
+      isRoot ? { inputsConsumed: 0, resultsConsumed: mail.results.map(({ position }) => position) } : { result: 'r' },
     )
   }
   expect(await place.sessions.limit(id, { tokens: 8 }, '[]')).toEqual({ kind: 'finished', state: 'completed' })

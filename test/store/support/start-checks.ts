@@ -62,6 +62,18 @@ export const aDetachedChildDoesNotWait: Check = async (place) => {
   expect(await statusesOf(place, ids)).toEqual(['queued', 'queued', 'parked'])
 }
 
+export const noSlotTakesAChildThatWaits: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node({ slots: 8 })
+  const spawns = [1, 2].map((number) => place.child(root, number, `c${number}`))
+  const offer = { slot: '0+', nonce: 'children.n', takes: [true, true] }
+  const turn = await node.claim()
+  const end = { wait: 'results:2', next: 'stay' } as const
+  await turn.park('', { spawns, pendingCalls: [1, 2], childrenAtOnce: 1, offer, end })
+  const ids = spawns.map(({ id }) => id)
+  expect(await statusesOf(place, ids)).toEqual(['running', 'parked'])
+}
+
 export const noMoreRunThanTheSessionAllows: Check = async (place) => {
   const { ids } = await waiting(place, 5, [1, 2, 3], { limits: { children: 2 } })
   expect(await statusesOf(place, ids)).toEqual(['queued', 'queued', 'parked'])

@@ -10,6 +10,12 @@ export const startMutants: readonly Mutant[] = [
     takenOut: { condition: 'true' },
     check: checks.childrenBeyondThoseAtOnceWait,
   },
+  {
+    guard: 'no slot takes a child that waits to start',
+    script: commitScript,
+    takenOut: { operandAfter: 3 },
+    check: checks.noSlotTakesAChildThatWaits,
+  },
   { guard: 'a child starts once', script: commitScript, takenOut: 'line', check: checks.aChildStartsOnce },
   {
     guard: 'a detached child does not wait to start',

@@ -11,7 +11,7 @@ export const fewSlotsAreNotAloneWithALine: Check = async (place) => {
   expect(await wakeupsOfAPost(place, { others: 47 })).toHaveLength(16)
 }
 
-export const aNodeHearsAWakeupWhenNoSlotIsAwake: Check = async (place) => {
+export const aNodeGetsAWakeupWhenNoSlotIsAwake: Check = async (place) => {
   await using ears = await listen(place)
   await place.redis.set(place.keys.slots(pool), 50)
   expect(await lettersOfAPost(place)).toEqual(['p'])
@@ -19,13 +19,13 @@ export const aNodeHearsAWakeupWhenNoSlotIsAwake: Check = async (place) => {
   expect(ears.redis.status).toBe('ready')
 }
 
-export const aWakeupThatNobodyHeardSaysSo: Check = async (place) => {
+export const aWakeupWithoutAListenerIsReported: Check = async (place) => {
   await place.redis.hset(place.keys.nodes, 'deaf', '0 1 default echo {}')
   expect(await lettersOfAPost(place)).toEqual(['w'])
 }
 
 /** Those of slots that are awake, and cannot run it. */
-export const whoIsPassedOverHasAWakeup: Check = async (place) => {
+export const aWorkerThatIsPassedOverGetsAWakeup: Check = async (place) => {
   const wakeupsOf = async (id: string) =>
     (await place.node({ id, kinds: { [pool]: ['other'] } }).sweep({ free: 2 })).wakeups
   const { root } = await place.create({ kind: 'other' })
@@ -37,7 +37,7 @@ export const whoIsPassedOverHasAWakeup: Check = async (place) => {
 }
 
 /** Workers of a session that wakes very many stand ahead of the clock, and the more so the longer it does. */
-export const whoStandsAheadOfTheClockHasAWakeup: Check = async (place) => {
+export const aWorkerAheadOfTheClockGetsAWakeup: Check = async (place) => {
   const { root } = await place.create({ kind: 'other' })
   const sweep = async (free: number) => {
     const over = (await place.now()) + 60_000

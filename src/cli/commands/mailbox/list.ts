@@ -29,6 +29,6 @@ export function addListCommand(group: Command): void {
 
 const columns: Column<Mail>[] = [
   { header: 'lane', value: ({ lane }) => lane },
-  { header: 'number', value: ({ sequence }) => sequence, align: 'right' },
+  { header: 'position', value: ({ position }) => position, align: 'right' },
   { header: 'message', value: ({ message }) => messageLine(message), shrinksTo: 20 },
 ]

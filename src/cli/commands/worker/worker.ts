@@ -2,16 +2,20 @@
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
 import { addCancelCommand } from './cancel.ts'
+import { addDiffCommand } from './diff.ts'
+import { addForkCommand } from './fork.ts'
 import { addHistoryCommand } from './history.ts'
 import { addListCommand } from './list.ts'
 import { addShowCommand } from './show.ts'
 
 export function addWorkerCommands(program: Command): void {
-  const group = addGroup(program, 'worker', 'list, show, read histories, cancel', [
+  const group = addGroup(program, 'worker', 'list, show, read histories, fork, diff, cancel', [
     ['troupe worker history 0199…', 'the messages that it received'],
   ])
   addListCommand(group)
   addShowCommand(group)
   addHistoryCommand(group)
+  addForkCommand(group)
+  addDiffCommand(group)
   addCancelCommand(group)
 }

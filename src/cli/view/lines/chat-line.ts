@@ -5,6 +5,7 @@
 import {
   type AssistantBlock,
   type AssistantMessage,
+  type ChatMessage,
   type ToolOutput,
   type ToolResultMessage,
   textOf,
@@ -32,7 +33,8 @@ type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 const argumentsColumns = 80
 const reasoningColumns = 120
 
-export function chatLine(entry: AgentEntry): string {
+/** An entry of a conversation, or a message without the head of an entry. */
+export function chatLine(entry: AgentEntry | ChatMessage): string {
   switch (entry.type) {
     case 'system':
       return `system: ${valueLine(entry.text)}`

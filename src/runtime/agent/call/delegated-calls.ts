@@ -150,7 +150,7 @@ export class DelegatedCalls {
     }
     if (taken.length > 0) {
       this.#journal.add(entries, {
-        resultsConsumed: taken.map(({ sequence }) => sequence),
+        resultsConsumed: taken.map(({ position }) => position),
         position: { pendingCalls },
         notes: fresh.map(({ from }): EventNote => ['message.consumed', { kind: 'result', from }]),
       })

@@ -135,7 +135,7 @@ end
 -- Does a slot of the parent's node take this child at once, without the run queue? Not a child with more mail than its input, because an
 -- assignment has bounds.
 local function isInline(inline, spawn)
-  return inline and spawn.offered and #spawn.mails == 1 and not spawn.waits -- guard: a child with more mail than its input enters the run queue
+  return inline and spawn.offered and #spawn.mails == 1 and not spawn.waits -- guard: a child with more mail than its input enters the run queue | no slot takes a child that waits to start
 end
 
 -- Children. Returns the ids of those that the slot takes at once, or false.

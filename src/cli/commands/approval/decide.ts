@@ -1,0 +1,108 @@
+/** `troupe approval approve` and `troupe approval deny`: decide about tool calls; their workers go on. */
+import type { Command } from 'commander'
+import type { Decided } from '../../../client/approvals.ts'
+import type { Troupe } from '../../../client/client.ts'
+import { InputError } from '../../../core/errors.ts'
+import { toComplaint } from '../../exit-code.ts'
+import { editArguments } from '../../terminal/edit-arguments.ts'
+import { safe, tell } from '../../terminal/output.ts'
+import { addVerb, eitherId } from '../verb.ts'
+
+interface DecideFlags {
+  readonly all?: boolean
+  readonly session?: string
+  readonly by?: string
+  readonly reason?: string
+  readonly trust?: boolean
+  readonly edit?: boolean
+}
+
+/** How many open approvals one command decides about. */
+const allMost = 1_000
+
+export function addApproveCommand(group: Command): void {
+  addVerb<DecideFlags>(group, {
+    name: 'approve',
+    description: 'let tool calls run',
+    options: (command) =>
+      addDecisionOptions(command)
+        .option('--trust', 'do not ask about further calls of this tool in this session')
+        .option('--edit', 'change the arguments in $EDITOR first'),
+    examples: [
+      ['troupe approval approve 0199…', 'it runs with the arguments that `show` prints'],
+      ['troupe approval approve 0199… --trust', 'and the next calls of this tool run without a question'],
+      ['troupe approval approve 0199… --edit', 'with other arguments'],
+      ['troupe approval approve --all --session 0199…', 'all that a session waits for now'],
+    ],
+    details: `No call of a model's reply runs until all of the reply are decided.`,
+    purpose: 'change',
+    answer: (troupe, { more, flags }) => decideAll(troupe, 'approve', more.flat().map(String), flags),
+  })
+}
+
+export function addDenyCommand(group: Command): void {
+  addVerb<DecideFlags>(group, {
+    name: 'deny',
+    description: 'do not let tool calls run; their model is told why',
+    options: addDecisionOptions,
+    examples: [
+      ['troupe approval deny 0199… --reason "the invoice is paid already"', 'the model reads the reason'],
+      ['troupe approval deny --all --session 0199…', 'all that a session waits for now'],
+    ],
+    details: `If one call is denied, none of the same reply runs, unless its kind says
+approval: { onDeny: 'others' }.`,
+    purpose: 'change',
+    answer: (troupe, { more, flags }) => decideAll(troupe, 'deny', more.flat().map(String), flags),
+  })
+}
+
+function addDecisionOptions(command: Command): Command {
+  return command
+    .argument('[approvals...]', 'ids of the approvals')
+    .option('--all', 'all that are open now')
+    .option('--session <id>', 'with --all: only those of this session')
+    .option('--by <who>', 'who decides, for people')
+    .option('--reason <text>', 'why, for the model and for people')
+}
+
+async function decideAll(troupe: Troupe, decision: 'approve' | 'deny', given: readonly string[], flags: DecideFlags) {
+  const { by, reason, trust, edit } = flags
+  const ids = await idsOf(troupe, given, flags)
+  if (edit && ids.length > 1) throw new InputError('--edit takes one approval: name its id.')
+  const decided: Decided[] = []
+  let refused = 0
+  for (const id of ids) {
+    try {
+      const args = edit ? await editArguments(await troupe.approvals.get(id)) : undefined
+      const more = { ...(args !== undefined && { arguments: args }), ...(trust && { trust: 'tool' as const }) }
+      decided.push(await troupe.approvals.decide(id, { decision, by, reason, ...more }))
+    } catch (thrown) {
+      // Of many, the others are still decided. One that was decided with another, or by somebody else, needs nothing more.
+      if (ids.length === 1) throw thrown
+      refused++
+      tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+    }
+  }
+  if (refused > 0 && decided.length === 0)
+    throw new InputError(`none of ${refused} approvals could be decided: \`troupe approval list\` shows what is open.`)
+  const word = decision === 'approve' ? 'approved' : 'denied'
+  return {
+    objects: decided.map(({ askId, ...one }) => ({ type: word, approvalId: askId, ...one })),
+    lines: () =>
+      decided.flatMap(({ askId, alsoApproved }) => [
+        `${word} ${askId}`,
+        ...alsoApproved.map((id) => `approved ${id}, because its tool is trusted now`),
+      ]),
+    note: ids.length === 0 ? 'Nothing waits for a decision.' : undefined,
+  }
+}
+
+async function idsOf(troupe: Troupe, given: readonly string[], { all, session }: DecideFlags): Promise<string[]> {
+  if (given.length > 0) {
+    if (all || session !== undefined) throw new InputError('name ids, or --all with --session, not both.')
+    return [...new Set(given)]
+  }
+  if (!all) throw new InputError('name the id of an approval, or --all: `troupe approval list` prints the ids.')
+  const sessionId = session === undefined ? undefined : await eitherId(troupe, session, 'session')
+  return (await troupe.approvals.list({ sessionId, limit: allMost })).map(({ id }) => id)
+}
