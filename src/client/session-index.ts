@@ -64,6 +64,18 @@ export class SessionIndex {
     return found
   }
 
+  /** Reports of the workers of the newest sessions, read together: not one session after the other. */
+  async newestWorkers(limit: number): Promise<WorkerReport[]> {
+    const { workers } = await this.newestMembers(limit)
+    const reading = this.#stores.map((store) =>
+      readRows(
+        store,
+        workers.filter((id) => partitionOf(id) === store.partition),
+      ),
+    )
+    return (await Promise.all(reading)).flat().map((row) => workerReport(row))
+  }
+
   /** All lists are asked for at once, because each answer of a distant Redis takes long. */
   async newestMembers(limit: number): Promise<NewestMembers> {
     const [sessions, wrongInIndex] = await Promise.all([this.list({ limit }), this.#wrongInIndex(limit)])

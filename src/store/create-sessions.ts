@@ -147,7 +147,7 @@ export class CreateSessions {
           limitsText,
           permissions,
           mail,
-          caps,
+          askedCaps(limits),
           ...(approval ? [approval] : []),
           ...history,
         ]),
@@ -157,4 +157,10 @@ export class CreateSessions {
     const texts = [mail, event, ...history]
     return { fields, texts, bytes: fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) }
   }
+}
+
+/** Limits that came later are left out at their default, so that what was asked for before them is known again. */
+function askedCaps(limits: SessionLimits): string {
+  const { modelCalls, tokens, toolCalls } = limits
+  return toolCalls === defaultSpending.toolCalls ? `${modelCalls} ${tokens}` : encodeAllowed(limits)
 }

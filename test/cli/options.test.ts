@@ -35,7 +35,7 @@ describe('limits', () => {
       expect(() => limits(text, undefined)).toThrow(/workers, children, depth, mailbox/)
     }
     expect(() => limits('workers=0', undefined)).toThrow(/from 1 on/)
-    expect(() => spendingLimits('workers=5', undefined)).toThrow(/with a name of: modelCalls, tokens\./)
+    expect(() => spendingLimits('workers=5', undefined)).toThrow(/with a name of: modelCalls, tokens, toolCalls\./)
   })
 })
 

@@ -25,15 +25,15 @@ const mutants: readonly AgentMutant[] = [
   {
     guard: 'an idempotent tool waits for the acknowledgement',
     file: localCalls,
-    from: "if (tool.effect !== 'pure') await turn.settled()",
-    to: "if (tool.effect === 'once') await turn.settled()",
+    from: "else if (tool.effect !== 'pure') await turn.settled()",
+    to: '',
     check: 'aReplyIsRecordedBeforeItsToolsRun',
   },
   {
     guard: 'a once tool waits for the acknowledgement',
     file: localCalls,
-    from: "if (tool.effect !== 'pure') await turn.settled()",
-    to: "if (tool.effect === 'idempotent') await turn.settled()",
+    from: 'await turn.pausing.beginning(turn.settled())',
+    to: 'await turn.pausing.beginning(Promise.resolve())',
     check: 'aOnceToolIsRecordedAsStarted',
   },
   {

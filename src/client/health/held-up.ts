@@ -26,10 +26,7 @@ const newestMost = 200
 const reasons: ReadonlySet<HoldupReason> = new Set<HoldupReason>(['question', 'approval', 'signal', 'budget'])
 
 export async function lookForHoldups(index: SessionIndex): Promise<HeldUp> {
-  const [sessions, workers] = await Promise.all([
-    index.list({ limit: newestMost }),
-    index.workers({ limit: newestMost }),
-  ])
+  const [sessions, workers] = await Promise.all([index.list({ limit: newestMost }), index.newestWorkers(newestMost)])
   const heldUp = workers.flatMap(({ id, name, kind, holdup }) =>
     holdup !== null && reasons.has(holdup.reason) ? [{ id, name, kind, holdup }] : [],
   )
