@@ -103,6 +103,7 @@ test.each<[string, Partial<CreateSession>]>([
   ['limits', { limits: { workers: 7 } }],
   ['limit on spending', { limits: { tokens: 7 } }],
   ['permissions', { permissions: { tools: ['look'] } }],
+  ['policy for approvals', { approval: 'auto' }],
 ])('a key that began something with another %s began something else, and that is said', async (_, more) => {
   await using troupe = await TestTroupe.connect()
   const asked = { kind: 'echo', name: 'echo', input: 1, idempotencyKey: 'k' }
