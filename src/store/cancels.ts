@@ -1,6 +1,7 @@
 /** Duty: the cancels that programs ask for: of a session, of one worker, of one run. */
 import { encodeEvents } from '../core/event/event-notes.ts'
-import { sessionIdOfRoot } from '../core/ids.ts'
+import { newId, sessionIdOfRoot } from '../core/ids.ts'
+import type { Policy } from '../core/policy.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import type { ScriptCaller } from './script/script.ts'
 import { cancelScript, cancelWorkerScript } from './script/scripts.ts'
@@ -20,11 +21,13 @@ export type CancelWorkerAnswer =
 export class Cancels {
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
+  readonly #policy: Policy
   readonly #deadlineMs: number
 
-  constructor(caller: ScriptCaller, keys: PartitionKeys, deadlineMs: number) {
+  constructor(caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#caller = caller
     this.#keys = keys
+    this.#policy = policy
     this.#deadlineMs = deadlineMs
   }
 
@@ -50,19 +53,20 @@ export class Cancels {
     return { kind: reply[0] as 'ok' | 'not_found' }
   }
 
-  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
+  /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. `digest`: names the call, which may be sent again. */
   async worker(
     workerId: string,
     what: 'worker' | 'run',
     reason: string,
     by: Canceller = {},
+    digest: string = newId(0),
   ): Promise<CancelWorkerAnswer> {
     const { cancelling, events, cancelNotices: channel } = this.#keys
     const event = encodeEvents([['worker.cancelRequested', { what, reason, ...by }]])
     const [kind, state] = await this.#caller.call(
       cancelWorkerScript,
-      { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events },
-      { worker: workerId, what, reason, channel, event },
+      { record: workerKeys(this.#keys.tag, workerId).record, cancelling, events, idem: this.#keys.idem(digest) },
+      { worker: workerId, what, idemMs: this.#policy.madeKeyMs, reason, channel, event },
       { deadlineMs: this.#deadlineMs },
     )
     if (kind === 'session_finished') return { kind, state: String(state) }

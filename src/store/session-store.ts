@@ -143,7 +143,7 @@ export class SessionStore {
     this.#deadlineMs = deadlineMs
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
-    this.#cancels = new Cancels(caller, keys, deadlineMs)
+    this.#cancels = new Cancels(caller, keys, policy, deadlineMs)
   }
 
   create(order: SessionOrder): Promise<CreateAnswer> {
@@ -246,8 +246,8 @@ export class SessionStore {
   }
 
   /** worker: for good, with its subtree; a root with its session. run: the one that is in progress. */
-  cancelWorker(workerId: string, what: 'worker' | 'run', reason: string, by?: Canceller): Promise<CancelWorkerAnswer> {
-    return this.#cancels.worker(workerId, what, reason, by)
+  cancelWorker(...call: Parameters<Cancels['worker']>): Promise<CancelWorkerAnswer> {
+    return this.#cancels.worker(...call)
   }
 
   /** Sets what is given; answers what holds now. */

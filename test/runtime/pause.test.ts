@@ -111,6 +111,7 @@ describe('session.pause', () => {
       name: 'touch',
       description: 'Touches.',
       effect: 'once',
+      approval: 'never',
       run() {
         begun.push('tool')
         return 'touched'
@@ -161,6 +162,65 @@ describe('session.pause', () => {
     await session.resume()
     expect(await session.result()).toMatchObject({ status: 'completed' })
     expect(begun.toSorted()).toEqual(names)
+  })
+
+  test('records the steps of a handler that run, and begins no other; the resume takes each of the others once', async () => {
+    const gate = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const taken = async (name: string) => {
+      begun.push(name)
+      await gate.promise
+      return name
+    }
+    const stepper = defineWorker({
+      retries: 0,
+      async receive(_, self) {
+        const both = await Promise.all([self.step('a', () => taken('a')), self.step('b', () => taken('b'))])
+        self.reply([...both, await self.step('c', () => taken('c'))])
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { stepper } })
+    const session = await troupe.create('stepper')
+    await waitUntil('both steps run', () => begun.length === 2)
+    await session.pause()
+    gate.resolve()
+    await waitUntil('its turn is over', async () => (await session.root.report()).status === 'queued')
+    expect(begun).toEqual(['a', 'b'])
+    await session.resume()
+    expect(await session.result()).toMatchObject({ status: 'completed', value: ['a', 'b', 'c'] })
+    expect(begun).toEqual(['a', 'b', 'c'])
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
+  test('lets a step that runs end before it holds back one beside it (HANDLER-STEPS-4)', async () => {
+    const gate = Promise.withResolvers<void>()
+    const second = Promise.withResolvers<void>()
+    const begun: string[] = []
+    const stepper = defineWorker({
+      retries: 0,
+      async receive(_, self) {
+        const take = async (name: string, until: Promise<void>) => {
+          begun.push(name)
+          await until
+          return name
+        }
+        const slow = self.step('slow', () => take('slow', gate.promise))
+        await second.promise
+        const held = self.step('held', () => take('held', Promise.resolve()))
+        self.reply(await Promise.all([slow, held]))
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { stepper } })
+    const session = await troupe.create('stepper')
+    await waitUntil('the first step runs', () => begun.length === 1)
+    await session.pause()
+    second.resolve()
+    await new Promise((resolve) => setImmediate(resolve))
+    gate.resolve()
+    await waitUntil('its turn is over', async () => (await session.root.report()).status === 'queued')
+    await session.resume()
+    expect(await session.result()).toMatchObject({ status: 'completed', value: ['slow', 'held'] })
+    expect(begun).toEqual(['slow', 'held'])
   })
 
   test('keeps answers and expiries of asks in the order in which they came', async () => {

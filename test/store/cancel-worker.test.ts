@@ -12,13 +12,14 @@ describe('a cancel of one worker', () => {
   test('marks it for good, tells the nodes and says who and why; a second one writes nothing', async () => {
     await using scene = await tree()
     const { place, first } = scene
-    const cancel = () => place.sessions.cancelWorker(first.worker, 'worker', 'enough', { by: 'ada' })
+    const cancel = () => place.sessions.cancelWorker(first.worker, 'worker', 'enough', { by: 'ada' }, 'key')
     const changed = await place.changed(async () => expect(await cancel()).toEqual({ kind: 'ok' }))
     expect(changed).toEqual({
       's:<one>': { cancelCount: '1' },
       's:<one>:cancelled': ['<first>:*'],
       's:<one>:reasons': { '<first>:*': 'enough' },
       cancelling: ['<one>'],
+      'idem:key': 'ok | for 600s',
       events: [['worker.cancelRequested <first> {"what":"worker","reason":"enough","by":"ada"}']],
     })
     expect(await place.changed(cancel)).toEqual({})

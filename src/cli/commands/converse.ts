@@ -6,16 +6,17 @@
  * TALK-3 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. Without a person at a terminal an
  *        interrupt cancels the answer and leaves the conversation open.
  */
+import type { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { type InputFlags, parseInput } from '../input.ts'
 import type { RawFlag } from '../options.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
-import { InterruptKeys } from '../terminal/interrupt-keys.ts'
 import { MessagePrompt } from '../terminal/message-prompt.ts'
 import { type JsonFlag, safe } from '../terminal/output.ts'
 import type { SessionView } from '../terminal/session-view.ts'
+import { AskHere } from './ask/ask-here.ts'
 import { cancelRunOf, type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
 
@@ -27,10 +28,11 @@ interface Talk {
   readonly flags: InputFlags & RawFlag & JsonFlag
   readonly interrupt: Interrupt
   readonly view: SessionView
+  readonly troupe: Troupe
 }
 
 /** Returns the exit code: that of the last answer, if the conversation was closed. */
-export async function converse({ begin, first, flags, interrupt, view }: Talk): Promise<number> {
+export async function converse({ begin, first, flags, interrupt, view, troupe }: Talk): Promise<number> {
   using prompt = new MessagePrompt()
   if (prompt.isShown)
     view.tell(
@@ -47,7 +49,7 @@ export async function converse({ begin, first, flags, interrupt, view }: Talk): 
   const { session, follower } = await begin(message)
   await using _following = follower
   try {
-    return await talk(session, follower, next, { canType: prompt.isShown, flags, interrupt, view })
+    return await talk(session, follower, next, { canType: prompt.isShown, flags, interrupt, view, troupe })
   } catch (thrown) {
     view.end()
     const { id } = session
@@ -62,10 +64,10 @@ async function talk(
   session: Session,
   follower: Follower,
   next: () => Promise<Typed>,
-  { canType, flags, interrupt, view }: Pick<Talk, 'flags' | 'interrupt' | 'view'> & { readonly canType: boolean },
+  { canType, flags, interrupt, view, troupe }: Omit<Talk, 'begin' | 'first'> & { readonly canType: boolean },
 ): Promise<number> {
   for (let run: number | undefined; ; ) {
-    const result = await answerOf(session, run, { canType, interrupt, view })
+    const result = await answerOf(session, run, { canType, flags, interrupt, view, troupe, follower })
     if (result) await follower.catchUpWithRuns(result.run)
     view.end()
     if (result) printResult(session.id, result, flags)
@@ -87,10 +89,21 @@ async function talk(
 async function answerOf(
   session: Session,
   run: number | undefined,
-  { canType, interrupt, view }: Pick<Talk, 'interrupt' | 'view'> & { readonly canType: boolean },
+  {
+    canType,
+    flags,
+    interrupt,
+    view,
+    troupe,
+    follower,
+  }: Omit<Talk, 'begin' | 'first'> & {
+    readonly canType: boolean
+    readonly follower: Follower
+  },
 ): Promise<RunResult | undefined> {
   if (!canType) return resultOrCancel(session, interrupt, view, run)
-  using _keys = new InterruptKeys()
+  using here = new AskHere({ troupe, session, view, interrupt, isJson: flags.json === true })
+  follower.onEvent = here.note
   using _stop = interrupt.stopFirst(() => {
     view.tell('troupe: cancelling this answer (again to leave)')
     cancelRunOf(session).catch((thrown: unknown) =>

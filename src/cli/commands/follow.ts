@@ -29,6 +29,8 @@ const rootEnds: ReadonlySet<EventType> = new Set<EventType>(['run.completed', 'w
 /** Shows the events of one session until it is disposed of, or until the session ends. */
 export class Follower implements AsyncDisposable {
   readonly roster = new Roster()
+  /** Called for each stored event, after the view has it. */
+  onEvent: (event: RawEvent) => void = () => {}
   readonly #session: Session
   readonly #view: SessionView
   readonly #wantsLog: (event: RawEvent) => boolean
@@ -82,6 +84,7 @@ export class Follower implements AsyncDisposable {
     let commit: RawEvent[] = []
     const flush = () => {
       if (commit.length > 0) this.#view.showCommit(commit, roster)
+      for (const event of commit) this.onEvent(event)
       this.#rootEnds += commit.filter(
         ({ type, workerId }) => rootEnds.has(type) && workerId === this.#session.rootId,
       ).length

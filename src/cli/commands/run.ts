@@ -24,10 +24,10 @@ import {
   sessionRequest,
 } from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
-import { InterruptKeys } from '../terminal/interrupt-keys.ts'
 import { safe } from '../terminal/output.ts'
 import { sessionView } from '../terminal/session-view.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
+import { AskHere } from './ask/ask-here.ts'
 import { converse } from './converse.ts'
 import { Follower, followToEnd } from './follow.ts'
 import { printResult, tellRetry } from './print-result.ts'
@@ -42,6 +42,8 @@ runs a node until the result is there.
 On a terminal a tree shows what each worker does, and the words of the first one
 while its model speaks. In a pipe there is a line for each step; with --json all
 of it is events.
+What the session asks a person, you are asked right there: may this tool call run,
+and the questions of workers. Without a terminal, a line says which command answers.
 Ctrl+C or Esc cancels the run; a second one ends this process at once. If the
 terminal is lost, the session goes on.
 With --keep-open each line that you type, or each line of stdin, is the next
@@ -104,12 +106,14 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
         flags,
         interrupt,
         view,
+        troupe,
       }),
     )
     return
   }
   const { session, follower } = await begin(input)
-  using _keys = new InterruptKeys()
+  using here = new AskHere({ troupe, session, view, interrupt, isJson: flags.json === true })
+  follower.onEvent = here.note
   const result = await followToEnd(session, interrupt, view, follower).catch((thrown: unknown) => {
     if (thrown instanceof TransientError) tell(`troupe: the session is not lost. ${laterText(session)}`)
     throw thrown

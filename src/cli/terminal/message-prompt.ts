@@ -31,28 +31,33 @@ export class MessagePrompt implements Disposable {
   }
 
   /** The next line that is not empty. */
-  async next(signal: AbortSignal): Promise<Typed> {
+  async next(signal: AbortSignal, text = promptText): Promise<Typed> {
     for (;;) {
       if (signal.aborted) return { kind: 'interrupt' }
-      const typed = await (this.isShown ? this.#ask(signal) : this.#read(signal))
+      const typed = await (this.isShown ? this.#ask(signal, text) : this.#read(signal))
       if (typed.kind !== 'line' || typed.text.trim() !== '') return typed
     }
+  }
+
+  /** Drops what was typed before the person could read what it would answer. */
+  forgetTyped(): void {
+    while (this.#stdin.read() !== null);
   }
 
   [Symbol.dispose](): void {
     this.#pipe?.reader.close()
   }
 
-  #ask(signal: AbortSignal): Promise<Typed> {
+  #ask(signal: AbortSignal, text: string): Promise<Typed> {
     const { promise, resolve } = Promise.withResolvers<Typed>()
     const reader = createInterface({ input: this.#stdin, output: this.#stderr, terminal: true, history: this.#history })
     const onAbort = () => resolve({ kind: 'interrupt' })
     signal.addEventListener('abort', onAbort, { once: true })
     reader.on('history', (history) => (this.#history = [...history]))
-    reader.once('line', (text) => resolve({ kind: 'line', text }))
+    reader.once('line', (line) => resolve({ kind: 'line', text: line }))
     reader.once('SIGINT', onAbort)
     reader.once('close', () => resolve({ kind: 'end' }))
-    reader.setPrompt(promptText)
+    reader.setPrompt(text)
     reader.prompt()
     return promise.then((typed) => {
       signal.removeEventListener('abort', onAbort)

@@ -66,7 +66,7 @@ export interface SelfContext {
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Pick<Message, 'id'>
-  readonly steps: Pick<HandlerSteps, 'recorded' | 'record'>
+  readonly steps: Pick<HandlerSteps, 'recorded' | 'record' | 'taking'>
   /** Calls that the last step of a cancelled run may not make; absent in `receive`. */
   readonly refused?: ReadonlySet<string>
   /** A call came after self was closed. The stack of the error begins at the author's code, but for a step that had begun before. */
@@ -184,9 +184,13 @@ export class HandlerSelf implements Self<unknown> {
     let valueJson = await steps.recorded(name)
     if (valueJson === undefined) {
       if (this.#isClosed('step', `"${name}" was to begin`)) return never()
-      valueJson = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
-      if (this.#isClosed('step', `"${name}" ended`)) return never()
-      await steps.record(name, valueJson)
+      valueJson = await steps.taking(async () => {
+        const value = toJson(await work(`${this.id}/${this.run}/step/${name}`), `the value of step "${name}"`)
+        if (this.#isClosed('step', `"${name}" ended`)) return undefined
+        await steps.record(name, value)
+        return value
+      })
+      if (valueJson === undefined) return never()
     }
     return this.#closed === undefined ? readOnly(JSON.parse(valueJson) as unknown) : never()
   }

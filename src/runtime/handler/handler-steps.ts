@@ -3,10 +3,12 @@
  * HANDLER-STEPS-1 What a step returned is recorded before `self.step` answers. After that, no attempt and no start of this run does it again.
  * HANDLER-STEPS-2 No step begins once its turn ends or its lease is no longer trusted (PERMIT-1 of permit.ts).
  * HANDLER-STEPS-3 The history has the values. It is read once for each run of a turn, and only if the record says that there are steps.
+ * HANDLER-STEPS-4 A paused turn begins no step. The steps that run end and are recorded; then the turn is released, and another one receives the message again
+ *    after the pause.
  */
 import { CancelledError, InvariantError, LeaseLostError } from '../../core/errors.ts'
 import { decodeEntry, stepEntry } from '../../core/history/entry.ts'
-import { mayCall, mayRecord } from '../turn/permit.ts'
+import { mayFinishCall, mayRecord } from '../turn/permit.ts'
 import { emptyStep } from '../turn/step.ts'
 import type { Turn } from '../turn/turn.ts'
 
@@ -16,6 +18,9 @@ const firstRead = 64
 export class HandlerSteps {
   readonly #turn: Turn
   #run = 0
+  /** How many steps are being taken, and what resolves once none is. */
+  #taken = 0
+  #allTaken = Promise.withResolvers<void>()
   /** JSON of values, by name. */
   #known: Promise<Map<string, string>> = Promise.resolve(new Map())
 
@@ -26,8 +31,20 @@ export class HandlerSteps {
   /** The value that this run has recorded under this name, as JSON; undefined if it has recorded none, and may record one. */
   async recorded(name: string): Promise<string | undefined> {
     const valueJson = (await this.#ofThisRun()).get(name)
-    if (valueJson === undefined) this.#mustGoOn()
-    return valueJson
+    if (valueJson !== undefined) return valueJson
+    this.#mustGoOn()
+    if (this.#turn.pausing.isOn) await this.#holdBack()
+    return undefined
+  }
+
+  /** What a step does, until it is recorded. */
+  async taking<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#taken++
+    try {
+      return await work()
+    } finally {
+      if (--this.#taken === 0) this.#allTaken.resolve()
+    }
   }
 
   /** Resolves when the value is recorded. Throws if the turn has lost its right to record anything. */
@@ -46,9 +63,19 @@ export class HandlerSteps {
     known.set(name, valueJson)
   }
 
+  /** Throws in the end. Steps that run beside this one would be done again if they were not recorded. */
+  async #holdBack(): Promise<void> {
+    while (this.#taken > 0) {
+      this.#allTaken = Promise.withResolvers<void>()
+      await this.#allTaken.promise
+    }
+    await this.#turn.release(`its session is paused; worker ${this.#turn.assignment.workerId} goes on after the pause.`)
+    this.#mustGoOn()
+  }
+
   #mustGoOn(): void {
     const { assignment, signal } = this.#turn
-    if (mayCall(this.#turn) && mayRecord(this.#turn)) return
+    if (mayFinishCall(this.#turn) && mayRecord(this.#turn)) return
     const { reason } = signal as { reason: unknown }
     if (reason instanceof CancelledError || reason instanceof LeaseLostError) throw reason
     throw new LeaseLostError(`the turn of worker ${assignment.workerId} is over: its steps go on elsewhere.`)

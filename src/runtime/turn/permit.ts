@@ -4,7 +4,7 @@
  * PERMIT-1 No model call, no tool call and no step of a handler begins once the turn ends or its lease is no longer trusted.
  * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
  * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.
- * PERMIT-4 A paused turn begins no model call and no tool call. Those that run finish, and are recorded.
+ * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Those that run finish, and are recorded.
  */
 import { performance } from 'node:perf_hooks'
 import type { Turn } from './turn.ts'
@@ -15,8 +15,8 @@ export function mayCall(turn: Turn): boolean {
 }
 
 /**
- * Asked before a tool call whose start is recorded. A pause does not stop it: nobody could say later that it did not happen. Redis learns that
- * this turn begins nothing more only behind it (`TurnPause.isQuiet`).
+ * Asked before a tool call whose start is recorded, and before a step that was done is recorded. A pause does not stop these: nobody could say later
+ * that the one did not happen, and the other did. Redis learns that this turn begins nothing more only behind such a call (`TurnPause.isQuiet`).
  */
 export function mayFinishCall(turn: Turn): boolean {
   if (!turn.lease.isTrusted()) turn.abandon('unreachable')

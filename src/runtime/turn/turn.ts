@@ -202,11 +202,11 @@ export class Turn {
     await this.#afterInFlight(() => this.#commitCancelled())
   }
 
-  /** The node stops: what was added is recorded, and the message in hand goes back for another node. */
-  async release(): Promise<void> {
+  /** What was added is recorded, and the message in hand goes back: another turn receives it again. */
+  async release(why = `this node stops; worker ${this.assignment.workerId} goes on elsewhere.`): Promise<void> {
     if (!this.isOpen) return
     this.#enter({ kind: 'ending', end: { wait: goOn } })
-    this.#abort.abort(new LeaseLostError(`this node stops; worker ${this.assignment.workerId} goes on elsewhere.`))
+    this.#abort.abort(new LeaseLostError(why))
     await this.#afterInFlight(() => this.#commitLastSteps())
   }
 

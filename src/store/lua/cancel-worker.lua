@@ -1,18 +1,27 @@
 --[[ cancel-worker – from this instant nothing of one worker and its subtree, or of its run and what that waits for, can do more than end.
 Why a script   the mark must name the run that is in progress now, and the sweeps must know of it.
 KEYS[1] record    hash               KEYS[2] cancelling set              KEYS[3] events   stream
-ARGV[1] worker        ARGV[2] what    worker | run: for good, or the run that is in progress
-ARGV[3] reason        ARGV[4] channel of cancel notices
-ARGV[5] event     json
+KEYS[4] idem      string
+ARGV[1] header    json:
+  worker           id
+  what             worker | run: for good, or the run that is in progress
+  idemMs           how long the key of this call is known
+ARGV[2] reason    ARGV[3] channel of cancel notices   ARGV[4] event     json
 Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress
         | {"root"}: it is cancelled for good with its session, by cancel.lua
         | {"session_finished", state}: it rests and its session is over, or its session is being cancelled
 Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled and T:s:<session>:reasons.
-Events  worker.cancelRequested. Cancelling what is being cancelled is "ok" and writes nothing. ]]
-local recordKey, cancellingKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
-local worker, what, reason, channel, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+Events  worker.cancelRequested. Cancelling what is being cancelled is "ok" and writes nothing but its key. A known key is "ok" again: the call
+        is sent again, and must not cancel the next run. ]]
+local recordKey, cancellingKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local header, reason, channel, event = readHeader(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 
 local tag = tagOf(recordKey)
+checkTexts(header, 'worker', 'what')
+checkNumbers(header, 'idemMs')
+if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end
+local worker, what = header.worker, header.what
+if readAnswer(idemKey, '^(ok)$') then return { 'ok' } end -- guard: a cancel of a run that is sent again leaves the next run alone
 local record = readRecord(recordKey)
 if not record.status then return { 'not_found' } end
 checkRecord(recordKey, record)
@@ -23,21 +32,26 @@ if record.status == 'terminal' then return { 'terminal' } end
 local state = sessionState(tag, session) or 'pruned'
 if state == 'cancelling' then return { 'session_finished', state } end -- guard: a session that is being cancelled takes no cancel of one
 if state ~= 'active' and record.status == 'idle' then return { 'session_finished', state } end -- guard: a cancel of one reaches what outlives its session
+checkLast(event)
 local hit, cancelCount = readCancellation(tag, record, worker)
-if hit == 'whole' or (hit and what == 'run') then return { 'ok' } end -- guard: a cancel of one is written once
+local function noteAnswered() redis.call('SET', idemKey, 'ok', 'PX', digits(header.idemMs)) end
+if hit == 'whole' or (hit and what == 'run') then -- guard: a cancel of one is written once
+  noteAnswered()
+  return { 'ok' }
+end
 -- A run whose message was not received yet is in progress once its worker was woken for it.
 local isBusy = record.open == '1' or (record.status ~= 'idle' and lengthOf(recordKey .. laneKeys.inbox) > 0)
 if what == 'run' and not isBusy then return { 'rests' } end -- guard: a run that has not begun is not cancelled
 checkSort('set', cancelledKey, cancellingKey)
 checkSort('hash', reasonsKey)
 checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel of one
-checkLast(event)
 
-local mark = worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')
-redis.call('SADD', cancelledKey, mark) -- guard: a cancel of one is written into the set of its session
-redis.call('HSET', reasonsKey, mark, reason)
+local element = worker .. ':' .. (what == 'run' and (record.run or atStart.run) or '*')
+redis.call('SADD', cancelledKey, element) -- guard: a cancel of one is written into the set of its session
+redis.call('HSET', reasonsKey, element, reason)
 redis.call('HINCRBY', rootKey, 'cancelCount', 1)
 redis.call('SADD', cancellingKey, session)
 redis.call('PUBLISH', channel, session)
+noteAnswered()
 redis.pcall('XADD', eventsKey, '*', session .. ' ' .. worker, event)
 return { 'ok' }

@@ -117,8 +117,9 @@ export const pauseAllScript = defineScript({ file: 'pause-all.lua', keys: words(
 
 export const cancelWorkerScript = defineScript({
   file: 'cancel-worker.lua',
-  keys: words('record cancelling events'),
-  args: words('worker what reason channel event'),
+  keys: words('record cancelling events idem'),
+  header: words('worker what idemMs'),
+  args: words('reason channel event'),
 })
 
 export const finishScript = defineScript({

@@ -71,16 +71,17 @@ function loseOne(proxy: TcpProxy, called: string, count: number, { random }: Sta
   proxy.loseReplies(called, Math.min(left, 1 + Math.floor(3 * random())))
 }
 
-/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited, paused and closed, a cancel, a prune. */
+/** A bit of everything: trees, a long turn, a chain of steps, a conversation that is limited, paused and closed, cancels, a prune. */
 async function work(client: Troupe): Promise<number> {
   const signal = AbortSignal.timeout(120_000)
   const create = (kind: string, input: unknown, keepOpen = false) => client.sessions.create({ kind, input, keepOpen })
-  const [one, slow, chain, talk, doomed] = await Promise.all([
+  const [one, slow, chain, talk, doomed, stopped] = await Promise.all([
     create('tree', tree),
     create('slow', { ms: 250 }),
     create('chain', { left: 4, ms: 5 }),
     create('tally', 1, true),
     create('tree', { ...tree, stepMs: 60_000 }),
+    create('tree', { ...tree, stepMs: 60_000 }, true),
   ])
   for (let message = 2; message <= 4; message++) await talk.root.send(message)
   assert.deepEqual(await talk.limit({ tokens: 5 }), { ...defaultSpending, tokens: 5 })
@@ -90,10 +91,16 @@ async function work(client: Troupe): Promise<number> {
   await talk.resume()
   await talk.close()
   await doomed.cancel('enough')
+  await stopped.root.send(tree)
+  assert.equal(await stopped.root.cancelRun('enough'), true)
   assert.partialDeepStrictEqual(await one.result({ signal }), { status: 'completed', value: treeResult(tree) })
   assert.partialDeepStrictEqual(await doomed.result({ signal }), { status: 'cancelled' })
+  assert.partialDeepStrictEqual(await stopped.result({ run: 1, signal }), { status: 'cancelled' })
+  // The cancel was sent again, and the next run was none of its business.
+  assert.partialDeepStrictEqual(await stopped.result({ run: 2, signal }), { value: treeResult(tree) })
+  await stopped.close()
   assert.partialDeepStrictEqual(await slow.result({ signal }), { status: 'completed' })
   assert.partialDeepStrictEqual(await chain.result({ signal }), { status: 'completed' })
   await client.sessions.prune({ olderThanMs: 3_600_000 })
-  return 5
+  return 6
 }

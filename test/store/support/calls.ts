@@ -149,7 +149,7 @@ export const calls: readonly Call[] = [
     name: 'cancel of a worker',
     prepare: async (place) => {
       const { session } = await running(place)
-      return () => place.sessions.cancelWorker(session.root, 'run', 'enough')
+      return () => place.sessions.cancelWorker(session.root, 'run', 'enough', {}, 'key')
     },
   },
   {

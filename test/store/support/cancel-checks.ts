@@ -69,10 +69,21 @@ export const aCancelOfOneReachesWhatOutlivesItsSession: Check = async (place) =>
 
 export const aCancelOfOneIsWrittenOnce: Check = async (place) => {
   const { first } = await pair(place)
-  await cancel(place, first.worker, 'run')
-  expect(await place.changed(() => cancel(place, first.worker, 'run'))).toEqual({})
-  await cancel(place, first.worker)
-  expect(await place.changed(() => cancel(place, first.worker))).toEqual({})
+  for (const what of ['run', 'worker'] as const) {
+    await cancel(place, first.worker, what)
+    const changed = await place.changed(() => cancel(place, first.worker, what))
+    expect(Object.keys(changed).filter((key) => !key.startsWith('idem'))).toEqual([])
+  }
+}
+
+export const aCancelThatIsSentAgainSparesTheNextRun: Check = async (place) => {
+  const { node, turn } = await talk(place)
+  await cancel(place, turn.worker, 'run')
+  const sent = place.wire.last
+  await turn.record(cancelledEnd)
+  const next = await node.claim()
+  expect(await place.wire.again(sent)).toEqual(['ok'])
+  expect(await next.commit({ entries: ['{}'], inputsConsumed: 1 })).toMatchObject({ kind: 'ok' })
 }
 
 export const aRunThatHasNotBegunIsNotCancelled: Check = async (place) => {

@@ -1,0 +1,200 @@
+/**
+ * Duty: ask the person at the terminal of `troupe run` what its session asks: may this tool call run, and the questions of workers.
+ * HERE-1 One ask at a time, the oldest first. While a person reads it, nothing is drawn below it.
+ * HERE-2 Somebody else may answer first, elsewhere. Then this prompt ends, and says so.
+ * HERE-3 Nothing is decided by a key pressed before the ask was shown, nor by an empty line.
+ */
+import type { Approval } from '../../../client/approvals.ts'
+import type { Ask } from '../../../client/asks.ts'
+import type { Troupe } from '../../../client/client.ts'
+import { answerCommand } from '../../../client/holdup.ts'
+import type { Session } from '../../../client/session.ts'
+import { ConflictError } from '../../../core/errors.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import { toComplaint } from '../../exit-code.ts'
+import { parseInput } from '../../input.ts'
+import { editArguments } from '../../terminal/edit-arguments.ts'
+import { escapeLine } from '../../terminal/escape.ts'
+import type { Interrupt } from '../../terminal/interrupt.ts'
+import { InterruptKeys } from '../../terminal/interrupt-keys.ts'
+import { MessagePrompt } from '../../terminal/message-prompt.ts'
+import { safe } from '../../terminal/output.ts'
+import type { SessionView } from '../../terminal/session-view.ts'
+import { argumentLines, callerText } from '../approval/approval-text.ts'
+import { waiter } from './ask-text.ts'
+
+const help = [
+  'y       the call runs',
+  'n       it does not; what you write behind n is the reason that the model reads',
+  't       it runs, and this tool is not asked about again in this session',
+  'e       change the arguments in $EDITOR, then it runs',
+  'Any other text denies the call, and the model reads it as the reason.',
+]
+
+export interface AskHereOptions {
+  readonly troupe: Troupe
+  readonly session: Session
+  readonly view: SessionView
+  readonly interrupt: Interrupt
+  /** A program reads the output: nobody is asked. */
+  readonly isJson: boolean
+  /** Default: the terminal of the process. */
+  readonly prompt?: Pick<MessagePrompt, 'isShown' | 'next' | 'forgetTyped'> & Disposable
+}
+
+export class AskHere implements Disposable {
+  readonly #o: AskHereOptions
+  readonly #prompt: NonNullable<AskHereOptions['prompt']>
+  readonly #over = new AbortController()
+  /** Ended with the ask that is shown. */
+  #shown: { readonly id: string; readonly answeredElsewhere: AbortController } | undefined
+  #keys: InterruptKeys | undefined
+  #isAsking = false
+  #mayBeMore = false
+
+  constructor(options: AskHereOptions) {
+    this.#o = options
+    this.#prompt = options.prompt ?? new MessagePrompt()
+    this.#keys = new InterruptKeys()
+    options.interrupt.signal.addEventListener('abort', this.#stop, { once: true })
+  }
+
+  /** False without a person at a terminal. */
+  get isPossible(): boolean {
+    return this.#prompt.isShown && !this.#o.isJson
+  }
+
+  /** Called for each event of the session. */
+  readonly note = ({ type, details }: RawEvent): void => {
+    if (!this.isPossible) return
+    if (type === 'ask.opened') void this.#askAll()
+    if ((type === 'ask.answered' || type === 'ask.expired') && details.id === this.#shown?.id)
+      this.#shown?.answeredElsewhere.abort()
+  };
+
+  [Symbol.dispose](): void {
+    this.#stop()
+    this.#o.interrupt.signal.removeEventListener('abort', this.#stop)
+    this.#keys?.[Symbol.dispose]()
+    this.#keys = undefined
+    this.#prompt[Symbol.dispose]()
+  }
+
+  readonly #stop = (): void => this.#over.abort()
+
+  async #askAll(): Promise<void> {
+    this.#mayBeMore = true
+    if (this.#isAsking) return
+    this.#isAsking = true
+    try {
+      while (this.#mayBeMore && !this.#over.signal.aborted) {
+        this.#mayBeMore = false
+        const open = await this.#o.session.asks({ limit: 20 })
+        const next = open.find(({ kind }) => kind !== 'signal')
+        if (next === undefined) break
+        this.#mayBeMore = await this.#ask(next)
+      }
+    } catch (thrown) {
+      this.#o.view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+    } finally {
+      this.#isAsking = false
+    }
+  }
+
+  /** False: the person leaves. */
+  async #ask(ask: Ask): Promise<boolean> {
+    const { view } = this.#o
+    const answeredElsewhere = new AbortController()
+    this.#shown = { id: ask.id, answeredElsewhere }
+    // HERE-1, and the prompt reads the terminal by itself.
+    view.end()
+    this.#keys?.[Symbol.dispose]()
+    this.#keys = undefined
+    try {
+      const signal = AbortSignal.any([this.#over.signal, answeredElsewhere.signal])
+      const isApproval = ask.kind === 'approval'
+      const approval = isApproval ? await this.#o.troupe.approvals.get(ask.id) : null
+      for (const line of approval === null ? questionLines(ask) : approvalLines(approval)) view.tell(line)
+      this.#prompt.forgetTyped()
+      return await this.#untilDecided(ask, approval, signal)
+    } finally {
+      this.#shown = undefined
+      if (!this.#over.signal.aborted) {
+        this.#keys = new InterruptKeys()
+        view.resume()
+      }
+    }
+  }
+
+  async #untilDecided(ask: Ask, approval: Approval | null, signal: AbortSignal): Promise<boolean> {
+    const { view, troupe } = this.#o
+    for (;;) {
+      const typed = await this.#prompt.next(signal, approval === null ? 'Answer: ' : promptOf(approval))
+      if (typed.kind !== 'line') return this.#left(ask, typed.kind, signal)
+      try {
+        if (approval === null) await troupe.asks.answer(ask.id, parseInput(typed.text.trim(), undefined, 'the answer'))
+        else if (!(await this.#decide(approval, typed.text.trim()))) continue
+        return true
+      } catch (thrown) {
+        view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+        // Somebody else was faster, or its run has ended: nothing is left to say.
+        if (thrown instanceof ConflictError) return true
+      }
+    }
+  }
+
+  /** False: the person wants to be asked again. */
+  async #decide(approval: Approval, text: string): Promise<boolean> {
+    const { approvals } = this.#o.troupe
+    const { id } = approval
+    const word = text.toLowerCase()
+    if (word === '?') {
+      for (const line of help) this.#o.view.tell(`  ${line}`)
+      return false
+    }
+    if (word === 'y' || word === 'yes') await approvals.decide(id, { decision: 'approve' })
+    else if (word === 't') await approvals.decide(id, { decision: 'approve', trust: 'tool' })
+    else if (word === 'e') await approvals.decide(id, { decision: 'approve', arguments: await editArguments(approval) })
+    else {
+      const reason = /^(?:n|no)$/i.test(text) ? undefined : text.replace(/^n\s+/i, '')
+      await approvals.decide(id, { decision: 'deny', reason })
+    }
+    return true
+  }
+
+  #left({ id, kind: sort }: Ask, kind: 'end' | 'interrupt', signal: AbortSignal): boolean {
+    const { view } = this.#o
+    if (this.#over.signal.aborted) return false
+    if (signal.aborted) {
+      view.tell(`troupe: ask ${id} was answered elsewhere, or is over`)
+      return true
+    }
+    if (kind === 'end') view.tell(`troupe: ask ${id} stays open; answer it with: ${answerCommand(id, sort)}`)
+    // Ctrl+C: as anywhere in this command.
+    else process.kill(process.pid, 'SIGINT')
+    return false
+  }
+}
+
+function approvalLines(approval: Approval): string[] {
+  const { tool, why, again } = approval
+  return [
+    '',
+    `${escapeLine(callerText(approval))} wants to call ${escapeLine(tool)}; you are asked because ${escapeLine(why)}`,
+    ...(again === null ? [] : [`It is asked again: ${escapeLine(again)}`]),
+    ...argumentLines(approval).map((line) => `  ${line}`),
+  ]
+}
+
+function promptOf({ eachTime }: Approval): string {
+  return eachTime ? 'Run it? y, n, e, ? ' : 'Run it? y, n, t, e, ? '
+}
+
+function questionLines(ask: Ask): string[] {
+  const { question, options } = ask
+  return [
+    '',
+    `${escapeLine(waiter(ask))} asks: ${escapeLine(question)}`,
+    ...(options === null ? [] : [`One of: ${escapeLine(options.join(', '))}`]),
+  ]
+}

@@ -1,0 +1,119 @@
+/** What `troupe run` asks the person at its terminal (HERE-1 to HERE-3). */
+import { expect, test } from 'vitest'
+import { AskHere, type AskHereOptions } from '../../../src/cli/commands/ask/ask-here.ts'
+import type { Approval } from '../../../src/client/approvals.ts'
+import type { Ask } from '../../../src/client/asks.ts'
+import { ConflictError } from '../../../src/core/errors.ts'
+import type { RawEvent } from '../../../src/core/event/event.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const id = '0199f3a2-5c1e-8b04-9d68-3e0f7a21c000'
+const ask = { id, kind: 'approval', question: 'May pay run?', options: null, workerKind: 'clerk', workerName: 'clerk' }
+const approval = {
+  ...ask,
+  tool: 'pay',
+  arguments: { to: 'a\u001b[2Jb' },
+  why: 'it is dear',
+  again: null,
+  eachTime: false,
+  schema: null,
+}
+
+/** A terminal at which these lines are typed, one at each prompt. */
+function scene(typed: readonly string[], { kind = 'approval', isJson = false, refuse = false } = {}) {
+  const said: string[] = []
+  const did: unknown[] = []
+  let isOpen = true
+  const lines = [...typed]
+  const act = (what: unknown) => {
+    did.push(what)
+    isOpen = false
+    return refuse ? Promise.reject(new ConflictError('ask_answered', 'answered by bob')) : Promise.resolve({})
+  }
+  const next = (signal: AbortSignal) => {
+    const text = lines.shift()
+    if (text !== undefined) return Promise.resolve({ kind: 'line', text } as const)
+    return new Promise<{ kind: 'interrupt' }>((resolve) => {
+      signal.addEventListener('abort', () => resolve({ kind: 'interrupt' }))
+    })
+  }
+  const options = {
+    isJson,
+    troupe: {
+      approvals: {
+        get: () => Promise.resolve(approval as unknown as Approval),
+        decide: (_id: string, choice: unknown) => act(choice),
+      },
+      asks: { answer: (_id: string, value: unknown) => act(value) },
+    },
+    session: { asks: () => Promise.resolve(isOpen ? [{ ...ask, kind } as unknown as Ask] : []) },
+    view: {
+      tell: (line: string) => void said.push(line),
+      end: () => said.push('<end>'),
+      resume: () => said.push('<resume>'),
+    },
+    interrupt: { signal: new AbortController().signal },
+    prompt: { isShown: true, next, forgetTyped: () => {}, [Symbol.dispose]: () => {} },
+  }
+  const here = new AskHere(options as unknown as AskHereOptions)
+  const note = (type: string) => here.note({ type, details: { id } } as unknown as RawEvent)
+  return { here, said, did, note }
+}
+
+test.each([
+  ['y', { decision: 'approve' }],
+  ['YES', { decision: 'approve' }],
+  ['t', { decision: 'approve', trust: 'tool' }],
+  ['n', { decision: 'deny', reason: undefined }],
+  ['n too dear', { decision: 'deny', reason: 'too dear' }],
+  ['not now', { decision: 'deny', reason: 'not now' }],
+])('%j decides %j', async (typed, decision) => {
+  const { here, said, did, note } = scene(['?', typed])
+  using _ = here
+  note('ask.opened')
+  await waitUntil('it is decided, and the view goes on', () => said.includes('<resume>'))
+  expect(did).toEqual([decision])
+  expect(said.indexOf('<end>')).toBeLessThan(said.findIndex((line) => line.includes('wants to call pay')))
+  const text = said.join('\n')
+  expect(text).toContain('you are asked because it is dear')
+  expect(text).toContain('the call runs')
+  expect(text).not.toContain('\u001b')
+})
+
+test('a question is answered with what the person types', async () => {
+  const { here, said, did, note } = scene(['{"ok":true}'], { kind: 'question' })
+  using _ = here
+  note('ask.opened')
+  await waitUntil('it is answered', () => said.includes('<resume>'))
+  expect(did).toEqual([{ ok: true }])
+})
+
+test('an answer that came too late is told, and the person is not asked again', async () => {
+  const { here, said, did, note } = scene(['y', 'y'], { refuse: true })
+  using _ = here
+  note('ask.opened')
+  await waitUntil('the view goes on', () => said.includes('<resume>'))
+  expect(did).toHaveLength(1)
+  expect(said.join('\n')).toContain('troupe: answered by bob')
+})
+
+test('a prompt ends when somebody else answers (HERE-2)', async () => {
+  const { here, said, did, note } = scene([])
+  using _ = here
+  note('ask.opened')
+  await waitUntil('the person is asked', () => said.some((line) => line.includes('wants to call')))
+  note('ask.answered')
+  await waitUntil('it says so', () => said.join('\n').includes('was answered elsewhere'))
+  expect(did).toEqual([])
+})
+
+test('nobody is asked where a program reads the output, nor about a signal of another system', async () => {
+  const json = scene(['y'], { isJson: true })
+  const signal = scene(['y'], { kind: 'signal' })
+  using _json = json.here
+  using _signal = signal.here
+  json.note('ask.opened')
+  signal.note('ask.opened')
+  await new Promise((resolve) => setImmediate(resolve))
+  expect([...json.said, ...json.did, ...signal.said, ...signal.did]).toEqual([])
+})
