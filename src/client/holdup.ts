@@ -110,7 +110,8 @@ export function answerCommand(id: string, kind: AskSort): string {
     case 'question':
       return `troupe ask answer ${id} <answer>`
     case 'approval':
-      return `troupe ask answer ${id} approve`
+      // Nobody should approve what they have not seen: it prints the arguments, and how to decide.
+      return `troupe approval show ${id}`
     case 'signal':
       return `troupe ask answer ${id} '<json>'`
   }

@@ -52,7 +52,12 @@ const cases: [what: string, fields: RecordFields, more: Partial<ReadableRow>, ex
     'an approval',
     parked('signals', { signalsOpen: '1' }),
     asked('approval'),
-    { reason: 'approval', waitsFor: 'a person to approve "Ship it?"', needsSomebody: true },
+    {
+      reason: 'approval',
+      waitsFor: 'a person to approve "Ship it?"',
+      needsSomebody: true,
+      command: `troupe approval show ${ask}`,
+    },
   ],
   [
     'a pause of its session',

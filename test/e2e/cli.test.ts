@@ -167,9 +167,10 @@ export default defineWorker({ receive(message, self) {
     expect(objects.at(-1)).toMatchObject({ type: 'result', status: 'cancelled' })
     const { sessionId } = objects.at(-1) as { sessionId: string }
     const { objects: reports } = await cli.project.run(['session', 'show', sessionId, '--json'])
-    expect(reports[0]).toMatchObject({
-      session: { state: 'cancelled', cancelReason: 'interrupted at the command line' },
-    })
+    expect(reports[0]).toMatchObject({ session: { state: 'cancelled' } })
+    // Its run was cancelled, and a job ends with its run.
+    const details = expect.objectContaining({ what: 'run', reason: 'interrupted at the command line' })
+    expect(objects).toContainEqual(expect.objectContaining({ type: 'worker.cancelRequested', details }))
   })
 })
 
