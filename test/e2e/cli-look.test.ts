@@ -103,11 +103,13 @@ describe.concurrent('troupe session', () => {
   it('changes the limits of its agents', async () => {
     const { sessionId: waiting } = await cli.submit('nobody')
     const { text, objects } = await cli.both('session', 'limit', waiting, 'modelCalls=7,tokens=900')
-    expect(text).toBe(`the agents of session ${waiting} may make 7 model calls and use 900 tokens, all together\n`)
-    expect(objects).toEqual([{ type: 'limited', sessionId: waiting, modelCalls: 7, tokens: 900 }])
+    expect(text).toBe(
+      `the agents of session ${waiting} may make 7 model calls and 10000 tool calls and use 900 tokens, all together\n`,
+    )
+    expect(objects).toEqual([{ type: 'limited', sessionId: waiting, modelCalls: 7, tokens: 900, toolCalls: 10_000 }])
     await cli.project.ask(['session', 'limit', waiting, 'tokens=1000'])
     expect((await cli.project.ask(['session', 'show', waiting])).stdout).toMatch(
-      /^limits .*\bmodelCalls 7, tokens 1000$/m,
+      /^limits .*\bmodelCalls 7, tokens 1000\b.*$/m,
     )
     expect(await cli.project.ask(['session', 'limit', waiting, 'depth=2'])).toMatchObject({ code: 2 })
   })

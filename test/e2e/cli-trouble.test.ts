@@ -75,7 +75,9 @@ describe.concurrent('a Redis that refuses', () => {
       cli.project.run(['session', 'list', ...at]),
       cli.project.run(['doctor', ...at]),
     ])
-    expect(submit.stderr).toMatch(/^troupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/)
+    expect(submit.stderr).toMatch(
+      /^troupe: Redis takes no writes now; .*\ntroupe: Redis refused .*MISCONF.* cannot save to disk: free some space.*\n$/,
+    )
     expect({ code: submit.code, error: submit.objects[0]?.code }).toEqual({ code: 69, error: 'store_refused' })
     expect(list).toMatchObject({ code: 0, objects: [{ kind: 'echo', state: 'active' }] })
     for (const what of ['could not write the last snapshot', 'refuses writes (MISCONF'])
