@@ -63,7 +63,7 @@ describe.concurrent('an agent', () => {
     expect(history?.stdout).toMatch(/run 1 {2}tool jump started$/m)
     expect(history?.stdout).toMatch(/run 1 {2}tool jump failed: .*no \\e\[31mluck, at workers\/planner\.ts:7:\d+$/m)
     expect(raw?.objects.map(({ entry }) => (entry as { type: string }).type)).toContain('toolStarted')
-    expect(session?.stdout).toMatch(/^usage +3 model calls; \d+ tokens in, \d+ out$/m)
+    expect(session?.stdout).toMatch(/^usage +3 model calls, 2 tool calls; \d+ tokens in, \d+ out$/m)
     expect(session?.stdout).toMatch(/ITERATIONS +TOKENS IN +OUT/)
     expect(tree?.stdout).toMatch(/^planner +done +3 +\d+ +\d+ /m)
     expect(worker?.stdout).toMatch(/^iterations +3$/m)

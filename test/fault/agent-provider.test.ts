@@ -194,7 +194,8 @@ describe.each(fakeSurfaces)('$model', (surface: FakeSurface) => {
 
     test('that calls 200 tools at once has all of them answered, in order', async () => {
       const calls = Array.from({ length: 200 }, (_, index) => hello(`number ${index}`))
-      const ran = await run([calling(...calls), fine], { worker: { tools: [echo] } })
+      const worker = { tools: [echo], limits: { callsPerReply: 200 } }
+      const ran = await run([calling(...calls), fine], { worker })
       expect(ran.result).toMatchObject(completed)
       expect(told(ran)).toEqual(
         calls.map(({ args }) => expect.stringContaining((JSON.parse(args) as { text: string }).text)),
