@@ -215,6 +215,8 @@ test('an input that was put aside after its run had recorded a step is not retri
   })
   await using troupe = await TestTroupe.start({ workers: { worker } })
   const session = await jobPutAside(troupe)
-  await expect(session.retry()).rejects.toThrow(/another run would do again .*: charge\. Begin a new session with its message: troupe mailbox redrive \S+ --new-session$/)
+  await expect(session.retry()).rejects.toThrow(
+    /another run would do again .*: charge\. Begin a new session with its message: troupe mailbox redrive \S+ --new-session$/,
+  )
   await expectInvariants(troupe.redis, troupe.namespace)
 })
