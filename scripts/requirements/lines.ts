@@ -10,7 +10,6 @@ export const parts = {
   branching: 'Checkpoints, branches and undo',
   context: 'Files, hooks and other context that nobody said',
   loop: 'Further behaviours of the loop of an agent',
-  approvals: 'Approvals',
   steering: 'Operations on sessions and workers',
   surface: 'Events and interfaces for programs and pages',
   supervision: 'Supervision, roles and definitions',
@@ -95,7 +94,7 @@ export const lines: readonly Line[] = [
   {
     id: '1.19',
     says: 'A run ends as completed, cancelled or failed, and says whether a person is asked.',
-    part: 'approvals',
+    otherwise: 'a run that asks is not over: its report names the open asks',
   },
   { id: '1.20', says: 'What a session is told of the end of a run is what the run has recorded.' },
   {
@@ -113,7 +112,7 @@ export const lines: readonly Line[] = [
   {
     id: '1.28',
     says: 'A run says whether it ended ready for a prompt or with a request for a tool.',
-    part: 'approvals',
+    otherwise: 'a run that asks is not over: its state is AwaitingToolApproval',
   },
   {
     id: '1.29',
@@ -123,12 +122,12 @@ export const lines: readonly Line[] = [
   {
     id: '1.30',
     says: 'Without a terminal a run ends by itself, and warns of what waits for a person.',
-    part: 'approvals',
+    otherwise:
+      'a run that asks a person waits as long as its session says, and the line names the command that answers',
   },
   {
     id: '1.31',
     says: 'A host is told of states and pieces of a reply, and is asked to confirm a tool.',
-    part: 'approvals',
   },
   { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
@@ -321,7 +320,7 @@ export const lines: readonly Line[] = [
     says: 'Inputs while busy are queued and merged; model, tools and effort can be switched.',
     part: 'loop',
   },
-  { id: '4.13', says: 'After a cancel the next input works, and late results are ignored.', part: 'steering' },
+  { id: '4.13', says: 'After a cancel the next input works, and late results are ignored.' },
   { id: '4.14', says: 'A request is tried again only for failures that may pass.' },
   { id: '4.15', says: 'A reply that was cut at its length is continued, a bounded number of times.' },
   {

@@ -106,7 +106,7 @@ export class Roster {
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
       case 'session.limited':
-      case 'session.approvalSet':
+      case 'session.approvalChanged':
       case 'session.cancelled':
       case 'session.completed':
       case 'session.failed':

@@ -25,7 +25,7 @@ async function change(
   sessionId: string,
   what: { readonly policy: ApprovalPolicy } | { readonly tool: string },
 ): Promise<SessionApproval> {
-  const event = encodeEvents([['session.approvalSet', { ...what, ...submission.by }]])
+  const event = encodeEvents([['session.approvalChanged', { ...what, ...submission.by }]])
   const answer = await submission.store(sessionId, 'session').setApproval(sessionId, what, event)
   if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
   return answer.approval

@@ -168,7 +168,7 @@ export class Asks {
 
   /** From now on nobody is asked about the tool in this session, and what was asked about it is approved. */
   async #trust(sessionId: string, tool: string, by: string | null): Promise<void> {
-    const event = encodeEvents([['session.approvalSet', { tool, ...(by !== null && { by }) }]])
+    const event = encodeEvents([['session.approvalChanged', { tool, ...(by !== null && { by }) }]])
     await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)
     const reason = `tool "${tool}" is trusted in this session`
     for (const other of await this.list({ sessionId, kind: 'approval', limit: trustedAtOnce })) {

@@ -19,7 +19,7 @@ describe('a session', () => {
     expect((await session.report()).session.approval).toEqual({ ...said, policy: 'auto' })
     const setTo = async () => {
       for await (const { type, details } of session.events({ after: '0-0' }))
-        if (type === 'session.approvalSet') return details
+        if (type === 'session.approvalChanged') return details
       return undefined
     }
     expect(await setTo()).toEqual({ policy: 'auto' })

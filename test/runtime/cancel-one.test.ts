@@ -46,7 +46,7 @@ const childOf = async (troupe: TestTroupe, sessionId: string, name: string) => {
 }
 
 describe('worker.cancelRun', () => {
-  test('stops the run at once, receives its message no more, and the next message starts the next run', async () => {
+  test('stops the run at once, receives its message no more, and the next message starts the next run [4.13]', async () => {
     const begun: string[] = []
     await using troupe = await TestTroupe.start({ workers: { patient: patient(begun) } })
     const session = await troupe.create('patient', 'wait one', { keepOpen: true })

@@ -18,7 +18,7 @@ test('the policy is written once, and a session at its default has no field for 
   expect(await set({ policy: 'manual' })).toEqual({})
   expect(await set({ policy: 'auto' })).toEqual({
     's:<one>': expect.objectContaining({ approval: 'auto wait 0' }),
-    events: [['session.approvalSet <one.root> {"policy":"auto"}']],
+    events: [['session.approvalChanged <one.root> {"policy":"auto"}']],
   })
   expect(await set({ policy: 'auto' })).toEqual({})
 })

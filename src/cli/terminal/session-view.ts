@@ -70,7 +70,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'message.redriven',
   'session.cancelRequested',
   'session.limited',
-  'session.approvalSet',
+  'session.approvalChanged',
   'session.paused',
   'session.resumed',
   'session.retried',

@@ -58,7 +58,7 @@ export interface EventDetails {
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
   readonly 'session.limited': Partial<Spending>
   /** A new policy, which takes all trust back; or a tool that is trusted from now on. */
-  readonly 'session.approvalSet': { readonly policy?: string; readonly tool?: string; readonly by?: string }
+  readonly 'session.approvalChanged': { readonly policy?: string; readonly tool?: string; readonly by?: string }
   readonly 'session.paused': PauseDetails
   readonly 'session.resumed': PauseDetails
   readonly 'session.cancelRequested': { readonly reason: string; readonly by?: string }

@@ -12,7 +12,7 @@ export const eventTypes = [
   'session.failed',
   'session.retried',
   'session.limited',
-  'session.approvalSet',
+  'session.approvalChanged',
   'session.paused',
   'session.resumed',
   'session.cancelRequested',

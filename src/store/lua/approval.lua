@@ -4,7 +4,7 @@ KEYS[1] root      hash               KEYS[2] events   stream
 ARGV[1] sessionId     ARGV[2] policy    empty: as it is       ARGV[3] tool     to trust; empty: none
 ARGV[4] start         of a session without the field          ARGV[5] event
 Returns {"ok", approval} | {"not_found"}
-Events  session.approvalSet, in the words of the client. Where all is as it was, nothing is written.
+Events  session.approvalChanged, in the words of the client. Where all is as it was, nothing is written.
         Turns that run learn of it with their next commit. A session that has ended takes it too: detached workers of it may go on, or a retry. ]]
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId, policy, tool, start, event = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]

@@ -67,7 +67,7 @@ test.each([
   ['n', { decision: 'deny', reason: undefined }],
   ['n too dear', { decision: 'deny', reason: 'too dear' }],
   ['not now', { decision: 'deny', reason: 'not now' }],
-])('%j decides %j', async (typed, decision) => {
+])('%j decides %j [1.31]', async (typed, decision) => {
   const { here, said, did, note } = scene(['?', typed])
   using _ = here
   note('ask.opened')
@@ -107,7 +107,7 @@ test('a prompt ends when somebody else answers (HERE-2)', async () => {
   expect(did).toEqual([])
 })
 
-test('nobody is asked where a program reads the output, nor about a signal of another system', async () => {
+test('nobody is asked where a program reads the output, nor about a signal of another system [1.30]', async () => {
   const json = scene(['y'], { isJson: true })
   const signal = scene(['y'], { kind: 'signal' })
   using _json = json.here

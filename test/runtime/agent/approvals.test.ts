@@ -37,7 +37,7 @@ async function asking(count: number, reply: ScriptedReply, definition = {}) {
 }
 
 describe('a call that needs an approval', () => {
-  test('waits without a slot, shows what would run, and runs once a person approves it, once [3.12]', async () => {
+  test('waits without a slot, shows what would run, and runs once a person approves it, once [1.19, 1.28, 3.12]', async () => {
     await using made = await asking(1, pay(5))
     const { troupe, session, ledger, model } = made
     expect(made.asks[0]).toMatchObject({

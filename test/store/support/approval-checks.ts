@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import { defaultApproval, type SessionApproval } from '../../../src/core/worker/session-approval.ts'
 import type { Check } from './checks.ts'
 
-export const approvalEvent = '[["session.approvalSet",{"policy":"auto"}]]'
+export const approvalEvent = '[["session.approvalChanged",{"policy":"auto"}]]'
 const unknown = '01890a5d-ac96-774b-bcce-b302099a8057'
 
 const saying = (more: Partial<SessionApproval>) => ({ kind: 'ok', approval: { ...defaultApproval, ...more } })

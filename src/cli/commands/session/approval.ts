@@ -29,7 +29,7 @@ export function addApprovalCommand(group: Command): void {
       const session = troupe.sessions.get(id)
       const approval = await session.setApproval(policy as ApprovalPolicy)
       return sentence(
-        { type: 'approvalSet', sessionId: session.id, ...approval },
+        { type: 'approvalChanged', sessionId: session.id, ...approval },
         `session ${session.id} is ${approval.policy}: ${meanings[approval.policy]}`,
       )
     },

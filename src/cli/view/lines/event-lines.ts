@@ -131,7 +131,7 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
 
 /** What somebody changed of a session. */
 function sessionPart(
-  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalSet' | 'session.limited',
+  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalChanged' | 'session.limited',
   details: RawEvent['details'],
 ): string {
   switch (type) {
@@ -140,7 +140,7 @@ function sessionPart(
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
-    case 'session.approvalSet':
+    case 'session.approvalChanged':
       return approvalPart(details)
     case 'session.limited':
       return limitedPart(details)
@@ -210,7 +210,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.paused':
     case 'session.resumed':
     case 'session.retried':
-    case 'session.approvalSet':
+    case 'session.approvalChanged':
     case 'session.limited':
       return sessionPart(type, details)
     case 'model.replied':
