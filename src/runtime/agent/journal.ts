@@ -96,6 +96,7 @@ export class Journal {
 
   /** Counts the tool calls of a reply. */
   countCalls(toolCalls: number): void {
+    if (toolCalls === 0) return
     this.tally = { ...this.tally, ...addUsage(this.tally, { toolCalls }) }
   }
 

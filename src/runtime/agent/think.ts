@@ -18,7 +18,7 @@ import { answer, noFailure } from './answer.ts'
 import { askModel } from './ask-model.ts'
 import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
-import { approvalContext, asApproved } from './call/approvals.ts'
+import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { goOnAfterCut } from './cut-reply.ts'
 import {
   type AcceptedCall,
@@ -103,15 +103,19 @@ export function iterate(
 ): Iteration {
   const { policy } = turn.host
   const { assignment } = turn
-  const { iterations, toolCalls, callsPerReply } = { ...policy, ...kind.definition.limits }
-  const most = { iterations, toolCalls }
+  const { limits } = kind.definition
+  const most = {
+    iterations: limits?.iterations ?? policy.iterations,
+    toolCalls: limits?.toolCalls ?? policy.toolCalls,
+  }
+  const callsPerReply = limits?.callsPerReply ?? policy.callsPerReply
   const { approvals } = journal.container.pending
   const check = (call: ToolCallBlock): CheckedCall =>
     isCutOff(reply, call)
       ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
       : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
   const approve = (one: AcceptedCall) =>
-    tools.approve(one, journal.turn.session.approval, approvalContext(journal, one.call.toolCallId))
+    tools.approve(one, journal.turn.session.approval, new CallApprovalContext(journal, one.call.toolCallId))
   return runStages(reply, used, { who, most, callsPerReply, check, approve })
 }
 

@@ -52,27 +52,41 @@ export function asApproved(call: ToolCallBlock, approval: CallApproval | undefin
   return { ...rest, input: approval.arguments }
 }
 
-/** What the functions of authors get that decide about a call. Most calls need none of it. */
-export function approvalContext(journal: Journal, toolCallId: string): ApprovalContext {
-  const { turn, container } = journal
-  const { workerId, sessionId, depth, limits } = turn.assignment
-  return {
-    workerId,
-    sessionId,
-    toolCallId,
-    depth,
-    get log() {
-      return journal.log
-    },
-    get limits() {
-      return { ...limits, ...turn.session.spending.allowed }
-    },
-    get input() {
-      return container.input
-    },
-    get facts() {
-      return container.facts
-    },
+/**
+ * What the functions of authors get that decide about a call. Most calls need none of it. A class, because V8 makes a shape of its own for each object
+ * literal with getters.
+ */
+export class CallApprovalContext implements ApprovalContext {
+  readonly workerId: string
+  readonly sessionId: string
+  readonly depth: number
+  readonly toolCallId: string
+  readonly #journal: Journal
+
+  constructor(journal: Journal, toolCallId: string) {
+    const { workerId, sessionId, depth } = journal.turn.assignment
+    this.workerId = workerId
+    this.sessionId = sessionId
+    this.depth = depth
+    this.toolCallId = toolCallId
+    this.#journal = journal
+  }
+
+  get log(): ApprovalContext['log'] {
+    return this.#journal.log
+  }
+
+  get limits(): ApprovalContext['limits'] {
+    const { assignment, session } = this.#journal.turn
+    return { ...assignment.limits, ...session.spending.allowed }
+  }
+
+  get input(): ApprovalContext['input'] {
+    return this.#journal.container.input
+  }
+
+  get facts(): ApprovalContext['facts'] {
+    return this.#journal.container.facts
   }
 }
 
