@@ -9,8 +9,6 @@
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Command } from 'commander'
-import { buildProgram } from '../src/cli/program.ts'
 import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
 import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
@@ -18,6 +16,7 @@ import { coarseState, fineState, runStates, workerStates } from '../src/core/wor
 import { featureNames, features } from '../src/formats/features.ts'
 import { formats } from '../src/formats/formats.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import { commandPages } from './command-pages.ts'
 import { table } from './markdown-table.ts'
 import { requirementCounts, requirementProblems, requirementTables } from './requirements.ts'
 import { typePages } from './type-tables.ts'
@@ -178,38 +177,6 @@ function grouped(value: number): string {
 }
 
 /** The help of every command, as the command line prints it. */
-function commandPages(): string {
-  const program = buildProgram()
-  return ['```text', helpOf(program), '```', ...program.commands.flatMap((command) => pagesOf(command, []))].join('\n')
-}
-
-function pagesOf(command: Command, parents: readonly string[]): string[] {
-  if (command.name() === 'help' || !isShown(command)) return []
-  const words = [...parents, command.name()]
-  const heading = `${'#'.repeat(words.length + 1)} troupe ${words.join(' ')}`
-  const children = command.commands.flatMap((child) => pagesOf(child, words))
-  return ['', heading, '', '```text', helpOf(command), '```', ...children]
-}
-
-function isShown(command: Command): boolean {
-  const { parent } = command
-  return parent === null || parent.createHelp().visibleCommands(parent).includes(command)
-}
-
-/** As in a pipe: without colours, 80 columns wide. */
-function helpOf(command: Command): string {
-  let help = ''
-  command.configureOutput({
-    writeOut: (text) => {
-      help += text
-    },
-    getOutHelpWidth: () => 80,
-    getOutHasColors: () => false,
-  })
-  command.outputHelp()
-  return help.trim()
-}
-
 function projectionTable(): string {
   const word = (run: (typeof runStates)[number], worker: (typeof workerStates)[number]) => {
     const coarse = coarseState({ run, worker })
