@@ -16,7 +16,8 @@ import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
 import type { SessionState } from './session-summary.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
-export const holdupReasons = [
+/** Nobody but somebody outside ends these. */
+const endedBySomebody = [
   'pause',
   'pause of all',
   'question',
@@ -26,28 +27,13 @@ export const holdupReasons = [
   'budget',
   'failure',
   'message',
-  'lease',
-  'slot',
-  'retry',
-  'timer',
-  'start',
-  'children',
 ] as const
+/** The most urgent ones first. */
+export const holdupReasons = [...endedBySomebody, 'lease', 'slot', 'retry', 'timer', 'start', 'children'] as const
 /** question, approval, signal: an ask of this kind. budget, failure: its last run ended so. message: the next one of a conversation. start: an end of a sibling. */
 export type HoldupReason = (typeof holdupReasons)[number]
 
-/** Nobody but somebody outside ends these. */
-const ofSomebody: ReadonlySet<HoldupReason> = new Set<HoldupReason>([
-  'pause',
-  'pause of all',
-  'question',
-  'approval',
-  'signal',
-  'no node',
-  'budget',
-  'failure',
-  'message',
-])
+const ofSomebody: ReadonlySet<HoldupReason> = new Set(endedBySomebody)
 
 export interface Holdup {
   readonly reason: HoldupReason
