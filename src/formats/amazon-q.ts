@@ -5,6 +5,7 @@
 import { isObject } from '../core/check/is-object.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage, Json } from '../core/history/chat-message.ts'
+import { handoffMark } from '../core/history/prompt-fold.ts'
 import { Foreign } from './foreign.ts'
 import type { Format, Losses, Text, Written } from './format.ts'
 import { uuidFor } from './portable.ts'
@@ -12,11 +13,10 @@ import { qHistory, qLosses, readQEntry, readQUser } from './q-message.ts'
 import { wholeOf } from './role-list.ts'
 import { type Said, textBlocks } from './said.ts'
 import { type Source, sourceOf } from './source.ts'
-import { handoff } from './turns.ts'
 
 const losses: Losses = {
   ...qLosses,
-  summaries: `one that stands first stays what it is; others become the text of a user that begins with ${handoff}`,
+  summaries: `one that stands first stays what it is; others become the text of a user that begins with ${handoffMark}`,
 }
 
 export const amazonQ: Format = {

@@ -17,7 +17,7 @@ import type { Format } from './format.ts'
 import { callIdFor, toolNameFor } from './portable.ts'
 import { blocksOf, looked, messagesIn, wholeOf } from './role-list.ts'
 import { errorOutput, modelOf, optionOf, optionsOf, type Reply, type Said, textBlocks, textOutput } from './said.ts'
-import { alternating, joined, lastModel, noteOf, outputText, turnsOf, withoutNone } from './turns.ts'
+import { alternating, joined, lastModel, noteOf, outputText, turnsOf, twoSided, withoutNone } from './turns.ts'
 import { noAudio, objectsOnly, ofRequests, strictNames, textResults } from './wire-losses.ts'
 
 const roles = ['user', 'assistant', 'system'] as const
@@ -68,20 +68,8 @@ export const anthropic: Format = {
   },
   write(messages) {
     const { system, turns } = alternating(turnsOf(messages))
-    const written: { role: string; content: Json[] }[] = []
-    for (const turn of turns) {
-      const role = turn.side === 'assistant' ? 'assistant' : 'user'
-      const blocks =
-        turn.side === 'results'
-          ? turn.results.map(writtenResult)
-          : turn.side === 'user'
-            ? turn.blocks.map(writtenUserBlock)
-            : turn.blocks.flatMap(writtenReplyBlock)
-      const last = written.at(-1)
-      // Results and what the user says next are one message.
-      if (last?.role === role) last.content.push(...blocks)
-      else written.push({ role, content: blocks })
-    }
+    const sides = twoSided(turns, { result: writtenResult, user: writtenUserBlock, reply: writtenReplyBlock })
+    const written = sides.map(({ isReply, parts }) => ({ role: isReply ? 'assistant' : 'user', content: parts }))
     return {
       json: withoutNone({
         ...lastModel(messages, 'anthropic'),

@@ -2,14 +2,16 @@
  * Duty: the log of a session that the fifth design keeps, as JSON lines: a line about the session, then what happened.
  * CHAT-LOG-1 A conversation that was cleared or compacted in the log is read as it was then.
  */
+
 import { isObject } from '../core/check/is-object.ts'
 import { type ChatMessage, type Json, type ToolCallBlock, toolCallsOf } from '../core/history/chat-message.ts'
+import { handoffMark } from '../core/history/prompt-fold.ts'
 import { argumentsText, parseArguments } from './arguments.ts'
 import { isoOf, outcomeOf, readCall, readOutcome, readUserBlocks, writtenBlock, writtenCall } from './chat-message.ts'
 import type { Foreign } from './foreign.ts'
 import type { Format } from './format.ts'
 import { modelOf, type Said, textBlocks, unknownModel } from './said.ts'
-import { handoff, joined, summaryTurn } from './turns.ts'
+import { joined, summaryTurn } from './turns.ts'
 import { oneText, textResults } from './wire-losses.ts'
 
 export const chatMessageLog: Format = {
@@ -32,7 +34,7 @@ export const chatMessageLog: Format = {
     signedReasoning: 'the text stays, the signature is left out',
     emptyMessages: 'replies are left out',
     errors: 'those before a summary are left out',
-    summaries: `one that stands first stays what it is; others become the text of a user that begins with ${handoff}`,
+    summaries: `one that stands first stays what it is; others become the text of a user that begins with ${handoffMark}`,
     summaryCounts: 'left out',
     ids: 'those of replies with a text stay',
     times: 'left out',

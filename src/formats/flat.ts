@@ -1,8 +1,9 @@
+import { handoffMark } from '../core/history/prompt-fold.ts'
 import type { Foreign } from './foreign.ts'
 import type { Format, Text } from './format.ts'
 import { haveRoles, looked, messagesIn } from './role-list.ts'
 import { type Said, textBlocks, textOutput } from './said.ts'
-import { handoff, joined, outputText, type Turn, turnsOf } from './turns.ts'
+import { joined, outputText, type Turn, turnsOf } from './turns.ts'
 import { noAudio, noFiles, noImages, noReasoning } from './wire-losses.ts'
 
 const roles = ['system', 'user', 'assistant', 'tool'] as const
@@ -30,7 +31,7 @@ export const flat: Format = {
     cancelledResults: 'only the text says so',
     unknownResults: 'only the text says so',
     errors: 'left out',
-    summaries: `become the text of a user that begins with ${handoff}`,
+    summaries: `become the text of a user that begins with ${handoffMark}`,
     summaryCounts: 'left out',
     ids: 'left out',
     times: 'left out',

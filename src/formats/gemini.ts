@@ -13,7 +13,7 @@ import type { Format } from './format.ts'
 import { callIdFor, toolNameFor } from './portable.ts'
 import { blocksOf, looked, messagesIn, wholeOf } from './role-list.ts'
 import { errorOutput, modelOf, optionOf, optionsOf, outputOf, type Reply, type Said, textBlocks } from './said.ts'
-import { alternating, turnsOf, withoutNone } from './turns.ts'
+import { alternating, turnsOf, twoSided, withoutNone } from './turns.ts'
 import { objectsOnly, ofRequests, strictNames } from './wire-losses.ts'
 
 const roles = ['user', 'model', 'function'] as const
@@ -74,19 +74,9 @@ export const gemini: Format = {
   },
   write(messages) {
     const { system, turns } = alternating(turnsOf(messages))
-    const contents: { role: string; parts: Json[] }[] = []
-    for (const turn of turns) {
-      const role = turn.side === 'assistant' ? 'model' : 'user'
-      const parts =
-        turn.side === 'results'
-          ? turn.results.map(writtenResult)
-          : turn.side === 'user'
-            ? turn.blocks.map(writtenUserPart)
-            : turn.blocks.map(writtenReplyPart)
-      const last = contents.at(-1)
-      if (last?.role === role) last.parts.push(...parts)
-      else contents.push({ role, parts })
-    }
+    const reply = (block: AssistantBlock) => [writtenReplyPart(block)]
+    const sides = twoSided(turns, { result: writtenResult, user: writtenUserPart, reply })
+    const contents = sides.map(({ isReply, parts }) => ({ role: isReply ? 'model' : 'user', parts }))
     const systemInstruction = system.length === 0 ? undefined : { parts: system.map((text) => ({ text })) }
     return { json: withoutNone({ systemInstruction, contents }) }
   },

@@ -8,12 +8,14 @@ import type {
   AssistantMessage,
   ChatMessage,
   FileBlock,
+  Json,
   MediaBlock,
   TextBlock,
   ToolCallBlock,
   ToolResultMessage,
   UserBlock,
 } from '../core/history/chat-message.ts'
+import { beginningText, handoffMark } from '../core/history/prompt-fold.ts'
 
 export interface UserTurn {
   readonly side: 'user'
@@ -37,10 +39,6 @@ export interface SystemTurn {
   readonly at: number
 }
 export type Turn = UserTurn | ReplyTurn | ResultsTurn | SystemTurn
-
-export const handoff = '[Previous conversation handoff]'
-/** Stands where a format wants a user to begin. */
-const beginning = '(conversation begins with the assistant)'
 
 export function turnsOf(messages: readonly ChatMessage[]): Turn[] {
   const turns: Turn[] = []
@@ -88,7 +86,7 @@ export function summaryTurn(messages: readonly ChatMessage[]): ChatMessage[] {
 }
 
 function summaryText(text: string): TextBlock {
-  return { type: 'text', text: `${handoff}\n${text}` }
+  return { type: 'text', text: `${handoffMark}\n${text}` }
 }
 
 /** The texts of the system messages apart, and the other turns, of which neighbours are merged. A user begins. */
@@ -101,7 +99,7 @@ export function alternating(turns: readonly Turn[]): {
     const last = merged.at(-1)
     if (turn.side === 'system') continue
     if (last === undefined && turn.side === 'assistant')
-      merged.push({ side: 'user', blocks: [{ type: 'text', text: beginning }], at: turn.message.at, id: '' })
+      merged.push({ side: 'user', blocks: [{ type: 'text', text: beginningText }], at: turn.message.at, id: '' })
     if (turn.side === 'user' && last?.side === 'user')
       merged[merged.length - 1] = { ...last, blocks: [...last.blocks, ...turn.blocks] }
     else if (turn.side === 'assistant' && last?.side === 'assistant')
@@ -155,4 +153,32 @@ export function lastModel(
 /** An object without the fields that have no value. */
 export function withoutNone(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}
+
+/** How one format writes the parts of a turn. */
+interface PartWriters {
+  readonly result: (result: ResultsTurn['results'][number]) => Json
+  readonly user: (block: UserTurn['blocks'][number]) => Json
+  readonly reply: (block: ReplyTurn['blocks'][number]) => readonly Json[]
+}
+
+/** Two sides that alternate. Results, and what the user says next, are one message of the user's side. */
+export function twoSided(
+  turns: readonly Exclude<Turn, SystemTurn>[],
+  write: PartWriters,
+): { isReply: boolean; parts: Json[] }[] {
+  const written: { isReply: boolean; parts: Json[] }[] = []
+  for (const turn of turns) {
+    const isReply = turn.side === 'assistant'
+    const parts =
+      turn.side === 'results'
+        ? turn.results.map(write.result)
+        : turn.side === 'user'
+          ? turn.blocks.map(write.user)
+          : turn.blocks.flatMap(write.reply)
+    const last = written.at(-1)
+    if (last?.isReply === isReply) last.parts.push(...parts)
+    else written.push({ isReply, parts })
+  }
+  return written
 }

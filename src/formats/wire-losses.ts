@@ -1,6 +1,7 @@
 /** Duty: what hardly any format for models can carry, said once. */
+
+import { handoffMark } from '../core/history/prompt-fold.ts'
 import type { Losses } from './format.ts'
-import { handoff } from './turns.ts'
 
 /** A request to a model holds what the model reads, and nothing about it. */
 export const ofRequests = {
@@ -8,7 +9,7 @@ export const ofRequests = {
   facts: 'left out',
   emptyMessages: 'left out',
   errors: 'left out',
-  summaries: `become the text of a user that begins with ${handoff}`,
+  summaries: `become the text of a user that begins with ${handoffMark}`,
   summaryCounts: 'left out',
   ids: 'left out',
   times: 'left out',

@@ -29,10 +29,12 @@ import {
 } from './chat-message.ts'
 import { cancelledText } from './open-calls.ts'
 
-const beginning: PromptMessage = {
-  role: 'user',
-  content: [{ type: 'text', text: '(conversation begins with the assistant)' }],
-}
+/** Stands where a user has to begin, and none did. */
+export const beginningText = '(conversation begins with the assistant)'
+/** The line with which a summary begins. */
+export const handoffMark = '[Previous conversation handoff]'
+
+const beginning: PromptMessage = { role: 'user', content: [{ type: 'text', text: beginningText }] }
 const cancelledOutput: ToolOutput = { type: 'error-text', value: cancelledText }
 
 /** The part that may still grow. */
@@ -337,7 +339,7 @@ function summaryBlock({ text }: SummaryMessage): TextBlock {
 
 /** A summary as a model reads it: a text that only this file may begin. */
 export function handoffText(text: string): string {
-  return `[Previous conversation handoff]\n${withoutSenderLines(text)}`
+  return `${handoffMark}\n${withoutSenderLines(text)}`
 }
 
 function withoutMarks(block: TextBlock): TextBlock {
