@@ -7,6 +7,7 @@ import { connect, connectInternal } from '../../src/client/client.ts'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { expectInvariants } from '../support/oracle.ts'
+import { RedisServer } from '../support/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -194,7 +195,9 @@ test('users of two namespaces share no code: neither loads, replaces, flushes or
 })
 
 test('a user of an ACL sends no function, although it may: another could have loaded its code under that name (TRANSPORT-3)', async () => {
-  await using troupe = await TestTroupe.connect()
+  // Of its own: a monitor sees all commands, also those of tests that run beside this one.
+  await using server = await RedisServer.start({ durability: 'none' })
+  await using troupe = await TestTroupe.connect({ redisUrl: server.url })
   const user = `wide-${troupe.namespace}`
   await troupe.redis.acl('SETUSER', user, 'on', '>secret', '~*', '&*', '+@all')
   const { href: redisUrl } = Object.assign(new URL(troupe.redisUrl), { username: user, password: 'secret' })
