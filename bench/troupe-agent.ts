@@ -4,7 +4,7 @@
  */
 import { type AgentDefinition, defineTool, defineWorker, type ModelRequest } from 'troupe'
 import { z } from 'zod'
-import { say, scriptedModel } from '../src/models/scripted-model.ts'
+import { say, scriptedModel } from '../src/models/local/scripted-model.ts'
 import { type AgentMessage, replyOfModel, resultOfTool } from './agent-script.ts'
 
 export const agentKindName = 'agent'

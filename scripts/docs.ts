@@ -13,8 +13,8 @@ import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
 import { busyStates, type RunEvent, runArrows, transition } from '../src/core/worker/lifecycle.ts'
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
-import { featureNames, features } from '../src/formats/features.ts'
 import { formats } from '../src/formats/formats.ts'
+import { featureNames, features } from '../src/formats/parts/features.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { commandPages } from './command-pages.ts'
 import { table } from './markdown-table.ts'
@@ -275,7 +275,7 @@ function checkEvents(): string[] {
   const rows = rowsOf(page)
   const problems = compare(page, rows.keys(), eventTypes)
   // These files list or read events; they write none.
-  const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts', 'src/client/activity.ts']
+  const catalogues = ['src/core/event/event.ts', 'src/core/event/event-details.ts', 'src/client/event/activity.ts']
   for (const type of eventTypes) {
     // The end of a session is a field of its entry. Its event is created when the entry is read.
     const isMade = /^session\.(completed|failed|cancelled)$/.test(type)
@@ -290,7 +290,7 @@ function checkEvents(): string[] {
 /** Names in each diagram of docs/reference/lifecycles.md are the states of the sources. */
 function checkStates(): string[] {
   const page = 'docs/reference/lifecycles.md'
-  const source = read('src/client/session-summary.ts')
+  const source = read('src/client/session/session-summary.ts')
   const sessionStates = [...(/type SessionState =(.*)/.exec(source)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
     ([, name]) => name as string,
   )

@@ -22,14 +22,12 @@ export async function connect(options?: ConnectOptions): Promise<Troupe> {
 export type { AuditProgress, AuditReport } from './audit/audit.ts'
 export type { MessageCounts } from './audit/counts.ts'
 export type { AuditFinding } from './audit/finding.ts'
-export type { ApprovalOptions } from './client/approval-options.ts'
-export type { Approval, ApprovalsQuery, Decide, Decided } from './client/approvals.ts'
-export type { Answered, AnswerOptions, Ask } from './client/asks.ts'
-export type { ConversationDiff, ForkQuery } from './client/branches.ts'
 export type { Troupe } from './client/client.ts'
 export type { ConnectOptions } from './client/connect-options.ts'
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
+export type { Approval, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
+export type { Answered, AnswerOptions, Ask } from './client/person/asks.ts'
 export type {
   AsksQuery,
   AuditQuery,
@@ -45,10 +43,12 @@ export type {
   WorkersQuery,
 } from './client/queries.ts'
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
-export type { Session } from './client/session.ts'
-export type { EventsQuery } from './client/session-events.ts'
-export type { CreateOf, Sessions } from './client/sessions.ts'
-export type { CreateSession } from './client/submission.ts'
+export type { ConversationDiff, ForkQuery } from './client/session/branches.ts'
+export type { Session } from './client/session/session.ts'
+export type { EventsQuery } from './client/session/session-events.ts'
+export type { CreateOf, Sessions } from './client/session/sessions.ts'
+export type { ApprovalOptions } from './client/submission/approval-options.ts'
+export type { CreateSession } from './client/submission/submission.ts'
 export type {
   DeadLetter,
   Dismissed,
@@ -120,8 +120,6 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
-export { approvalsOf, type CallApproval } from './core/history/call-approvals.ts'
-export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -145,7 +143,7 @@ export type {
   Usage,
   UserBlock,
   UserMessage,
-} from './core/history/chat-message.ts'
+} from './core/history/chat/chat-message.ts'
 export {
   dataUriOf,
   firstTextOf,
@@ -154,7 +152,9 @@ export {
   isToolResult,
   textOf,
   timestampOf,
-} from './core/history/chat-message.ts'
+} from './core/history/chat/chat-message.ts'
+export { chat } from './core/history/chat/message-factories.ts'
+export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export {
   ContextContainer,
   type SessionMetadata,
@@ -178,13 +178,14 @@ export type {
   StepEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
-export { estimatedBytes } from './core/history/estimate.ts'
 export { ConversationHistory } from './core/history/history.ts'
-export { chat } from './core/history/message-factories.ts'
-export type { PendingTurn } from './core/history/pending-turn.ts'
+export { estimatedBytes } from './core/history/prompt/estimate.ts'
+export { approvalsOf, type CallApproval } from './core/history/run/call-approvals.ts'
+export type { PendingTurn } from './core/history/run/pending-turn.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'
+export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
 export type { Failure } from './core/worker/failure.ts'
 export type {
   AnswerMessage,
@@ -198,6 +199,5 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
-export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/session-approval.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

@@ -3,7 +3,7 @@
  * PAGES-1 An entry has a hundred bytes or a million. So the size of each page follows from the size of the entries before it: no read blocks Redis
  *    for long, or fills the memory of this process.
  */
-import type { AuditStore } from '../store/audit-store.ts'
+import type { AuditStore } from '../store/audit/audit-store.ts'
 
 const firstPage = 50
 const mostEntries = 1_000

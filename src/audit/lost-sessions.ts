@@ -3,7 +3,7 @@
  * LOST-1 Pruning takes only sessions that have ended, and leaves only a count. So a session that is gone and has no end in the stream is lost.
  * LOST-2 A session that ended and is gone may have been pruned. Some of these are lost if more are gone than were ever pruned.
  */
-import type { AuditStore } from '../store/audit-store.ts'
+import type { AuditStore } from '../store/audit/audit-store.ts'
 import type { Suspicion } from './finding.ts'
 import type { StreamFacts } from './stream-facts.ts'
 

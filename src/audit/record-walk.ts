@@ -2,7 +2,7 @@
  * Duty: find all workers that have a record, also those that no session lists.
  * WALK-1 Only a walk over all keys of Redis finds them. One walk serves all partitions of an audit: it keeps what it finds of the others.
  */
-import { type AuditStore, itemsOf } from '../store/audit-store.ts'
+import { type AuditStore, itemsOf } from '../store/audit/audit-store.ts'
 
 export class RecordWalk {
   readonly #wanted: ReadonlySet<number>

@@ -4,8 +4,8 @@
  */
 import { decodeEntry } from '../core/history/entry.ts'
 import { rootIdOf } from '../core/ids.ts'
-import type { Picture, SessionPicture, WorkerPicture } from '../store/audit-picture.ts'
-import { type AuditStore, itemsOf } from '../store/audit-store.ts'
+import type { Picture, SessionPicture, WorkerPicture } from '../store/audit/audit-picture.ts'
+import { type AuditStore, itemsOf } from '../store/audit/audit-store.ts'
 import { damageText } from '../store/record/field.ts'
 import { encodeResultLine, isOfSession } from '../store/record/session-record.ts'
 import { damaged, nameOf, type Suspicion, sayOf } from './finding.ts'

@@ -2,13 +2,13 @@
  * Duty: the rules between the workers of a session, and those for the record of the session.
  * RULES-1 They are applied only to workers of one picture. If two workers were read apart, one may have changed in between.
  */
-import { decodeTally, spendingOf } from '../core/history/agent-tally.ts'
+import { decodeTally, spendingOf } from '../core/history/run/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
 import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
-import type { Picture, SessionPicture, WorkerPicture } from '../store/audit-picture.ts'
+import type { Picture, SessionPicture, WorkerPicture } from '../store/audit/audit-picture.ts'
 import { idText, type Say, type Suspicion, sayOf } from './finding.ts'
 import type { SpawnedChild } from './history-fold.ts'
 import { isCancelling, isOpen, type Seen } from './worker-rules.ts'

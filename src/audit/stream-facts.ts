@@ -5,7 +5,7 @@
  */
 import { rootIdOf } from '../core/ids.ts'
 import { policy } from '../core/policy.ts'
-import type { AuditStore } from '../store/audit-store.ts'
+import type { AuditStore } from '../store/audit/audit-store.ts'
 import { eventsOf } from '../store/script/replies.ts'
 
 export class StreamFacts {

@@ -1,12 +1,12 @@
 /** Duty: the rules for one worker, by its picture and its history: its status, its mail, its timers, its runs. */
 
 import { preview } from '../core/check/preview.ts'
-import { isTally } from '../core/history/agent-tally.ts'
+import { isTally } from '../core/history/run/agent-tally.ts'
 import { policy } from '../core/policy.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import { decodeHead, inputIdOf, type Lane, lanes, resultChildOf } from '../core/worker/message.ts'
 import { encodeWait, endsWait, type Wait } from '../core/worker/wait.ts'
-import type { SessionPicture, WorkerPicture } from '../store/audit-picture.ts'
+import type { SessionPicture, WorkerPicture } from '../store/audit/audit-picture.ts'
 import { takenOf } from '../store/record/worker-record.ts'
 import { idText, type Say } from './finding.ts'
 import type { HistoryFold } from './history-fold.ts'

@@ -1,10 +1,10 @@
 /** Duty: the options that several commands share, so that a name means the same everywhere. Each value is checked as it is read. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import type { CreateSession } from '../client/submission.ts'
+import type { CreateSession } from '../client/submission/submission.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
+import { type ApprovalPolicy, approvalPolicies } from '../core/worker/ask/session-approval.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
-import { type ApprovalPolicy, approvalPolicies } from '../core/worker/session-approval.ts'
 import { parseDuration } from './view/duration.ts'
 
 /** The options that host/connection.ts needs to find Redis. */

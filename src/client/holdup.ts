@@ -7,13 +7,13 @@
 import { childId } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
-import type { AskSort } from '../core/worker/ask.ts'
+import type { AskSort } from '../core/worker/ask/ask.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import type { WorkerState } from '../core/worker/run-state.ts'
 import { waitText } from '../core/worker/wait.ts'
-import type { OpenAsk } from '../store/open-asks.ts'
+import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
-import type { SessionState } from './session-summary.ts'
+import type { SessionState } from './session/session-summary.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
 /** Nobody but somebody outside ends these. */

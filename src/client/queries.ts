@@ -10,8 +10,8 @@ import {
   wholeNumberRule,
   yesOrNo,
 } from '../core/check/check-options.ts'
-import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask.ts'
-import { type ListedState, listedStates } from './session-summary.ts'
+import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask/ask.ts'
+import { type ListedState, listedStates } from './session/session-summary.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
 export interface SessionsQuery {

@@ -5,7 +5,7 @@
  */
 
 import { damageOf } from '../core/errors.ts'
-import { decodeTally, reportedUsage } from '../core/history/agent-tally.ts'
+import { decodeTally, reportedUsage } from '../core/history/run/agent-tally.ts'
 import { sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
@@ -21,10 +21,10 @@ import {
   type WorkerState,
 } from '../core/worker/run-state.ts'
 import { sumOfUsage, type UsageReport } from '../core/worker/usage.ts'
-import type { OpenAsk } from '../store/open-asks.ts'
+import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { SessionRecord } from '../store/record/session-record.ts'
 import { type Holdup, holdupOf, holdupsOf } from './holdup.ts'
-import type { SessionFacts } from './session-summary.ts'
+import type { SessionFacts } from './session/session-summary.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
 export interface WorkerReport {

@@ -5,7 +5,7 @@
 
 import { InvariantError, type RuntimeError } from '../core/errors.ts'
 import { rootIdOf } from '../core/ids.ts'
-import type { InspectStore, SessionRow } from '../store/inspect-store.ts'
+import type { InspectStore, SessionRow } from '../store/audit/inspect-store.ts'
 import { damageText, type FieldDamage } from '../store/record/field.ts'
 import { decodeResultLine } from '../store/record/session-record.ts'
 import type { WorkerRow } from '../store/worker-rows.ts'

@@ -5,10 +5,8 @@ import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
-import type { CancelWorkerAnswer } from '../store/cancels.ts'
-import type { InspectStore } from '../store/inspect-store.ts'
-import { type ConversationDiff, contextOf, diffOf } from './branches.ts'
-import { checkReason, defaultReason } from './cancel-reason.ts'
+import type { InspectStore } from '../store/audit/inspect-store.ts'
+import type { CancelWorkerAnswer } from '../store/person/cancels.ts'
 import {
   type ContextQuery,
   contextRules,
@@ -18,7 +16,9 @@ import {
   mailboxRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
-import type { Submission } from './submission.ts'
+import { type ConversationDiff, contextOf, diffOf } from './session/branches.ts'
+import { checkReason, defaultReason } from './session/cancel-reason.ts'
+import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
 

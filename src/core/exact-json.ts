@@ -3,7 +3,7 @@
  * EXACT-1 A number that JavaScript cannot hold exactly (an integer beyond 2^53, or one beyond all limits) is read as the text of its digits. A
  *         wrong number would look right; a text is seen by any schema, and holds every digit.
  */
-import type { Json } from './history/chat-message.ts'
+import type { Json } from './history/chat/chat-message.ts'
 
 /** Only such a text may hold a number that would be changed. */
 const suspicious = /\d{16}|[eE]\+?\d{2}/

@@ -1,7 +1,7 @@
 /** Duty: the port of a format: how a conversation is read and written, and what the format cannot carry. */
-import type { ChatMessage } from '../core/history/chat-message.ts'
-import type { Feature } from './features.ts'
-import type { Said } from './said.ts'
+import type { ChatMessage } from '../core/history/chat/chat-message.ts'
+import type { Feature } from './parts/features.ts'
+import type { Said } from './parts/said.ts'
 import type { Source } from './source.ts'
 
 /** What of a conversation changes or is lost, each with what becomes of it. */

@@ -10,7 +10,7 @@ import { InputError, LimitError } from '../core/errors.ts'
 import { parseExactJson } from '../core/exact-json.ts'
 import { isDeeperThan } from '../core/json.ts'
 import { policy } from '../core/policy.ts'
-import { Foreign } from './foreign.ts'
+import { Foreign } from './parts/foreign.ts'
 
 /** What a converter reads. */
 export interface Source {

@@ -3,7 +3,7 @@
  * CLASS-1 What the provider says, in types, codes and sentences, counts before the status. Gateways and servers that speak a protocol of others
  *         choose their statuses freely.
  */
-import { noEventsName } from './bounded-fetch.ts'
+import { noEventsName } from './http/bounded-fetch.ts'
 import { saysOverflow } from './overflow.ts'
 
 export type FailureClass = 'overloaded' | 'unavailable' | 'garbled' | 'refused' | 'overflowed'

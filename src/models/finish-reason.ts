@@ -3,7 +3,7 @@
  * FINISH-1 The SDK knows only the words of its own protocols and calls every other one `other`. A word for a failure is a failed call, and a
  *          word for a limit or a filter is an answer that was cut, whatever server wrote it.
  */
-import type { FinishReason } from '../core/history/chat-message.ts'
+import type { FinishReason } from '../core/history/chat/chat-message.ts'
 
 /** `interrupted`: the SDK's reason for a stream that broke off. */
 export type SdkFinish = FinishReason | 'interrupted'

@@ -4,9 +4,9 @@
 
 import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
-import { offlineId, offlineModel } from './offline-model.ts'
+import { offlineId, offlineModel } from './local/offline-model.ts'
 import { openProviderModel } from './providers.ts'
-import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
+import { type SdkLanguageModel, sdkModel } from './sdk/sdk-model.ts'
 
 export function openModels(settings: ModelSettings): ModelSource {
   const named = new Map<string, Model>()

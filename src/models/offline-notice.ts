@@ -3,7 +3,7 @@
  */
 import { isAgentDefinition, type WorkerDefinition } from '../core/definition/define-worker.ts'
 import type { ModelSettings } from '../core/definition/model.ts'
-import { offlineId } from './offline-model.ts'
+import { offlineId } from './local/offline-model.ts'
 import { providerKeysIn } from './providers.ts'
 
 export interface OfflineNotice {

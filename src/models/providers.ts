@@ -7,9 +7,9 @@
 import type { Model, ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
 import { rememberSecret } from '../core/secret/known-secrets.ts'
-import { replyFetch } from './reply-fetch.ts'
-import { anthropicProtocol, chatProtocol, type ReplyProtocol, responsesProtocol } from './reply-protocol.ts'
-import { type SdkLanguageModel, sdkModel } from './sdk-model.ts'
+import { replyFetch } from './http/reply-fetch.ts'
+import { anthropicProtocol, chatProtocol, type ReplyProtocol, responsesProtocol } from './http/reply-protocol.ts'
+import { type SdkLanguageModel, sdkModel } from './sdk/sdk-model.ts'
 import type { SettingRules } from './settings.ts'
 
 type Environment = ModelSettings['env']

@@ -5,7 +5,7 @@
  */
 import { type CallSettings, stopsOf } from '../core/definition/call-settings.ts'
 import { ConfigError } from '../core/errors.ts'
-import type { ProviderOptions } from '../core/history/chat-message.ts'
+import type { ProviderOptions } from '../core/history/chat/chat-message.ts'
 
 /** What is known of a provider's settings before any call. */
 export interface SettingRules {

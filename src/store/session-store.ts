@@ -6,22 +6,22 @@ import { InvariantError } from '../core/errors.ts'
 import { defaultPool, digestAsked, rootIdOf, unhostedPool } from '../core/ids.ts'
 import { decodeSpending, defaultSpending, encodeAllowed, type Policy, type Spending } from '../core/policy.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
-import type { Refusal } from '../core/worker/refusal.ts'
 import {
   type ApprovalPolicy,
   decodeApproval,
   defaultApproval,
   encodeApproval,
   type SessionApproval,
-} from '../core/worker/session-approval.ts'
-import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './cancels.ts'
+} from '../core/worker/ask/session-approval.ts'
+import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
-import { PauseStore } from './pause-store.ts'
+import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
+import { PauseStore } from './person/pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
+import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
-import { guarded } from './script/guarded.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
 import {
   answerScript,

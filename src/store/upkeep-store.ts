@@ -7,17 +7,17 @@
 
 import { InvariantError } from '../core/errors.ts'
 import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
-import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/open-calls.ts'
+import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/run/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
 import type { DamagedSession, HostedKind, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
+import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
-import { nearlyFull, unfit } from './redis/set-up.ts'
-import { guarded } from './script/guarded.ts'
 import type { ScriptCaller } from './script/script.ts'
 import { announceScript, finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
+import { nearlyFull, unfit } from './set-up/set-up.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface UpkeepStoreOptions {

@@ -6,10 +6,10 @@ import { stepEntry } from '../core/history/entry.ts'
 import { childId, newId, rootIdOf } from '../core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, type WorkerLimits } from '../core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, RunPosition, TurnStore } from '../core/ports/ports.ts'
+import { defaultApproval } from '../core/worker/ask/session-approval.ts'
 import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import { beforeRun } from '../core/worker/run-ends.ts'
-import { defaultApproval } from '../core/worker/session-approval.ts'
 
 export interface MemorySettings {
   readonly kind: string

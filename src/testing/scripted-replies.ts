@@ -1,8 +1,8 @@
 /** Duty: the models of a test: each kind with scripted replies gets a model that gives them. */
 import type { ModelSource } from '../core/definition/model.ts'
 import { TerminalError } from '../core/errors.ts'
-import { scriptedModel } from '../models/scripted-model.ts'
-import type { Replies } from './node-order.ts'
+import { scriptedModel } from '../models/local/scripted-model.ts'
+import type { Replies } from './crash/node-order.ts'
 
 /** A model that gives the replies of this kind in order, in any process. The request shows how many replies were given before. */
 export function scriptedReplies(kind: string, replies: Replies): ModelSource | null {

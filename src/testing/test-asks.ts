@@ -3,7 +3,7 @@ import { answerProblem } from '../core/check/answer-problem.ts'
 import { InputError } from '../core/errors.ts'
 import { toJson } from '../core/json.ts'
 import type { AskOrder } from '../core/ports/ports.ts'
-import { type AskSort, decodeAnswer, decodeAskBody, encodeAnswer } from '../core/worker/ask.ts'
+import { type AskSort, decodeAnswer, decodeAskBody, encodeAnswer } from '../core/worker/ask/ask.ts'
 
 /** An ask that the worker made. */
 export interface TestAsk {

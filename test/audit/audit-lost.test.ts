@@ -4,9 +4,9 @@
  */
 import { describe, expect, test } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { rootIdOf } from '../../src/core/ids.ts'
-import { AuditStore } from '../../src/store/audit-store.ts'
+import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { workers } from '../client/support/audit-scenes.ts'

@@ -2,7 +2,7 @@
 import { expect, test, vi } from 'vitest'
 import { audit } from '../../src/audit/audit.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { AuditStore } from '../../src/store/audit-store.ts'
+import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

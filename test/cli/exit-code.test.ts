@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { exitCodeOfSignal, toComplaint, Unanswered } from '../../src/cli/exit-code.ts'
 import * as errors from '../../src/core/errors.ts'
 import { RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
-import { storeError } from '../../src/store/script/store-error.ts'
+import { storeError } from '../../src/store/redis/store-error.ts'
 
 describe('toComplaint', () => {
   it.each([

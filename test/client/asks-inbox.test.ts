@@ -1,7 +1,7 @@
 /** The inbox: its first page costs the same however many asks are open. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { encodeAskBody } from '../../src/core/worker/ask.ts'
+import { encodeAskBody } from '../../src/core/worker/ask/ask.ts'
 import { askKey, partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

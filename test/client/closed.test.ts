@@ -1,7 +1,7 @@
 /** What a client that was closed says, at once, to who calls it and to who waits for it. */
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import { EventHub } from '../../src/client/event-hub.ts'
+import { EventHub } from '../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { partitionKeys } from '../../src/store/keys.ts'

@@ -1,9 +1,9 @@
 /** Events of a session: live and from the past, resumed by id without a gap or a duplicate. */
 import { describe, expect, inject, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import { EventHub } from '../../src/client/event-hub.ts'
-import type { Session } from '../../src/client/session.ts'
-import { type EventsQuery, sessionEvents } from '../../src/client/session-events.ts'
+import { EventHub } from '../../src/client/event/event-hub.ts'
+import type { Session } from '../../src/client/session/session.ts'
+import { type EventsQuery, sessionEvents } from '../../src/client/session/session-events.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { type EventType, eventTypes, type RawEvent } from '../../src/core/event/event.ts'

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type Holdup, type HoldupReason, holdupOf, holdupOfAsk, holdupsOf } from '../../src/client/holdup.ts'
 import type { ReadableRow } from '../../src/client/worker-rows.ts'
 import { childId, newId, rootIdOf } from '../../src/core/ids.ts'
-import type { AskSort } from '../../src/core/worker/ask.ts'
+import type { AskSort } from '../../src/core/worker/ask/ask.ts'
 import type { RecordFields } from '../../src/store/script/replies.ts'
 import { readableRow } from './support/worker-row.ts'
 

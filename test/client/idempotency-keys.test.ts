@@ -1,6 +1,6 @@
 /** Idempotency keys of sessions and of messages: the one never answers for the other. */
 import { expect, test } from 'vitest'
-import { type CreateSession, Submission } from '../../src/client/submission.ts'
+import { type CreateSession, Submission } from '../../src/client/submission/submission.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
 import { partitionKeys } from '../../src/store/keys.ts'

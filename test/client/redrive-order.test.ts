@@ -1,11 +1,11 @@
 /** Putting back several dead letters, by letters and answers that are given by hand. */
 import { expect, test } from 'vitest'
-import { DeadLetters, type DeadLettersPlace } from '../../src/client/dead-letters.ts'
+import { DeadLetters, type DeadLettersPlace } from '../../src/client/letter/dead-letters.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
 import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { encodeInput } from '../../src/core/worker/message.ts'
-import type { DeadRow } from '../../src/store/letter-store.ts'
+import type { DeadRow } from '../../src/store/person/letter-store.ts'
 import type { SessionStore } from '../../src/store/session-store.ts'
 
 const worker = rootIdOf(newId(0))

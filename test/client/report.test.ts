@@ -1,8 +1,8 @@
 /** What the report says of agents, from their records. */
 import { describe, expect, test } from 'vitest'
 import { sessionReport, workerReport } from '../../src/client/report.ts'
-import { factsOf } from '../../src/client/session-summary.ts'
-import { encodeTally } from '../../src/core/history/agent-tally.ts'
+import { factsOf } from '../../src/client/session/session-summary.ts'
+import { encodeTally } from '../../src/core/history/run/agent-tally.ts'
 import { childId, newId, rootIdOf, timeOf } from '../../src/core/ids.ts'
 import { encodeRunState } from '../../src/core/worker/run-state.ts'
 import type { UsageReport } from '../../src/core/worker/usage.ts'

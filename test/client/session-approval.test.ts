@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { ConfigError, InputError } from '../../src/core/errors.ts'
 import { newId } from '../../src/core/ids.ts'
-import { defaultApproval } from '../../src/core/worker/session-approval.ts'
+import { defaultApproval } from '../../src/core/worker/ask/session-approval.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })

@@ -1,7 +1,7 @@
 /** The rows of many workers are read piece by piece. */
 import { expect, test } from 'vitest'
 import { readRows } from '../../src/client/worker-rows.ts'
-import type { InspectStore } from '../../src/store/inspect-store.ts'
+import type { InspectStore } from '../../src/store/audit/inspect-store.ts'
 import type { WorkerRow } from '../../src/store/worker-rows.ts'
 
 test('rows of many workers come in order, and no read is of very many', async () => {

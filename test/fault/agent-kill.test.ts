@@ -4,7 +4,7 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import type { EffectNote } from '../programs/agent-kinds.ts'
 import { agentFaults } from '../support/agent-audit.ts'
 import { delegationResult } from '../support/delegation-script.ts'

@@ -1,7 +1,7 @@
 /** Approvals over deaths: of nodes, of Redis, and at each commit of the run that asks. What was approved takes effect once. */
 import { describe, expect, test } from 'vitest'
-import type { Ask } from '../../src/client/asks.ts'
-import type { Session } from '../../src/client/session.ts'
+import type { Ask } from '../../src/client/person/asks.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { ConflictError } from '../../src/core/errors.ts'
 import { askKey, workerKeys } from '../../src/store/keys.ts'
 import { Harness } from '../support/harness.ts'

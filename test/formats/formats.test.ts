@@ -2,11 +2,11 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError, LimitError } from '../../src/core/errors.ts'
-import type { ChatMessage } from '../../src/core/history/chat-message.ts'
+import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { pairedMessages } from '../../src/core/history/paired.ts'
-import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/features.ts'
 import { formatNames, formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
+import { type Feature, featureNames, isEmpty, marksOf } from '../../src/formats/parts/features.ts'
 import { anyHistory } from './support/any-history.ts'
 import { rules } from './support/rules.ts'
 

@@ -1,6 +1,6 @@
 /** One conversation in each format, as it is written: a change of a byte is seen. `vitest -u` writes the files anew. */
 import { expect, test } from 'vitest'
-import type { ChatMessage } from '../../src/core/history/chat-message.ts'
+import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import { formats, readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 const at = Date.parse('2026-03-12T10:00:00.123Z')

@@ -1,7 +1,7 @@
 /** Each format as the designs and the interfaces have it: what is recognised, and what is read. */
 import { describe, expect, test } from 'vitest'
-import type { ChatMessage } from '../../src/core/history/chat-message.ts'
-import { chat } from '../../src/core/history/message-factories.ts'
+import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
+import { chat } from '../../src/core/history/chat/message-factories.ts'
 import { readConversation, writeConversation } from '../../src/formats/formats.ts'
 
 type Block = Extract<ChatMessage, { type: 'user' | 'assistant' }>['content'][number]

@@ -12,7 +12,7 @@ import type {
   CommitRequest,
   NextClaim,
 } from '../../src/core/ports/ports.ts'
-import { encodeAnswer } from '../../src/core/worker/ask.ts'
+import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import type { Failure } from '../../src/core/worker/failure.ts'
 import { encodeInput, encodeResult, type Message } from '../../src/core/worker/message.ts'
 import type { HandNode } from '../store/support/hand-node.ts'

@@ -1,6 +1,6 @@
 /** What can be seen of a session: of the model's store, and of the keys in Redis, in the same words. */
 
-import { decodeAnswer } from '../../src/core/worker/ask.ts'
+import { decodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import { decodeMessage } from '../../src/core/worker/message.ts'
 import { askKey } from '../../src/store/keys.ts'
 import { parseWakeups } from '../../src/store/wakeups.ts'

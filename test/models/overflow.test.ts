@@ -1,6 +1,6 @@
 /** Sentences of providers and servers about prompts that are too long, and about other limits. */
 import { expect, test } from 'vitest'
-import { toModelError } from '../../src/models/sdk-errors.ts'
+import { toModelError } from '../../src/models/sdk/sdk-errors.ts'
 
 const codeOf = (message: string, more: object = { statusCode: 400 }) =>
   toModelError({ message, ...more }, { id: 'acme/large', secrets: [] }).code

@@ -12,7 +12,7 @@ interface AgentMutant extends Change {
 const localCalls = 'src/runtime/agent/call/local-calls.ts'
 const approvals = 'src/runtime/agent/call/approvals.ts'
 const think = 'src/runtime/agent/think.ts'
-const fold = 'src/core/history/prompt-fold.ts'
+const fold = 'src/core/history/prompt/prompt-fold.ts'
 
 const mutants: readonly AgentMutant[] = [
   {
@@ -52,21 +52,21 @@ const mutants: readonly AgentMutant[] = [
   },
   {
     guard: 'ids of calls are unique in a reply',
-    file: 'src/runtime/agent/reply.ts',
+    file: 'src/runtime/agent/reply/reply.ts',
     from: 'seen.has(id) || ',
     to: '',
     check: 'aRepeatedCallIdIsRenamed',
   },
   {
     guard: 'ids of calls are unique in a history',
-    file: 'src/runtime/agent/reply.ts',
+    file: 'src/runtime/agent/reply/reply.ts',
     from: ' || history.hasCall(id)',
     to: '',
     check: 'aRepeatedCallIdIsRenamed',
   },
   {
     guard: 'ids made for calls differ from those of the model',
-    file: 'src/runtime/agent/reply.ts',
+    file: 'src/runtime/agent/reply/reply.ts',
     from: "while (isTaken(id)) id += '_'",
     to: '',
     check: 'aMadeCallIdIsNoneThatWasGiven',

@@ -1,10 +1,10 @@
 /** Short forms of tests of approvals, to be held against sources from which a guard was taken (agent-checks.ts). */
 import { expect } from 'vitest'
-import type { Ask } from '../../src/client/asks.ts'
-import type { Session } from '../../src/client/session.ts'
+import type { Ask } from '../../src/client/person/asks.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { call, say, together } from '../../src/models/scripted-model.ts'
+import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

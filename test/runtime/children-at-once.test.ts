@@ -1,8 +1,8 @@
 /** `childrenAtOnce`: further children wait to start, in order, and start exactly once, whatever happens to their siblings. */
 import { describe, expect, test } from 'vitest'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { call, say } from '../../src/models/scripted-model.ts'
+import { call, say } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -1,12 +1,12 @@
 /** What is told of the turns of a worker while they go on: each thing once, in its order, with what a watcher needs to know of it. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { childId } from '../../src/core/ids.ts'
-import { call, type ScriptedReply, say, scriptedModel } from '../../src/models/scripted-model.ts'
+import { call, type ScriptedReply, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 const soon = { retryAfterMs: 1 }

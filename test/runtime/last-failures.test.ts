@@ -1,6 +1,6 @@
 /** The last failure of a handler, in a run that goes on: it is gone once what failed has succeeded, or the next run has begun. */
 import { expect, test } from 'vitest'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -1,7 +1,7 @@
 /** Input: first in, first out for each sender, processed between runs; messages between workers; when a session is complete. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { say, scriptedModel } from '../../src/models/scripted-model.ts'
+import { say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -7,7 +7,7 @@ import type { AgentCancelSelf, CancelSelf } from '../../src/core/definition/on-c
 import { TerminalError } from '../../src/core/errors.ts'
 import type { CancelledEntry } from '../../src/core/history/entry.ts'
 import type { Message } from '../../src/core/worker/message.ts'
-import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
+import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'

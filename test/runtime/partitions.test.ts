@@ -1,7 +1,7 @@
 /** Several partitions in one Redis: a node runs them all with the slots it has, and a client sees them as one. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { partitionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'

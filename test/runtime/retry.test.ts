@@ -1,12 +1,12 @@
 /** A session whose last run failed goes on at its failed step (`session.retry`). */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import { TerminalError } from '../../src/core/errors.ts'
-import type { UnknownDecision } from '../../src/core/history/retry-plan.ts'
-import { call, say, together } from '../../src/models/scripted-model.ts'
+import type { UnknownDecision } from '../../src/core/history/run/retry-plan.ts'
+import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 

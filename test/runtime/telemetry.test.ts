@@ -4,7 +4,7 @@ import { startNode } from '../../src/compose.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { safeTelemetry, type Telemetry } from '../../src/core/ports/telemetry.ts'
-import { call, say, scriptedModel } from '../../src/models/scripted-model.ts'
+import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../src/core/definition/define-worker.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
-import { call, say } from '../../src/models/scripted-model.ts'
+import { call, say } from '../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 

@@ -1,7 +1,7 @@
 /** Definitions in place of names: inputs are checked where they are passed, results where a run ends, and both by their fields. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { type Definition, isResultOf } from '../../src/core/definition/kind-types.ts'
 import { expectInvariants } from '../support/oracle.ts'

@@ -1,8 +1,8 @@
 /** A Redis that is busy with a long script is asked again, by whoever asks it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import { hearCancels } from '../../src/store/cancel-notices.ts'
-import { EventTail } from '../../src/store/event-tail.ts'
+import { EventTail } from '../../src/store/event/event-tail.ts'
+import { hearCancels } from '../../src/store/person/cancel-notices.ts'
 import { hearChannels } from '../../src/store/redis/channels.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import type { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'

@@ -2,7 +2,7 @@
 import { EventEmitter } from 'node:events'
 import { setImmediate as later } from 'node:timers/promises'
 import { expect, test } from 'vitest'
-import { EventTail } from '../../src/store/event-tail.ts'
+import { EventTail } from '../../src/store/event/event-tail.ts'
 import { partitionKeys } from '../../src/store/keys.ts'
 import type { Redis } from '../../src/store/redis/redis.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,8 +1,8 @@
 /** Which Redis is refused at the start, by what it says of itself. No old server is at hand, so old ones are quoted. */
 import { expect, inject, test } from 'vitest'
 import { openRedis } from '../../src/store/redis/redis.ts'
-import { checkRedis, unfit } from '../../src/store/redis/set-up.ts'
-import { storeError } from '../../src/store/script/store-error.ts'
+import { storeError } from '../../src/store/redis/store-error.ts'
+import { checkRedis, unfit } from '../../src/store/set-up/set-up.ts'
 import { ownPort } from '../support/own-port.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { waitUntil } from '../support/wait-until.ts'

@@ -1,5 +1,5 @@
 /** Rules that hold for agents whatever is killed when: of their histories, of what the provider was asked, of what tools did. */
-import { toolCallsOf } from '../../src/core/history/chat-message.ts'
+import { toolCallsOf } from '../../src/core/history/chat/chat-message.ts'
 import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
 import type { EffectNote } from '../programs/agent-kinds.ts'
 import type { WatchedHistory } from './history-watch.ts'

@@ -1,10 +1,10 @@
 /** An agent with a tool that asks for approvals, and what tests of approvals look at. */
 import { expect } from 'vitest'
 import { z } from 'zod'
-import type { Ask } from '../../src/client/asks.ts'
-import type { Session } from '../../src/client/session.ts'
+import type { Ask } from '../../src/client/person/asks.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
-import { call, type ScriptedReply } from '../../src/models/scripted-model.ts'
+import { call, type ScriptedReply } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from './oracle.ts'
 import { type RecordedModel, recordedModel } from './recorded-model.ts'
 import type { TestTroupe } from './test-troupe.ts'

@@ -4,10 +4,10 @@
  */
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
-import type { Session } from '../../src/client/session.ts'
+import type { Session } from '../../src/client/session/session.ts'
 import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
-import { toolCallsOf } from '../../src/core/history/chat-message.ts'
+import { toolCallsOf } from '../../src/core/history/chat/chat-message.ts'
 import type { Entry, RunResult } from '../../src/core/history/entry.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { type RawProvider, rawProvider } from '../models/support/raw-provider.ts'

@@ -5,7 +5,7 @@
 import type { Redis } from 'ioredis'
 import { type AuditReport, audit } from '../../src/audit/audit.ts'
 import { rootIdOf } from '../../src/core/ids.ts'
-import { AuditStore } from '../../src/store/audit-store.ts'
+import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
 import { type Snapshot, takeSnapshot } from './snapshot.ts'

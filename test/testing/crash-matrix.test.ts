@@ -17,7 +17,7 @@ import {
 } from 'troupe/test'
 import { describe, expect, inject, test } from 'vitest'
 import { isAlive } from '../../src/dev/program.ts'
-import { readJournal } from '../../src/testing/journal.ts'
+import { readJournal } from '../../src/testing/crash/journal.ts'
 import { isLong } from '../support/fault-settings.ts'
 import { waitUntil } from '../support/wait-until.ts'
 

@@ -7,7 +7,7 @@
  *        interrupt cancels the answer and leaves the conversation open.
  */
 import type { Troupe } from '../../client/client.ts'
-import type { Session } from '../../client/session.ts'
+import type { Session } from '../../client/session/session.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { type InputFlags, parseInput } from '../input.ts'

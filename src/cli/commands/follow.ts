@@ -5,8 +5,8 @@
  * FOLLOW-3 A lost terminal cancels nothing. The follower leaves, and the session goes on.
  */
 
-import { Roster } from '../../client/activity.ts'
-import type { Session } from '../../client/session.ts'
+import { Roster } from '../../client/event/activity.ts'
+import type { Session } from '../../client/session/session.ts'
 import { ConflictError } from '../../core/errors.ts'
 import { type EventType, type RawEvent, streamIdOf } from '../../core/event/event.ts'
 import type { RunResult } from '../../core/history/entry.ts'

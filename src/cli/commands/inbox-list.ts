@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import type { Troupe } from '../../client/client.ts'
 import type { AsksQuery } from '../../client/queries.ts'
-import { type AskState, askStates } from '../../core/worker/ask.ts'
+import { type AskState, askStates } from '../../core/worker/ask/ask.ts'
 import type { Example } from '../options.ts'
 import { listing, moreNote } from '../view/answer.ts'
 import { formatDuration } from '../view/duration.ts'

@@ -1,6 +1,6 @@
 /** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
 
-import type { Session } from '../../client/session.ts'
+import type { Session } from '../../client/session/session.ts'
 import { type CutReason, isAgentResult, type RunResult } from '../../core/history/entry.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import type { RawFlag } from '../options.ts'

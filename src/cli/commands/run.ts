@@ -1,7 +1,7 @@
 /** `troupe run <kind> [input]`: a session in the foreground: submits it, follows it, and prints its result. */
 import type { Command } from 'commander'
-import type { Roster } from '../../client/activity.ts'
-import type { Session } from '../../client/session.ts'
+import type { Roster } from '../../client/event/activity.ts'
+import type { Session } from '../../client/session/session.ts'
 import { TransientError } from '../../core/errors.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { parseKind } from '../../core/ids.ts'

@@ -3,9 +3,9 @@
  * each kind, until a node hosts that kind. It is for watching only, and no decision depends on it.
  */
 
-import type { Roster } from '../../client/activity.ts'
 import type { Troupe } from '../../client/client.ts'
-import type { Session } from '../../client/session.ts'
+import type { Roster } from '../../client/event/activity.ts'
+import type { Session } from '../../client/session/session.ts'
 import type { KindSummary } from '../../client/summaries.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'

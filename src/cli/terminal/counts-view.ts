@@ -1,7 +1,7 @@
 /**
  * Duty: shows how far a session is where nothing is drawn: a line of counts now and then, if something changed.
  */
-import type { Roster } from '../../client/activity.ts'
+import type { Roster } from '../../client/event/activity.ts'
 import type { RawEvent } from '../../core/event/event.ts'
 import { count } from '../view/amounts.ts'
 import { formatTime } from '../view/duration.ts'

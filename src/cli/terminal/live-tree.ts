@@ -3,7 +3,7 @@
  * LIVETREE-1 It is a view, never data: at the end the last frame stays, and the result is printed whole below it.
  * LIVETREE-2 A flood of events costs no more than the frames that a person can see.
  */
-import type { Roster } from '../../client/activity.ts'
+import type { Roster } from '../../client/event/activity.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { RawEvent } from '../../core/event/event.ts'
 import { liveLines } from '../view/live/live-lines.ts'

@@ -2,7 +2,7 @@
  * Duty: the ways in which a command shows a session while it runs: a live tree on a terminal, lines in a pipe, objects with --json.
  * VIEW-1 Only --json writes events to stdout. Tree and lines are for people, and go to stderr.
  */
-import type { Roster } from '../../client/activity.ts'
+import type { Roster } from '../../client/event/activity.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { EventType, RawEvent } from '../../core/event/event.ts'
 import { EventLines } from '../view/lines/event-lines.ts'

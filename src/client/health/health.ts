@@ -1,6 +1,6 @@
 /** Duty: read the facts that health findings rest on: the settings of Redis, nodes, queues, and how long workers have waited. */
 import { unhostedPool } from '../../core/ids.ts'
-import type { InspectStore } from '../../store/inspect-store.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { ExpiredWorker } from '../../store/leases.ts'
 import type { PauseNote } from '../../store/record/pause-note.ts'
 import type { RedisAccess } from '../../store/redis/access.ts'

@@ -3,7 +3,7 @@
  * HELD-UP-1 It looks at the newest ones alone, so that it stays short however many there are.
  */
 import type { Holdup, HoldupReason } from '../holdup.ts'
-import type { SessionIndex } from '../session-index.ts'
+import type { SessionIndex } from '../session/session-index.ts'
 import type { ListedSession } from '../summaries.ts'
 
 export interface HeldUpWorker {

@@ -7,9 +7,9 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { partitionOf } from '../../core/ids.ts'
-import type { WorkerPicture } from '../../store/audit-picture.ts'
-import type { AuditStore } from '../../store/audit-store.ts'
-import type { SessionIndex, WrongEntry } from '../session-index.ts'
+import type { WorkerPicture } from '../../store/audit/audit-picture.ts'
+import type { AuditStore } from '../../store/audit/audit-store.ts'
+import type { SessionIndex, WrongEntry } from '../session/session-index.ts'
 
 /** Which entry is missing. */
 export type StrandedReason = 'not_in_run_queue' | 'unknown_run_queue' | 'no_lease' | 'no_retry_timer' | 'no_timer'

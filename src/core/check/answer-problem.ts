@@ -1,6 +1,6 @@
 /** Duty: say why a value is no answer to an ask: it is none of the options, or does not fit the schema. */
 import { z } from 'zod'
-import type { AskBody } from '../worker/ask.ts'
+import type { AskBody } from '../worker/ask/ask.ts'
 import { fitTo } from './schema-problems.ts'
 
 /** Why the value does not answer the ask, as the end of a sentence; null if it does. */

@@ -1,5 +1,5 @@
 /**
- * Duty: define what an author writes about approvals: for a tool, and as rules of a kind. core/worker/approval.ts decides by them.
+ * Duty: define what an author writes about approvals: for a tool, and as rules of a kind. core/worker/ask/approval.ts decides by them.
  */
 import { checkOptions, oneOfRule, type Rule, type Rules } from '../check/check-options.ts'
 import { didYouMean } from '../check/closest.ts'

@@ -6,7 +6,7 @@ import { didYouMean } from '../check/closest.ts'
 import { isObject } from '../check/is-object.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
-import type { ProviderOptions } from '../history/chat-message.ts'
+import type { ProviderOptions } from '../history/chat/chat-message.ts'
 import { toJson } from '../json.ts'
 
 export const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const

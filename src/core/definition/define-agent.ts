@@ -5,7 +5,7 @@
 import type { z } from 'zod'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
-import type { Json } from '../history/chat-message.ts'
+import type { Json } from '../history/chat/chat-message.ts'
 import { policy } from '../policy.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'

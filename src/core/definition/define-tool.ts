@@ -9,7 +9,7 @@ import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
-import type { ChildFacts, Json } from '../history/chat-message.ts'
+import type { ChildFacts, Json } from '../history/chat/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { WorkerLog } from './worker-log.ts'
 

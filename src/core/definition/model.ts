@@ -8,7 +8,7 @@
  * MODEL-3 Keys of providers come from the environment. They never appear in a request, a reply, an error or a log.
  */
 
-import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat-message.ts'
+import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat/chat-message.ts'
 import type { CallSettings } from './call-settings.ts'
 
 /** A tool as a model sees it. */

@@ -3,10 +3,10 @@
  * each event is written.
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
-import type { FinishReason } from '../history/chat-message.ts'
+import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
-import type { ApprovalDecision } from '../worker/approval-ask.ts'
+import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState } from '../worker/run-state.ts'

@@ -2,9 +2,9 @@
  * Duty: a conversation that a program holds in its hands: messages in order, and the action that comes next. It is the context of the demo
  * design, over the conversation that the runtime uses. It is stored nowhere.
  */
-import type { ChatMessage } from './chat-message.ts'
+import type { ChatMessage } from './chat/chat-message.ts'
+import { chat } from './chat/message-factories.ts'
 import { ConversationHistory } from './history.ts'
-import { chat } from './message-factories.ts'
 
 /** Ask the model again, stop, or call the tool of this name. */
 export type Action = 'continue' | 'stop' | { readonly callTool: string }

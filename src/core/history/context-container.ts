@@ -11,9 +11,7 @@ import type { ToolSpec } from '../definition/model.ts'
 import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
-import { CallApprovals, isForApproval } from './call-approvals.ts'
-import { readChatMessage } from './chat-codec.ts'
-import type { Action } from './chat-context.ts'
+import { readChatMessage } from './chat/chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
@@ -21,8 +19,8 @@ import {
   type Json,
   type ToolResultMessage,
   textOf,
-} from './chat-message.ts'
-import { ContextSize } from './context-size.ts'
+} from './chat/chat-message.ts'
+import type { Action } from './chat-context.ts'
 import {
   type AskedEntry,
   type CompactedEntry,
@@ -33,11 +31,13 @@ import {
   type RetriedEntry,
 } from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
-import { leftOutNote } from './left-out.ts'
-import { cancelledText } from './open-calls.ts'
-import type { PendingTurn } from './pending-turn.ts'
-import { handoffText } from './prompt-fold.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run-so-far.ts'
+import { ContextSize } from './prompt/context-size.ts'
+import { leftOutNote } from './prompt/left-out.ts'
+import { handoffText } from './prompt/prompt-fold.ts'
+import { CallApprovals, isForApproval } from './run/call-approvals.ts'
+import { cancelledText } from './run/open-calls.ts'
+import type { PendingTurn } from './run/pending-turn.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string

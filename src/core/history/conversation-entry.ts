@@ -9,7 +9,7 @@ import {
   type ToolResultMessage,
   textOf,
   type UserMessage,
-} from './chat-message.ts'
+} from './chat/chat-message.ts'
 
 /** Results of tools that follow each other, in their order. */
 export interface ToolResults {

@@ -9,10 +9,10 @@
  */
 
 import { isObject } from '../check/is-object.ts'
-import type { AskSort } from '../worker/ask.ts'
+import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat-message.ts'
+import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
 
 export const entryVersion = 1
 
@@ -321,7 +321,7 @@ export function saysCancelled(json: string | null): boolean {
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat-codec.ts). */
+/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat/chat-codec.ts). */
 function hasItsParts(entry: Fields): boolean {
   switch (entry.type) {
     case 'received':

@@ -7,8 +7,8 @@ import { preview } from '../check/preview.ts'
 import { fitTo } from '../check/schema-problems.ts'
 import { isDeeperThan } from '../json.ts'
 import { policy } from '../policy.ts'
-import { readChatMessage } from './chat-codec.ts'
-import { chatMessageSchema, userBlockSchema } from './chat-message.ts'
+import { readChatMessage } from './chat/chat-codec.ts'
+import { chatMessageSchema, userBlockSchema } from './chat/chat-message.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 

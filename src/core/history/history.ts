@@ -15,12 +15,12 @@ import {
   type ToolStatus,
   toolCallsOf,
   type UserBlock,
-} from './chat-message.ts'
+} from './chat/chat-message.ts'
+import { chat } from './chat/message-factories.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
-import { estimatedTokens } from './estimate.ts'
 import { messageProblem } from './foreign-format.ts'
-import { chat } from './message-factories.ts'
-import { type Boundary, PromptFold } from './prompt-fold.ts'
+import { estimatedTokens } from './prompt/estimate.ts'
+import { type Boundary, PromptFold } from './prompt/prompt-fold.ts'
 
 export class ConversationHistory {
   #messages: ChatMessage[] = []

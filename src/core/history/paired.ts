@@ -13,8 +13,8 @@ import {
   type ToolResultMessage,
   toolCallsOf,
   type UserMessage,
-} from './chat-message.ts'
-import { cancelledText } from './open-calls.ts'
+} from './chat/chat-message.ts'
+import { cancelledText } from './run/open-calls.ts'
 
 /** What was changed, as a count of each. */
 export interface Repairs {

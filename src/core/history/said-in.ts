@@ -1,6 +1,6 @@
 /** Duty: the conversation that a history holds: its messages, without what only the runtime needs. */
-import { readChatMessage } from './chat-codec.ts'
-import type { ChatMessage } from './chat-message.ts'
+import { readChatMessage } from './chat/chat-codec.ts'
+import type { ChatMessage } from './chat/chat-message.ts'
 import type { Entry } from './entry.ts'
 
 /**

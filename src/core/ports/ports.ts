@@ -6,13 +6,13 @@
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
-import type { AskSort } from '../worker/ask.ts'
+import type { AskSort } from '../worker/ask/ask.ts'
+import type { SessionApproval } from '../worker/ask/session-approval.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
-import type { SessionApproval } from '../worker/session-approval.ts'
 import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
@@ -114,7 +114,7 @@ export interface SpawnOrder {
   readonly permissions?: string | undefined
 }
 
-/** An ask that a step opens (core/worker/ask.ts). */
+/** An ask that a step opens (core/worker/ask/ask.ts). */
 export interface AskOrder {
   readonly id: string
   readonly sort: AskSort

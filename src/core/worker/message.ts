@@ -8,8 +8,8 @@
  */
 
 import { InvariantError } from '../errors.ts'
-import type { Json } from '../history/chat-message.ts'
-import { decodeAnswer } from './ask.ts'
+import type { Json } from '../history/chat/chat-message.ts'
+import { decodeAnswer } from './ask/ask.ts'
 import type { Failure } from './failure.ts'
 
 /** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */

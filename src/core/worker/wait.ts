@@ -6,7 +6,7 @@
  */
 import { preview } from '../check/preview.ts'
 import { isId } from '../ids.ts'
-import type { AskSort } from './ask.ts'
+import type { AskSort } from './ask/ask.ts'
 import type { Lane } from './message.ts'
 
 export type Wait =

@@ -2,15 +2,15 @@
  * Duty: end an agent's run without an answer: failed, cancelled, quarantined.
  * Does not own: the end with an answer (think.ts).
  * AGENT-END-1 When no run is open, each call has its result. The commit that ends a run answers its open calls as cancelled, or as
- *             unknown if nobody knows whether they took effect (OPEN-CALLS-3 of core/history/open-calls.ts).
+ *             unknown if nobody knows whether they took effect (OPEN-CALLS-3 of core/history/run/open-calls.ts).
  */
 
 import { thrownFields } from '../../core/code-place.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { encodeTally } from '../../core/history/agent-tally.ts'
 import { type CancelledEntry, type Entry, encodeEntry } from '../../core/history/entry.ts'
-import { lastResult, type OpenCall } from '../../core/history/open-calls.ts'
+import { encodeTally } from '../../core/history/run/agent-tally.ts'
+import { lastResult, type OpenCall } from '../../core/history/run/open-calls.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail } from '../../core/worker/message.ts'

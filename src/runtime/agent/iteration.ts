@@ -7,9 +7,9 @@
  */
 
 import { LimitError, type RuntimeError } from '../../core/errors.ts'
-import type { AssistantMessage, ToolCallBlock } from '../../core/history/chat-message.ts'
-import { textOf, toolCallsOf } from '../../core/history/chat-message.ts'
-import type { ApprovalVerdict } from '../../core/worker/approval.ts'
+import type { AssistantMessage, ToolCallBlock } from '../../core/history/chat/chat-message.ts'
+import { textOf, toolCallsOf } from '../../core/history/chat/chat-message.ts'
+import type { ApprovalVerdict } from '../../core/worker/ask/approval.ts'
 
 export type CheckedCall =
   | {

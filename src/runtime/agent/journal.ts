@@ -8,11 +8,17 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { type AgentTally, decodeTally, emptyTally, encodeTally, spendingOf } from '../../core/history/agent-tally.ts'
-import type { Usage } from '../../core/history/chat-message.ts'
+import type { Usage } from '../../core/history/chat/chat-message.ts'
 import type { ContextContainer } from '../../core/history/context-container.ts'
 import { type Entry, type EntryParts, encodeEntry, entryVersion } from '../../core/history/entry.ts'
-import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/open-calls.ts'
+import {
+  type AgentTally,
+  decodeTally,
+  emptyTally,
+  encodeTally,
+  spendingOf,
+} from '../../core/history/run/agent-tally.ts'
+import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/run/open-calls.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'

@@ -8,18 +8,14 @@
 
 import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
-import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat-message.ts'
+import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Spending } from '../../core/policy.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
-import { answer, noFailure } from './answer.ts'
-import { askModel } from './ask-model.ts'
-import { blank } from './blank.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
-import { goOnAfterCut } from './cut-reply.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -30,7 +26,11 @@ import {
   runStages,
 } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
-import { type AcceptedReply, acceptReply } from './reply.ts'
+import { answer, noFailure } from './reply/answer.ts'
+import { askModel } from './reply/ask-model.ts'
+import { blank } from './reply/blank.ts'
+import { goOnAfterCut } from './reply/cut-reply.ts'
+import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 

@@ -10,7 +10,7 @@ import type { AskNote } from '../../core/history/entry.ts'
 import { toJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import type { AskOrder } from '../../core/ports/ports.ts'
-import { type AskBody, encodeAnswer, encodeAskBody } from '../../core/worker/ask.ts'
+import { type AskBody, encodeAnswer, encodeAskBody } from '../../core/worker/ask/ask.ts'
 import { toJsonSchema } from '../tool/input-form.ts'
 
 const askRules: Rules<AskOptions> = {

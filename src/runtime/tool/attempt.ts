@@ -8,7 +8,7 @@
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
-import type { ToolOutput } from '../../core/history/chat-message.ts'
+import type { ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'

@@ -11,7 +11,7 @@
 import { thrownFields } from '../../core/code-place.ts'
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
-import type { ToolOutput } from '../../core/history/chat-message.ts'
+import type { ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { redactData } from '../../core/secret/redact.ts'
 import { watchLoop } from '../node/event-loop.ts'

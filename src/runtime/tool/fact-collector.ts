@@ -6,7 +6,7 @@
  */
 
 import { InputError, LimitError, type RuntimeError } from '../../core/errors.ts'
-import type { Json } from '../../core/history/chat-message.ts'
+import type { Json } from '../../core/history/chat/chat-message.ts'
 import { isDeeperThan, toJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { brief } from './messages.ts'

@@ -6,7 +6,7 @@
  */
 import { Buffer } from 'node:buffer'
 import { InputError } from '../../core/errors.ts'
-import type { Json, ToolOutput } from '../../core/history/chat-message.ts'
+import type { Json, ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { whyNoJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { redactSentence } from '../../core/secret/redact.ts'

@@ -4,7 +4,7 @@
  */
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
-import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/session-approval.ts'
+import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/ask/session-approval.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
   anyText,

@@ -1,5 +1,5 @@
 /** Duty: listens on pub/sub channels. Messages may be lost, for example while the connection is away. */
-import { guarded } from '../script/guarded.ts'
+import { guarded } from './guarded.ts'
 import type { Redis } from './redis.ts'
 
 export type Handlers = ReadonlyMap<string, (message: string) => void>

@@ -11,10 +11,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { RuntimeError } from '../../core/errors.ts'
 import { type Redis, withDeadline } from '../redis/redis.ts'
+import { lastWord, messageOf, pauseAfter, storeError } from '../redis/store-error.ts'
 import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
 import { type ScriptNames, ScriptTransport, type Words } from './script-transport.ts'
-import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
 
 export type Argument = string | number
 

@@ -1,8 +1,8 @@
 /** What `troupe run` asks the person at its terminal (HERE-1 to HERE-3). */
 import { expect, test } from 'vitest'
 import { AskHere, type AskHereOptions } from '../../../src/cli/commands/ask/ask-here.ts'
-import type { Approval } from '../../../src/client/approvals.ts'
-import type { Ask } from '../../../src/client/asks.ts'
+import type { Approval } from '../../../src/client/person/approvals.ts'
+import type { Ask } from '../../../src/client/person/asks.ts'
 import { ConflictError } from '../../../src/core/errors.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { waitUntil } from '../../support/wait-until.ts'

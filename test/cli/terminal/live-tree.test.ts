@@ -1,7 +1,7 @@
 /** The live tree on a terminal: what stays, what is drawn again, and what a flood of events costs. */
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { LiveTree } from '../../../src/cli/terminal/live-tree.ts'
-import { Roster } from '../../../src/client/activity.ts'
+import { Roster } from '../../../src/client/event/activity.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { at, commit, created, failure, spawning } from '../view/commits.ts'
 import { Screen } from './screen.ts'

@@ -1,7 +1,7 @@
 /** What stays on a terminal of what a session did, above the tree that is drawn again. */
 import { afterEach, expect, test, vi } from 'vitest'
 import { sessionView } from '../../../src/cli/terminal/session-view.ts'
-import { Roster } from '../../../src/client/activity.ts'
+import { Roster } from '../../../src/client/event/activity.ts'
 import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
 
 const { isTTY } = process.stderr

@@ -1,5 +1,5 @@
 /** Events of commits as a follower receives them, and the roster that has noted them. */
-import { Roster } from '../../../src/client/activity.ts'
+import { Roster } from '../../../src/client/event/activity.ts'
 import type { EventType, RawEvent } from '../../../src/core/event/event.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
 

@@ -2,7 +2,7 @@
 import { describe, expect, test, vi } from 'vitest'
 import { type Queues, readHealth } from '../../../src/client/health/health.ts'
 import type { KindSummary, NodeSummary } from '../../../src/client/summaries.ts'
-import type { InspectStore } from '../../../src/store/inspect-store.ts'
+import type { InspectStore } from '../../../src/store/audit/inspect-store.ts'
 
 interface Partition {
   readonly now?: number

@@ -1,12 +1,12 @@
 /** Sessions that stand still, each in another state, for the tests of audit. */
 
 import { z } from 'zod'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { askId, childId } from '../../../src/core/ids.ts'
-import { call, say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -1,6 +1,6 @@
 /** A row of a worker as the store reads it, from the fields of its record. */
 import type { ReadableRow } from '../../../src/client/worker-rows.ts'
-import { noSignals } from '../../../src/store/open-asks.ts'
+import { noSignals } from '../../../src/store/person/open-asks.ts'
 import { readRecord } from '../../../src/store/record/worker-record.ts'
 import type { RecordFields } from '../../../src/store/script/replies.ts'
 

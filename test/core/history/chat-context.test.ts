@@ -1,7 +1,7 @@
 /** A conversation in the hands of a program: messages in order, and the action that comes next. */
 import { describe, expect, test } from 'vitest'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { type Action, ChatContext, isSameAction } from '../../../src/core/history/chat-context.ts'
-import { chat } from '../../../src/core/history/message-factories.ts'
 
 describe('a chat context', () => {
   test('begins empty, with one system message, or with a conversation, and continues [0.1]', () => {

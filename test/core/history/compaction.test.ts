@@ -2,10 +2,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PromptMessage } from '../../../src/core/definition/model.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { ConversationHistory } from '../../../src/core/history/history.ts'
-import { chat } from '../../../src/core/history/message-factories.ts'
 import { apply, type Happening, happenings } from '../support/any-conversation.ts'
 
 /** With ids that no other message has, as in a history of troupe. */

@@ -1,8 +1,8 @@
 /** The context container, built from the entries of a history, is the same in any process. */
 import { describe, expect, test, vi } from 'vitest'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
-import { chat } from '../../../src/core/history/message-factories.ts'
 
 const session = { sessionId: 's', workerId: 'w', name: 'n', kind: 'k', parentId: null, depth: 0 }
 const head = { v: 1, at: 1, run: 1, epoch: 1 }

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { InputError } from '../../../src/core/errors.ts'
-import type { AssistantMessage, ChatMessage, ToolResultMessage } from '../../../src/core/history/chat-message.ts'
+import type { AssistantMessage, ChatMessage, ToolResultMessage } from '../../../src/core/history/chat/chat-message.ts'
 import { ConversationHistory } from '../../../src/core/history/history.ts'
 import { apply, happenings } from '../support/any-conversation.ts'
 

@@ -1,10 +1,10 @@
 /** Conversations of other origin, put in order. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { readChatMessage } from '../../../src/core/history/chat-codec.ts'
-import { type ChatMessage, toolCallsOf } from '../../../src/core/history/chat-message.ts'
+import { readChatMessage } from '../../../src/core/history/chat/chat-codec.ts'
+import { type ChatMessage, toolCallsOf } from '../../../src/core/history/chat/chat-message.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { contentOf } from '../../../src/core/history/conversation-entry.ts'
-import { chat } from '../../../src/core/history/message-factories.ts'
 import { pairedMessages } from '../../../src/core/history/paired.ts'
 import { happenings } from '../support/any-conversation.ts'
 

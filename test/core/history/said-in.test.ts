@@ -1,7 +1,7 @@
 /** The conversation that a history holds. */
 import { expect, test } from 'vitest'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { decodeEntry, entryJson } from '../../../src/core/history/entry.ts'
-import { chat } from '../../../src/core/history/message-factories.ts'
 import { saidIn } from '../../../src/core/history/said-in.ts'
 
 const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} } as const

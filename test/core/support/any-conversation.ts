@@ -6,7 +6,7 @@ import type {
   Json,
   ToolOutput,
   UserBlock,
-} from '../../../src/core/history/chat-message.ts'
+} from '../../../src/core/history/chat/chat-message.ts'
 import type { ConversationHistory } from '../../../src/core/history/history.ts'
 
 export type Happening =

@@ -1,7 +1,7 @@
 /** F46: workers and runs are cancelled in a storm of spawns. */
 import assert from 'node:assert/strict'
 import { quantile } from '../../../bench/measure/statistics.ts'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { ConflictError } from '../../../src/core/errors.ts'
 import { readRecord } from '../../../src/store/record/worker-record.ts'
 import type { NestInput } from '../../programs/cancel-kinds.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as pause } from 'node:timers/promises'
 import { Queue } from 'bullmq'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { partitionKeys } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import type { Harness, NodeProcess } from '../../support/harness.ts'

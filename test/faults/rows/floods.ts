@@ -1,6 +1,6 @@
 /** F35: one worker is sent far more than it can take. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { RuntimeError } from '../../../src/core/errors.ts'
 import type { Harness } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'

@@ -1,6 +1,6 @@
 /** F34: a conversation of many thousands of entries is taken over by a node that has seen nothing of it, and costs no more than a short one. */
 import assert from 'node:assert/strict'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import type { Harness } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { globSync, statSync, truncateSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { type TreeInput, treeResult } from '../../programs/fault-kinds.ts'
 import type { Harness, NodeProcess } from '../../support/harness.ts'
 import { expectInvariants } from '../../support/oracle.ts'

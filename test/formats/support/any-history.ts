@@ -6,7 +6,7 @@ import type {
   Json,
   ToolOutput,
   UserBlock,
-} from '../../../src/core/history/chat-message.ts'
+} from '../../../src/core/history/chat/chat-message.ts'
 
 const at = fc.constantFrom(0, 1_700_000_000_000, 1_766_000_000_123)
 const id = fc.constantFrom('', '', 'm3', 'msg_1', 'msg_2', '0b0f8f4e-52a6-4c0f-9a3e-2f1f6f0f4a11')

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ContextContainer } from '../../../src/core/history/context-container.ts'
-import { say, scriptedModel } from '../../../src/models/scripted-model.ts'
+import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { agentFolder } from '../../../src/runtime/agent/agent-folder.ts'
 import { assignmentByHand } from '../support/held-store.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import { call, say } from '../../../src/models/scripted-model.ts'
+import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 

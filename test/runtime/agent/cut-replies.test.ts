@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
-import { call, type ScriptedReply, say, together } from '../../../src/models/scripted-model.ts'
+import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { runOnce, tool } from '../../support/run-agent.ts'
 

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ModelRequest, PromptMessage } from '../../../src/core/definition/model.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
-import { say } from '../../../src/models/scripted-model.ts'
+import { say } from '../../../src/models/local/scripted-model.ts'
 import { writeHandoff } from '../../../src/runtime/agent/compaction/handoff.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 

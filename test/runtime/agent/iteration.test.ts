@@ -1,6 +1,6 @@
 /** One iteration: what a reply means, and which of its calls may run. */
 import { describe, expect, test } from 'vitest'
-import type { AssistantBlock, ToolCallBlock } from '../../../src/core/history/chat-message.ts'
+import type { AssistantBlock, ToolCallBlock } from '../../../src/core/history/chat/chat-message.ts'
 import { type AcceptedCall, runStages } from '../../../src/runtime/agent/iteration.ts'
 
 const text = (words: string): AssistantBlock => ({ type: 'text', text: words })

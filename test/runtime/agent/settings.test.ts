@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { ConfigError, TransientError } from '../../../src/core/errors.ts'
-import { say } from '../../../src/models/scripted-model.ts'
+import { say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 

@@ -2,8 +2,8 @@
 
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { CommitAnswer, SpawnOrder } from '../../../src/core/ports/ports.ts'
+import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
-import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
 import type { Kind } from '../../../src/runtime/node/kind.ts'
 import { childrenOf, InlineChildren, offerOf } from '../../../src/runtime/slot/inline-children.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'

@@ -1,11 +1,11 @@
 /** What is told of a worker that is quarantined: what it was doing, how often it was started, and what was put aside of it. */
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
-import type { Session } from '../../../src/client/session.ts'
+import type { Session } from '../../../src/client/session/session.ts'
 import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { TransientError } from '../../../src/core/errors.ts'
-import { call, say, together } from '../../../src/models/scripted-model.ts'
+import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

@@ -3,7 +3,7 @@
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
-import { defaultApproval } from '../../../src/core/worker/session-approval.ts'
+import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 
 /** Of a session that says nothing of it. */

@@ -1,7 +1,7 @@
 /** Facts that a tool call sets. */
 import { expect, test } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
-import type { Json } from '../../../src/core/history/chat-message.ts'
+import type { Json } from '../../../src/core/history/chat/chat-message.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { failure, runOf, toolOf } from './support/run-tool.ts'
 

@@ -1,6 +1,6 @@
 /** What a session says of approvals, told by scripts; a mutant of each guard fails here. */
 import { expect } from 'vitest'
-import { defaultApproval, type SessionApproval } from '../../../src/core/worker/session-approval.ts'
+import { defaultApproval, type SessionApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { Check } from './checks.ts'
 
 export const approvalEvent = '[["session.approvalChanged",{"policy":"auto"}]]'

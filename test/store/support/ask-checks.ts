@@ -2,7 +2,7 @@
 import { expect } from 'vitest'
 import { askId } from '../../../src/core/ids.ts'
 import type { AskOrder } from '../../../src/core/ports/ports.ts'
-import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask.ts'
+import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask/ask.ts'
 import { askKey, sessionKeys, workerKeys } from '../../../src/store/keys.ts'
 import type { AnswerAnswer } from '../../../src/store/session-store.ts'
 import type { HandTurn } from './hand-node.ts'

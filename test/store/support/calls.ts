@@ -3,10 +3,10 @@
  * go through.
  */
 
-import { AuditStore } from '../../../src/store/audit-store.ts'
-import { checkRights } from '../../../src/store/redis/rights.ts'
-import { checkRedis } from '../../../src/store/redis/set-up.ts'
+import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { releaseScript } from '../../../src/store/script/scripts.ts'
+import { checkRights } from '../../../src/store/set-up/rights.ts'
+import { checkRedis } from '../../../src/store/set-up/set-up.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'

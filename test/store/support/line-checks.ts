@@ -1,7 +1,7 @@
 /** Short forms of what is promised of lines, moved kinds, sessions that end late, and their pruning. Each expects a promise to be kept. */
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
-import { AuditStore } from '../../../src/store/audit-store.ts'
+import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'

@@ -1,5 +1,5 @@
 /** Duty: an approval as parts of a line, as facts for people, and as an object of --json. */
-import type { Approval } from '../../../client/approvals.ts'
+import type { Approval } from '../../../client/person/approvals.ts'
 import { escapeLine, escapeText } from '../../terminal/escape.ts'
 import { formatDuration } from '../../view/duration.ts'
 import { valueLine } from '../../view/lines/message-line.ts'

@@ -1,7 +1,7 @@
 /** `troupe approval approve` and `troupe approval deny`: decide about tool calls; their workers go on. */
 import type { Command } from 'commander'
-import type { Decided } from '../../../client/approvals.ts'
 import type { Troupe } from '../../../client/client.ts'
+import type { Decided } from '../../../client/person/approvals.ts'
 import { InputError } from '../../../core/errors.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { editArguments } from '../../terminal/edit-arguments.ts'

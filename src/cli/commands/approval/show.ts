@@ -1,6 +1,6 @@
 /** `troupe approval show <approval>`: one tool call that waits for a person: its arguments, why, and how it was decided. */
 import type { Command } from 'commander'
-import type { Approval } from '../../../client/approvals.ts'
+import type { Approval } from '../../../client/person/approvals.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
 import { momentAndAge } from '../../view/duration.ts'

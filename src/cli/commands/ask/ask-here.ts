@@ -4,11 +4,12 @@
  * HERE-2 Somebody else may answer first, elsewhere. Then this prompt ends, and says so.
  * HERE-3 Nothing is decided by a key pressed before the ask was shown, nor by an empty line.
  */
-import type { Approval } from '../../../client/approvals.ts'
-import type { Ask } from '../../../client/asks.ts'
+
 import type { Troupe } from '../../../client/client.ts'
 import { answerCommand } from '../../../client/holdup.ts'
-import type { Session } from '../../../client/session.ts'
+import type { Approval } from '../../../client/person/approvals.ts'
+import type { Ask } from '../../../client/person/asks.ts'
+import type { Session } from '../../../client/session/session.ts'
 import { ConflictError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'

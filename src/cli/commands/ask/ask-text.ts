@@ -1,6 +1,7 @@
 /** Duty: an ask as parts of a line, and as an object of --json. */
-import type { Ask } from '../../../client/asks.ts'
+
 import { holdupOfAsk } from '../../../client/holdup.ts'
+import type { Ask } from '../../../client/person/asks.ts'
 import { formatDuration } from '../../view/duration.ts'
 
 /** `askId`, as `sessionId` and `workerId`, beside the fields of the ask; and what it holds up while it is open. */

@@ -1,8 +1,8 @@
 /** `troupe ask list`: the asks that wait for an answer, of all sessions or of one. */
 import { type Command, Option } from 'commander'
-import type { Ask } from '../../../client/asks.ts'
 import { answerCommand } from '../../../client/holdup.ts'
-import { type AskSort, askSorts } from '../../../core/worker/ask.ts'
+import type { Ask } from '../../../client/person/asks.ts'
+import { type AskSort, askSorts } from '../../../core/worker/ask/ask.ts'
 import { addInboxList } from '../inbox-list.ts'
 import { askObject, awaitedText, endText, waiter } from './ask-text.ts'
 

@@ -1,8 +1,8 @@
 /** `troupe ask show <ask>`: one ask: who asks what, the form of the answer, and how it ended. */
 import type { Command } from 'commander'
-import { detailsOf } from '../../../client/approval-answers.ts'
-import type { Ask } from '../../../client/asks.ts'
 import { answerCommand } from '../../../client/holdup.ts'
+import { detailsOf } from '../../../client/person/approval-answers.ts'
+import type { Ask } from '../../../client/person/asks.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { factLines } from '../../view/answer.ts'
 import { momentAndAge } from '../../view/duration.ts'

@@ -1,6 +1,6 @@
 /** `troupe session approval <session> <policy>`: which tool calls of a session a person is asked about from now on. */
 import { Argument, type Command } from 'commander'
-import { type ApprovalPolicy, approvalPolicies } from '../../../core/worker/session-approval.ts'
+import { type ApprovalPolicy, approvalPolicies } from '../../../core/worker/ask/session-approval.ts'
 import { sentence } from '../../view/answer.ts'
 import { addVerb } from '../verb.ts'
 

@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import type { Worker } from '../../../client/worker.ts'
 import { InputError } from '../../../core/errors.ts'
-import type { ChatMessage } from '../../../core/history/chat-message.ts'
+import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
 import { saidIn } from '../../../core/history/said-in.ts'
 import { withTroupe } from '../../host/connection.ts'
@@ -87,7 +87,7 @@ async function writeTo(file: string, format: string, text: string, isForced: boo
   if (database.test(file)) {
     if (!format.endsWith('-row'))
       throw new InputError(`a database takes a row: write ${file} with --format amazon-q-row or kiro-row.`)
-    const { writeRowTo } = await import('../../../formats/q-database.ts')
+    const { writeRowTo } = await import('../../../formats/programs/q-database.ts')
     await writeRowTo(file, text, isForced)
     return
   }

@@ -4,8 +4,9 @@
  * HISTORIES-1 Histories are read after the events that tell of them, one at a time. So the entries of a worker come in their order, each once,
  *             and those of different workers about as they were written.
  */
-import type { Roster } from '../../../client/activity.ts'
+
 import type { Troupe } from '../../../client/client.ts'
+import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { escapeLine } from '../../terminal/escape.ts'

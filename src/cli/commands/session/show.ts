@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
-import { defaultApproval } from '../../../core/worker/session-approval.ts'
+import { defaultApproval } from '../../../core/worker/ask/session-approval.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { type Fact, factLines } from '../../view/answer.ts'
 import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'

@@ -1,6 +1,6 @@
 /** `troupe worker diff`: where two conversations part, and what each of them said after that. */
 import type { Command } from 'commander'
-import type { ChatMessage } from '../../../core/history/chat-message.ts'
+import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { count } from '../../view/amounts.ts'

@@ -10,7 +10,7 @@ import {
   type ToolResultMessage,
   textOf,
   type UserBlock,
-} from '../../../core/history/chat-message.ts'
+} from '../../../core/history/chat/chat-message.ts'
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'

@@ -7,7 +7,7 @@
  *         to that result.
  */
 
-import type { Member, Roster } from '../../../client/activity.ts'
+import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'

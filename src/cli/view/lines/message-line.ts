@@ -1,5 +1,5 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
-import { type BoundDecision, readDecision } from '../../../core/worker/approval-ask.ts'
+import { type BoundDecision, readDecision } from '../../../core/worker/ask/approval-ask.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
 

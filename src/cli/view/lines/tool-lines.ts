@@ -2,7 +2,7 @@
  * Duty: the progress of tools as lines for people, where nothing is drawn: `12:00:01  reader docs  read_file: 40 %`.
  * TOOLLINES-1 Of each call at most one line in two seconds is written, however often it reports.
  */
-import type { Roster } from '../../../client/activity.ts'
+import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { formatTime } from '../duration.ts'

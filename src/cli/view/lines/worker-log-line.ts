@@ -1,5 +1,5 @@
 /** Duty: a line of a worker's log that came as an event: `12:00:01  reader docs  info  read 12 files  bytes=5120`. */
-import type { Roster } from '../../../client/activity.ts'
+import type { Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { lineBesideEvents, logLevels } from './log-line.ts'
 

@@ -1,7 +1,7 @@
 /**
  * Duty: a session while it runs, as the live tree shows it: the roster of its workers with the details of each.
  */
-import type { Member, Roster } from '../../../client/activity.ts'
+import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { LiveWorker } from './live-worker.ts'

@@ -1,7 +1,8 @@
 /** Duty: the sentences that a model reads about calls that a person denied, changed or did not decide about. */
-import type { CallApproval } from '../../../core/history/call-approvals.ts'
-import type { ToolOutput } from '../../../core/history/chat-message.ts'
-import type { ApprovalStatus } from '../../../core/worker/approval-status.ts'
+
+import type { ToolOutput } from '../../../core/history/chat/chat-message.ts'
+import type { CallApproval } from '../../../core/history/run/call-approvals.ts'
+import type { ApprovalStatus } from '../../../core/worker/ask/approval-status.ts'
 import { brief } from '../../tool/messages.ts'
 import { toOutput } from '../../tool/output.ts'
 

@@ -1,6 +1,6 @@
 /**
  * Duty: hold back the calls of one reply until each that needs an approval has one, and refuse them if a person denies one.
- * Does not own: which calls need an approval (core/worker/approval.ts), what is asked and answered (core/worker/approval-ask.ts), taking the
+ * Does not own: which calls need an approval (core/worker/ask/approval.ts), what is asked and answered (core/worker/ask/approval-ask.ts), taking the
  * answers (asked-calls.ts), the words for a model (approval-words.ts).
  * APPROVALS-1 No call of a reply begins until all that need an approval are decided. All are asked about at once.
  * APPROVALS-2 An approved call runs only if it has the hash that was approved. Otherwise a person is asked again.
@@ -9,13 +9,13 @@
  */
 import type { ApprovalContext } from '../../../core/definition/define-tool.ts'
 import { TerminalError } from '../../../core/errors.ts'
-import type { CallApproval } from '../../../core/history/call-approvals.ts'
-import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
+import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
+import type { CallApproval } from '../../../core/history/run/call-approvals.ts'
 import { askId } from '../../../core/ids.ts'
 import type { AskOrder } from '../../../core/ports/ports.ts'
-import { type ApprovalDetails, approvalBody } from '../../../core/worker/approval-ask.ts'
-import { approvalHash } from '../../../core/worker/approval-hash.ts'
-import { encodeAnswer, encodeAskBody } from '../../../core/worker/ask.ts'
+import { type ApprovalDetails, approvalBody } from '../../../core/worker/ask/approval-ask.ts'
+import { approvalHash } from '../../../core/worker/ask/approval-hash.ts'
+import { encodeAnswer, encodeAskBody } from '../../../core/worker/ask/ask.ts'
 import { forSignal } from '../../../core/worker/wait.ts'
 import { readArguments } from '../../tool/arguments.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'

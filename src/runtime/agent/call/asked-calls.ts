@@ -7,7 +7,7 @@
  *         too, and its call then runs (approvals.ts).
  */
 import { InputError } from '../../../core/errors.ts'
-import type { ToolCallBlock } from '../../../core/history/chat-message.ts'
+import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
 import type { Mail } from '../../../core/worker/message.ts'
 import { forSignal } from '../../../core/worker/wait.ts'

@@ -18,8 +18,8 @@ import {
   type ToolOutput,
   type ToolStatus,
   toolCallsOf,
-} from '../../../core/history/chat-message.ts'
-import { unknownOutcomeText } from '../../../core/history/open-calls.ts'
+} from '../../../core/history/chat/chat-message.ts'
+import { unknownOutcomeText } from '../../../core/history/run/open-calls.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { Telemetry } from '../../../core/ports/telemetry.ts'
 import { redactSentence } from '../../../core/secret/redact.ts'

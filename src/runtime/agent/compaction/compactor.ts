@@ -1,6 +1,6 @@
 /**
  * Duty: compact the conversation of one agent during one turn: decide when, have the summary written beside the run, and record it.
- * Does not own: what the summary asks for (handoff.ts), what it does to a prompt (core/history/prompt-fold.ts).
+ * Does not own: what the summary asks for (handoff.ts), what it does to a prompt (core/history/prompt/prompt-fold.ts).
  * COMPACT-1 The run goes on while the summary is written. A request waits for it only if the window is full.
  * COMPACT-2 What went wrong with a summary changes nothing but what was spent: an event says it, and this turn does not try again.
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
@@ -10,8 +10,8 @@ import type { CompactionSettings } from '../../../core/definition/compaction-set
 import type { Model, PromptMessage } from '../../../core/definition/model.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
-import { promptTokens } from '../../../core/history/estimate.ts'
-import { withoutSenderLines } from '../../../core/history/prompt-fold.ts'
+import { promptTokens } from '../../../core/history/prompt/estimate.ts'
+import { withoutSenderLines } from '../../../core/history/prompt/prompt-fold.ts'
 import { addUsage } from '../../../core/worker/usage.ts'
 import { mayCall } from '../../turn/permit.ts'
 import type { Turn } from '../../turn/turn.ts'

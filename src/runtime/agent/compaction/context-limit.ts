@@ -1,6 +1,6 @@
 /**
  * Duty: how many tokens the prompts of one kind may have on this node: as its author says, as a table says, or as its provider has shown.
- * Does not own: how large a prompt is (core/history/context-size.ts).
+ * Does not own: how large a prompt is (core/history/prompt/context-size.ts).
  */
 import type { Model } from '../../../core/definition/model.ts'
 

@@ -5,8 +5,8 @@
  */
 import type { Model, ModelReply, PromptMessage } from '../../../core/definition/model.ts'
 import { TransientError, toRuntimeError } from '../../../core/errors.ts'
-import { replyProblem } from '../../../core/history/chat-codec.ts'
-import { textOf } from '../../../core/history/chat-message.ts'
+import { replyProblem } from '../../../core/history/chat/chat-codec.ts'
+import { textOf } from '../../../core/history/chat/chat-message.ts'
 
 export interface Handoff {
   readonly text: string

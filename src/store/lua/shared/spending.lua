@@ -5,7 +5,7 @@ local function isTally(data)
   return string.sub(data or '', 1, 2) == 'a '
 end
 
--- By an agent's tally (core/history/agent-tally.ts): model calls of its life, tokens in and out, and tool calls. Nil for what is none.
+-- By an agent's tally (core/history/run/agent-tally.ts): model calls of its life, tokens in and out, and tool calls. Nil for what is none.
 local function usedOf(tally)
   local calls, tokensIn, tokensOut, toolCalls = string.match(tally or '', '^a %w+ ?(%w*) ?(%w*) ?(%w*) ?(%w*)')
   if not calls then return nil, 0, 0 end

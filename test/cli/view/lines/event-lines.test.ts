@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { EventLines } from '../../../../src/cli/view/lines/event-lines.ts'
-import { Roster } from '../../../../src/client/activity.ts'
+import { Roster } from '../../../../src/client/event/activity.ts'
 import type { EventType, RawEvent } from '../../../../src/core/event/event.ts'
 import { at, batch, commit, created, failure, rosterAfter, spawning } from '../commits.ts'
 

@@ -5,7 +5,7 @@
 import { describe, expect, test } from 'vitest'
 import { defineTool } from '../../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
-import type { Json } from '../../../../src/core/history/chat-message.ts'
+import type { Json } from '../../../../src/core/history/chat/chat-message.ts'
 import { AgentTools, Toolbox } from '../../../../src/runtime/agent/call/agent-tools.ts'
 
 const names = Array.from({ length: 8 }, (_, number) => `tool_${number}`)

@@ -1,0 +1,223 @@
+/**
+ * Duty: tell the workers of a session and the activity of each, from the events alone, for whoever shows a session as it runs.
+ * ACTIVITY-1 It is for watching only. A follower that joins late knows fewer workers, and no decision depends on it.
+ */
+import type { RawEvent } from '../../core/event/event.ts'
+import {
+  type Activity,
+  activities,
+  activityOfFailure,
+  activityOfState,
+  isActive,
+  isOver,
+} from '../../core/worker/activity.ts'
+import { type FineState, fineStates } from '../../core/worker/run-state.ts'
+import type { WorkerReport } from '../report.ts'
+
+export interface Member {
+  readonly id: string
+  readonly kind: string
+  readonly name: string
+  readonly parentId: string | null
+  readonly activity: Activity
+  /** The number of children whose runs have not ended. */
+  readonly openChildren: number
+  readonly startedAt: number | null
+}
+
+interface Seat {
+  id: string
+  kind: string
+  name: string
+  parentId: string | null
+  /** The parent counts it as an open child: until its first run ends, and never if it is detached. */
+  isAwaited: boolean
+  activity: Activity
+  openChildren: number
+  startedAt: number | null
+}
+
+const activityAfter = {
+  'tool.progress': 'using a tool',
+  'tool.started': 'using a tool',
+  'worker.interrupted': 'queued',
+  'turn.retried': 'waiting',
+} as const
+
+export class Roster {
+  readonly #seats = new Map<string, Seat>()
+
+  note({ type, workerId, details, at }: RawEvent): void {
+    switch (type) {
+      case 'session.created':
+        this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
+        // It has no first message yet.
+        if (details.rests === true) this.#change(workerId, 'waiting')
+        return
+      case 'worker.spawned':
+        this.#spawned(workerId, details)
+        return
+      case 'run.started':
+        this.#change(workerId, 'working', at)
+        return
+      case 'message.consumed':
+      case 'step.recorded':
+      case 'model.blanked':
+      case 'model.replied':
+      case 'tool.failed':
+      case 'tool.succeeded':
+      case 'tool.unknown':
+      case 'turn.parked':
+        this.#goOn(workerId, 'working')
+        return
+      case 'tool.progress':
+      case 'tool.started':
+      case 'worker.interrupted':
+      case 'turn.retried':
+        this.#goOn(workerId, activityAfter[type])
+        return
+      case 'worker.stateChanged':
+        this.#changed(workerId, details.state)
+        return
+      case 'run.completed':
+        this.#change(workerId, 'done')
+        return
+      case 'worker.failed':
+        this.#change(workerId, activityOfFailure(codeOf(details.failure)))
+        return
+      case 'worker.cancelled':
+        this.#change(workerId, 'cancelled')
+        return
+      case 'message.accepted':
+      case 'session.retried':
+        if (details.kind !== 'timer') this.#runAgain(workerId)
+        return
+      case 'context.compacted':
+      case 'compaction.failed':
+      case 'ask.answered':
+      case 'ask.expired':
+      case 'ask.opened':
+      case 'events.trimmed':
+      case 'run.warned':
+      case 'message.deadLettered':
+      case 'message.redriven':
+      case 'session.paused':
+      case 'session.resumed':
+      case 'session.cancelRequested':
+      case 'worker.cancelRequested':
+      case 'session.limited':
+      case 'session.approvalChanged':
+      case 'session.cancelled':
+      case 'session.completed':
+      case 'session.failed':
+      case 'text.delta':
+      case 'reasoning.delta':
+      case 'worker.blocked':
+      case 'worker.logged':
+        return
+    }
+  }
+
+  /**
+   * Takes over from a record what events do not say: that a worker waits, and workers whose events are gone. What a running worker does, and
+   * that a run has ended, the events say earlier.
+   */
+  learn({ id, kind, name, parentId, activity }: WorkerReport): void {
+    const known = this.#seats.get(id)
+    if (known === undefined) this.#seat(id, kind, name, parentId)
+    else if (isOver(known.activity) || (isActive(known.activity) && isActive(activity))) return
+    this.#change(id, activity)
+  }
+
+  member(id: string): Member | undefined {
+    return this.#seats.get(id)
+  }
+
+  /** All workers, parents before their children. */
+  members(): IterableIterator<Member> {
+    return this.#seats.values()
+  }
+
+  /** The number of workers for each activity, of one kind or of all kinds. */
+  counts(kind?: string): Readonly<Record<Activity, number>> {
+    const counts = Object.fromEntries(activities.map((activity) => [activity, 0])) as Record<Activity, number>
+    for (const seat of this.#seats.values()) if (kind === undefined || seat.kind === kind) counts[seat.activity]++
+    return counts
+  }
+
+  /** Kinds in the order of their first workers. */
+  kinds(): string[] {
+    return [...new Set([...this.#seats.values()].map(({ kind }) => kind))]
+  }
+
+  /** `reader docs`, or `docs` if the name says the kind already; undefined for a worker that is not known. */
+  labelOf(id: string): string | undefined {
+    const seat = this.#seats.get(id)
+    if (!seat) return undefined
+    const { kind, name } = seat
+    return name.startsWith(kind) || name === '' ? name || kind : `${kind} ${name}`
+  }
+
+  get size(): number {
+    return this.#seats.size
+  }
+
+  #spawned(parentId: string, { id, kind, name, detached }: Readonly<Record<string, unknown>>): void {
+    if (typeof id !== 'string' || this.#seats.has(id)) return
+    const parent = this.#seats.get(parentId)
+    const isAwaited = parent !== undefined && detached !== true
+    this.#seat(id, textOr(kind), textOr(name), parentId, isAwaited)
+    if (!isAwaited) return
+    parent.openChildren++
+    if (isActive(parent.activity)) parent.activity = 'waiting'
+  }
+
+  /** The stored events tell how a run ends, and in which order the next one begins. */
+  #changed(id: string, state: unknown): void {
+    if (isFineState(state) && !isOver(activityOfState(state))) this.#goOn(id, activityOfState(state))
+  }
+
+  #seat(id: string, kind: string, name: string, parentId: string | null, isAwaited = false): void {
+    this.#seats.set(id, { id, kind, name, parentId, isAwaited, activity: 'queued', openChildren: 0, startedAt: null })
+  }
+
+  /** The next run begins, or the last one goes on. Until its first commit only transient events tell what the worker does. */
+  #runAgain(id: string): void {
+    if (isOver(this.#seats.get(id)?.activity)) this.#change(id, 'queued')
+  }
+
+  /** A late event of a run that has ended changes nothing. */
+  #goOn(id: string, activity: Activity): void {
+    if (!isOver(this.#seats.get(id)?.activity)) this.#change(id, activity)
+  }
+
+  #change(id: string, activity: Activity, startedAt?: number): void {
+    const seat = this.#seats.get(id)
+    if (!seat) return
+    if (startedAt !== undefined) seat.startedAt = startedAt
+    seat.activity = activity === 'working' && seat.openChildren > 0 ? 'waiting' : activity
+    if (isOver(activity) && seat.isAwaited) this.#childEnded(seat)
+  }
+
+  #childEnded(child: Seat): void {
+    child.isAwaited = false
+    const parent = this.#seats.get(child.parentId ?? '')
+    if (!parent) return
+    parent.openChildren = Math.max(0, parent.openChildren - 1)
+    // The last result is on its way, and the parent waits for a slot now.
+    if (parent.openChildren === 0 && parent.activity === 'waiting') parent.activity = 'queued'
+  }
+}
+
+function isFineState(value: unknown): value is FineState {
+  return (fineStates as readonly unknown[]).includes(value)
+}
+
+function codeOf(failure: unknown): unknown {
+  return typeof failure === 'object' && failure !== null && 'code' in failure ? failure.code : undefined
+}
+
+/** Details of an event come from Redis: another program may have written them. */
+function textOr(value: unknown): string {
+  return typeof value === 'string' ? value : ''
+}

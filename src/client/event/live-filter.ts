@@ -1,0 +1,109 @@
+/**
+ * Duty: what one follower gets of the transient events that arrive. When another follower joins, nodes repeat what goes on, on the channel of
+ * all; and notes of two nodes may overtake each other.
+ * LIVE-FILTER-1 Text comes once, in order, and from its beginning: repeated text is cut off. Text whose beginning the node is about to repeat
+ *               waits for that repetition, but not for long.
+ * LIVE-FILTER-2 A state comes when it differs from the one before it, and never after one of a later claim.
+ * LIVE-FILTER-3 Only what nodes tell of themselves is judged here. A note without the details to judge it by passes.
+ */
+import type { RawEvent } from '../../core/event/event.ts'
+import type { LiveNote } from '../../core/ports/ports.ts'
+import type { LiveWord } from '../../store/event/live-channel.ts'
+
+/** After this the beginning of a text is not expected any more. */
+const repetitionMsMax = 2_000
+/** Workers whose notes are remembered. The oldest is forgotten first. */
+const workersMax = 10_000
+
+const none: ReadonlySet<unknown> = new Set()
+
+interface SeenWorker {
+  epoch: number
+  state: unknown
+  /** By the sort of text: the model call, and the offset that comes next. */
+  readonly texts: Map<string, { readonly request: unknown; readonly end: number }>
+  /** Ids of calls that run. */
+  readonly calls: Set<unknown>
+}
+
+export class LiveFilter {
+  readonly #workers = new Map<string, SeenWorker>()
+  #joinedAt = 0
+
+  /** The follower has announced itself: nodes will repeat what goes on. */
+  join(now: number): void {
+    this.#joinedAt = now
+  }
+
+  /** The notes of the word that the follower gets. */
+  pass({ workerId, notes, isRepeat }: LiveWord, now: number): LiveNote[] {
+    const seen = this.#worker(workerId)
+    const knownCalls = isRepeat ? new Set(seen.calls) : none
+    return notes.flatMap((note) => {
+      if (isRepeat && note[0].startsWith('tool.') && knownCalls.has(note[1].toolCallId)) return []
+      const passed = this.#note(seen, note, isRepeat === true, now)
+      return passed === null ? [] : [passed]
+    })
+  }
+
+  /** A stored event that the follower gets tells about calls, too. */
+  noteStored({ type, workerId, details }: RawEvent): void {
+    if (type === 'tool.started') this.#worker(workerId).calls.add(details.toolCallId)
+    if (type === 'tool.succeeded' || type === 'tool.failed' || type === 'tool.unknown')
+      this.#workers.get(workerId)?.calls.delete(details.toolCallId)
+  }
+
+  #note(seen: SeenWorker, note: LiveNote, isRepeat: boolean, now: number): LiveNote | null {
+    const [type, details] = note
+    switch (type) {
+      case 'worker.stateChanged':
+        return isNewState(seen, details) ? note : null
+      case 'text.delta':
+      case 'reasoning.delta':
+        return this.#text(seen, note, isRepeat, now)
+      case 'tool.started':
+        seen.calls.add(details.toolCallId)
+        return note
+      case 'tool.progress':
+      case 'worker.logged':
+      case 'run.warned':
+        return note
+    }
+  }
+
+  #text(seen: SeenWorker, note: LiveNote, isRepeat: boolean, now: number): LiveNote | null {
+    const [type, details] = note
+    const { offset, request, text } = details
+    if (typeof offset !== 'number' || typeof text !== 'string') return note
+    const known = seen.texts.get(type)
+    const end = known?.request === request ? (known?.end ?? 0) : 0
+    const hasGap = offset > end
+    // A known text with a gap has lost a part: its beginning is there.
+    if (hasGap && end === 0 && !isRepeat && now - this.#joinedAt < repetitionMsMax) return null
+    if (offset + text.length <= end) return null
+    seen.texts.set(type, { request, end: offset + text.length })
+    return offset >= end ? note : [type, { ...details, text: text.slice(end - offset), offset: end }]
+  }
+
+  #worker(id: string): SeenWorker {
+    let seen = this.#workers.get(id)
+    if (seen === undefined) {
+      seen = { epoch: 0, state: undefined, texts: new Map(), calls: new Set() }
+      this.#workers.set(id, seen)
+      for (const [oldest] of this.#workers) {
+        if (this.#workers.size <= workersMax) break
+        this.#workers.delete(oldest)
+      }
+    }
+    return seen
+  }
+}
+
+function isNewState(seen: SeenWorker, { state, epoch }: LiveNote[1]): boolean {
+  const claim = Number(epoch ?? seen.epoch)
+  if (claim < seen.epoch || (claim === seen.epoch && state === seen.state)) return false
+  seen.epoch = claim
+  seen.state = state
+  if (state !== 'usingTool') seen.calls.clear()
+  return true
+}

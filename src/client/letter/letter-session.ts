@@ -1,0 +1,58 @@
+/**
+ * Duty: begin a new session with the message of a dead letter, where the session of the letter takes no more messages.
+ * LETTER-SESSION-1 The new session is like the old one: kind, name, mode, limits and permissions. Of one that was pruned, only the kind is known.
+ * LETTER-SESSION-2 A letter begins one session, however often somebody asks within a day: its id is the idempotency key.
+ */
+import { InputError } from '../../core/errors.ts'
+import { isId, rootIdOf } from '../../core/ids.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { CreateSession, Submission } from '../submission/submission.ts'
+import type { DeadLetter } from '../summaries.ts'
+import { readRows } from '../worker-rows.ts'
+
+export interface LetterSession {
+  readonly sessionId: string
+  /** The letter had begun it before. */
+  readonly isAgain: boolean
+}
+
+/** What a letter needs of a submission. */
+export type Begins = Pick<Submission, 'store' | 'create'>
+
+/** True if the letter was put aside by the first worker of its session. */
+export function isOfRoot({ sessionId, workerId }: DeadLetter): boolean {
+  return isId(sessionId) && rootIdOf(sessionId) === workerId
+}
+
+export async function beginFromLetter(
+  letter: DeadLetter,
+  store: InspectStore,
+  submission: Begins,
+): Promise<LetterSession> {
+  const { id, workerId, message, unreadable, redrivenAs } = letter
+  const which = `dead letter ${id} of worker ${workerId}`
+  if (!isOfRoot(letter)) throw new InputError(`${which} is of a child: only the first worker of a session begins one.`)
+  if (message === null) throw new InputError(`${which} holds no message to begin a session with.`)
+  if (unreadable !== undefined) throw new InputError(`${which} holds a message that cannot be read: ${unreadable}.`)
+  if (redrivenAs !== null)
+    throw new InputError(`${which} was put back, as message ${redrivenAs}: it begins no session as well.`)
+  const like = await likeOf(letter, store)
+  const made = await submission.create({ ...like, input: message.value, idempotencyKey: `redrive:${workerId}:${id}` })
+  return { sessionId: made.sessionId, isAgain: made.isAgain }
+}
+
+async function likeOf({ sessionId, workerId, evidence }: DeadLetter, store: InspectStore): Promise<LikeSession> {
+  const [[row], session] = await Promise.all([readRows(store, [workerId]), store.session(sessionId)])
+  if (row === undefined || session === null) return { kind: String(evidence.kind) }
+  if (row.damage) throw row.damage
+  const { kind, name, limits, permissions } = row.record
+  return {
+    kind,
+    name,
+    keepOpen: session.session.mode === 'conversation',
+    limits: { ...limits, ...session.session.allowed },
+    permissions: permissions ?? undefined,
+  }
+}
+
+type LikeSession = Omit<CreateSession, 'input' | 'idempotencyKey'>

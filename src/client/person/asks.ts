@@ -1,0 +1,290 @@
+/**
+ * Duty: the asks of workers as programs see them: the inbox of all sessions, one ask, and its answer.
+ * ASKS-1 An answer is checked against the question before it is sent: it is one of the options, or fits the schema.
+ * ASKS-2 An ask takes one answer. The same answer under the same idempotency key is the same answer; any other is refused, and the error says
+ *        how the ask ended.
+ */
+import { answerProblem } from '../../core/check/answer-problem.ts'
+import { checkOptions, keyRule, type Rules } from '../../core/check/check-options.ts'
+import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
+import { digestKey, type KeyOwner, newId, parseId, partitionOf } from '../../core/ids.ts'
+import { toJson } from '../../core/json.ts'
+import { policy } from '../../core/policy.ts'
+import type { Waker } from '../../core/ports/wake.ts'
+import { toDecision } from '../../core/worker/ask/approval-ask.ts'
+import {
+  type AskBody,
+  type AskSort,
+  type AskState,
+  decodeAnswer,
+  decodeAskBody,
+  encodeAnswer,
+} from '../../core/worker/ask/ask.ts'
+import type { AskPlace, AskRow, AskStore } from '../../store/person/ask-store.ts'
+import type { AnswerAnswer, SessionStore } from '../../store/session-store.ts'
+import { type AsksQuery, asksRules } from '../queries.ts'
+import { boundAnswer, decisionIn, detailsOf, trustedTool } from './approval-answers.ts'
+
+/** An ask, with how it ended. */
+export interface Ask {
+  readonly id: string
+  readonly sessionId: string
+  readonly workerId: string
+  readonly workerName: string | null
+  readonly workerKind: string | null
+  readonly run: number
+  /** question: for a person. approval: may this tool call run? signal: an event of another system, by its name. */
+  readonly kind: AskSort
+  readonly state: AskState
+  /** The question, or the name of the signal. */
+  readonly question: string
+  /** The answer must be one of these; null: of any other form. */
+  readonly options: readonly string[] | null
+  /** JSON Schema of the answer; null: any JSON value. */
+  readonly schema: Readonly<Record<string, unknown>> | null
+  /** Of an approval: the tool, its arguments, and why a person is asked. Null for none. */
+  readonly details: unknown
+  /** In ms since 1970, as all times here. */
+  readonly askedAt: number
+  /** Null if it never expires. */
+  readonly expiresAt: number | null
+  /** Null while it is open. */
+  readonly endedAt: number | null
+  /** Null until somebody has answered. */
+  readonly answer: { readonly value: unknown; readonly by: string | null; readonly reason: string | null } | null
+}
+
+export interface AnswerOptions {
+  /** Who answers, in words for people. Default: the actor of the client. */
+  readonly by?: string | undefined
+  /** Why, for the worker and for people. */
+  readonly reason?: string | undefined
+  /** The same answer under the same key is one answer. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export interface Answered {
+  readonly askId: string
+  readonly workerId: string
+  readonly sessionId: string
+  /** The same answer was given before under this key. */
+  readonly again: boolean
+}
+
+const text = (most: number) => ({
+  expects: `a text of at most ${most} bytes`,
+  fits: (value: unknown) => typeof value === 'string' && Buffer.byteLength(value) <= most,
+})
+const answerRules: Rules<AnswerOptions> = {
+  by: text(256),
+  reason: text(policy.reasonBytesMax),
+  idempotencyKey: keyRule,
+}
+
+/** So many open approvals of a tool are approved when it is trusted. Workers see by themselves that it is, when they next go on. */
+const trustedAtOnce = 1_000
+
+/** How many asks one read takes. */
+const pageSize = 200
+
+export interface AsksSettings {
+  readonly waker: Waker
+  readonly namespace: string
+  /** Who answers, if an answer does not say it. */
+  readonly actor?: string | undefined
+  /** Default: caller. */
+  readonly keyOwner?: KeyOwner
+}
+
+/** One partition. */
+export interface AsksPlace {
+  readonly asks: AskStore
+  readonly store: SessionStore
+}
+
+export class Asks {
+  readonly #places: readonly AsksPlace[]
+  readonly #settings: AsksSettings
+
+  constructor(places: readonly AsksPlace[], settings: AsksSettings) {
+    this.#places = places
+    this.#settings = settings
+  }
+
+  /** Asks of all sessions, or of one. The oldest come first: they have waited longest. */
+  async list(query: AsksQuery = {}): Promise<Ask[]> {
+    checkOptions('asks.list', query, asksRules, InputError)
+    const { limit = 50, state = 'open', sessionId, after } = query
+    if (sessionId === undefined && state !== 'open')
+      throw new InputError(
+        `asks.list shows asks that are ${state} only of one session: name it with sessionId (--session).`,
+      )
+    const session = sessionId === undefined ? undefined : parseId(sessionId, 'session')
+    const from = after === undefined ? undefined : await this.#positionOf(after)
+    const places = session === undefined ? this.#places : [this.#placeOf(session)]
+    const found = await Promise.all(
+      places.map(({ asks }) => Array.fromAsync(matching(asks, { ...query, sessionId: session, state, limit }, from))),
+    )
+    return found
+      .flat()
+      .sort((a, b) => a.askedAt - b.askedAt || (a.id < b.id ? -1 : 1))
+      .slice(0, limit)
+  }
+
+  /** One ask, in any state. Throws `ask_not_found`. */
+  async get(id: string): Promise<Ask> {
+    const askId = parseId(id, 'ask')
+    const [row] = await this.#placeOf(askId).asks.rows([askId])
+    if (row === undefined) throw askNotFound(askId)
+    return toAsk(row)
+  }
+
+  /**
+   * Answers an ask. Its worker receives the answer and goes on. Throws `ask_not_found`, `ask_answered`, `ask_expired` or `ask_withdrawn` if it
+   * cannot be answered, and `input_invalid` if the answer does not fit the question.
+   */
+  async answer(id: string, value: unknown, options: AnswerOptions = {}): Promise<Answered> {
+    checkOptions('asks.answer', options, answerRules, InputError)
+    const { waker, actor = null, keyOwner } = this.#settings
+    const { by = actor, reason = null, idempotencyKey } = options
+    const ask = await this.get(id)
+    const given = ask.kind === 'approval' ? toDecision(value) : value
+    checkAnswer(ask, given)
+    const trusted = trustedTool(ask, given)
+    const { store } = this.#placeOf(ask.id)
+    const answerJson = encodeAnswer(toJson(boundAnswer(ask, given), 'the answer'), { status: 'answered', by, reason })
+    const key = idempotencyKey === undefined ? newId(partitionOf(ask.id)) : `${ask.id}/${idempotencyKey}`
+    const event = encodeEvents([
+      ['ask.answered', { id: ask.id, ...(by !== null && { by }), ...decisionIn(ask, given) }],
+    ])
+    const answer = await store.answer(ask.id, { answerJson, by, keyDigest: digestKey(key, 'message', keyOwner), event })
+    if (!('wakeups' in answer)) throw refusalOf(ask.id, answer)
+    waker.wake(partitionOf(ask.id), answer.wakeups)
+    const { sessionId, workerId } = ask
+    if (trusted !== null) await this.#trust(sessionId, trusted, by)
+    return { askId: ask.id, workerId, sessionId, again: idempotencyKey !== undefined && answer.kind === 'again' }
+  }
+
+  /** From now on nobody is asked about the tool in this session, and what was asked about it is approved. */
+  async #trust(sessionId: string, tool: string, by: string | null): Promise<void> {
+    const event = encodeEvents([['session.approvalChanged', { tool, ...(by !== null && { by }) }]])
+    await this.#placeOf(sessionId).store.setApproval(sessionId, { tool }, event)
+    const reason = `tool "${tool}" is trusted in this session`
+    for (const other of await this.list({ sessionId, kind: 'approval', limit: trustedAtOnce })) {
+      const details = detailsOf(other)
+      if (details?.tool !== tool || details.eachTime) continue
+      await this.answer(other.id, 'approve', { reason, ...(by !== null && { by }) }).catch((error: unknown) => {
+        // Somebody else answered it, or its worker has seen that the tool is trusted.
+        if (!(error instanceof ConflictError)) throw error
+      })
+    }
+  }
+
+  async #positionOf(id: string): Promise<AskPlace> {
+    const { askedAt, id: askId } = await this.get(id)
+    return { askedAt, id: askId }
+  }
+
+  #placeOf(id: string): AsksPlace {
+    const place = this.#places[partitionOf(id)]
+    if (place === undefined) throw askNotFound(id, ` in namespace "${this.#settings.namespace}"`)
+    return place
+  }
+}
+
+async function* matching(
+  store: AskStore,
+  { sessionId, state, kind, workerKind, olderThanMs, limit }: AsksQuery & { readonly limit: number },
+  from: AskPlace | undefined,
+): AsyncGenerator<Ask> {
+  const before = olderThanMs === undefined ? Number.POSITIVE_INFINITY : Date.now() - olderThanMs
+  let left = limit
+  for (let after = from; left > 0; ) {
+    const size = Math.min(Math.max(left, 20), pageSize)
+    const places =
+      sessionId === undefined ? await store.open(size, after) : await store.ofSession(sessionId, size, after)
+    for (const row of await store.rows(places.map(({ id }) => id))) {
+      const ask = toAsk(row)
+      const fits =
+        (state === 'any' || ask.state === state) &&
+        (kind === undefined || ask.kind === kind) &&
+        (workerKind === undefined || ask.workerKind === workerKind) &&
+        ask.askedAt <= before
+      if (!fits) continue
+      yield ask
+      if (--left === 0) return
+    }
+    after = places.at(-1)
+    if (places.length < size) return
+  }
+}
+
+function toAsk({ sort, bodyJson, answerJson, ...row }: AskRow): Ask {
+  const body: AskBody = decodeAskBody(bodyJson) ?? { question: bodyJson }
+  const { question, options, schema, details } = body
+  return {
+    ...row,
+    kind: sort,
+    question,
+    options: options ?? null,
+    schema: schema ?? null,
+    details: details ?? null,
+    answer: answerOf(answerJson),
+  }
+}
+
+function answerOf(json: string | null): Ask['answer'] {
+  if (json === null) return null
+  try {
+    const { value, by, reason } = decodeAnswer(json)
+    return { value, by, reason }
+  } catch {
+    return { value: json, by: null, reason: null }
+  }
+}
+
+function checkAnswer({ id, options, schema }: Ask, value: unknown): void {
+  const problem = answerProblem({ ...(options && { options }), ...(schema && { schema }) }, value)
+  if (problem !== null) throw new InputError(`the answer to ask ${id} ${problem}.`)
+}
+
+function askNotFound(id: string, where = ''): NotFoundError {
+  return new NotFoundError(
+    'ask_not_found',
+    `ask ${id} is not known${where}: check the id and the namespace; its session may have been pruned.`,
+  )
+}
+
+function refusalOf(
+  id: string,
+  answer: Exclude<AnswerAnswer, { readonly wakeups: unknown }>,
+): NotFoundError | ConflictError {
+  const at = (ms: number) => new Date(ms).toISOString()
+  switch (answer.kind) {
+    case 'not_found':
+      return askNotFound(id)
+    case 'other':
+      return new ConflictError(
+        'ask_answered',
+        `ask ${id} was answered otherwise under this idempotency key: an ask takes one answer.`,
+      )
+    case 'answered': {
+      const by = answer.by === '' ? '' : ` by ${answer.by}`
+      return new ConflictError(
+        'ask_answered',
+        `ask ${id} was answered${by} at ${at(answer.at)}: an ask takes one answer.`,
+      )
+    }
+    case 'expired':
+      return new ConflictError(
+        'ask_expired',
+        `ask ${id} expired at ${at(answer.at)}: its worker takes no answer any more.`,
+      )
+    case 'withdrawn':
+      return new ConflictError(
+        'ask_withdrawn',
+        `ask ${id} was withdrawn: the run that asked has ended or was cancelled.`,
+      )
+  }
+}

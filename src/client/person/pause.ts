@@ -1,0 +1,91 @@
+/**
+ * Duty: pause and resume one session, or all sessions of a namespace.
+ * PAUSE-1 The pause of a session is answered once no node begins anything more in it: no `receive`, no model call, no tool. What runs then goes on to
+ *     its end, and is recorded.
+ */
+import { setTimeout as wait } from 'node:timers/promises'
+import { checkOptions, type Rules } from '../../core/check/check-options.ts'
+import { preview } from '../../core/check/preview.ts'
+import { ConflictError, InputError, TransientError } from '../../core/errors.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
+import { policy } from '../../core/policy.ts'
+import { sessionNotFound } from '../../core/worker/refusal.ts'
+import type { Submission } from '../submission/submission.ts'
+
+export interface PauseOptions {
+  /** Who pauses or resumes, for people. Default: the actor of the client. */
+  readonly by?: string | undefined
+}
+
+const pauseRules: Rules<PauseOptions> = {
+  by: { expects: `a text of at most ${policy.reasonBytesMax} bytes`, fits: isShort },
+}
+
+/** How long it waits before it asks again how many turns are not quiet: at first, and at most. */
+const askMs = 5
+const askMsMax = 200
+
+export async function pauseSession(
+  submission: Submission,
+  sessionId: string,
+  why: string | undefined,
+  options: PauseOptions,
+): Promise<void> {
+  const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
+  const store = submission.store(sessionId, 'session')
+  // A node that does not answer trusts its leases no longer than this.
+  const until = performance.now() + 2 * policy.leaseMs
+  for (let ms = askMs; ; ms = Math.min(ms * 2, askMsMax)) {
+    const answer = await store.pauses.pause(sessionId, note)
+    if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
+    if (answer.kind === 'finished')
+      throw new ConflictError('session_finished', `session ${sessionId} is ${answer.state}: there is nothing to pause.`)
+    if (answer.turns === 0) return
+    if (performance.now() > until)
+      throw new TransientError(
+        `session ${sessionId} is paused, but ${answer.turns} of its turns may still begin something: their nodes have not answered. Pause it again to ask them.`,
+      )
+    await wait(ms)
+  }
+}
+
+export async function resumeSession(
+  submission: Submission,
+  sessionId: string,
+  why: string | undefined,
+  options: PauseOptions,
+): Promise<void> {
+  const event = encodeEvents([['session.resumed', whoAndWhy('resume', submission, why, options)]])
+  const store = submission.store(sessionId, 'session')
+  const answer = await store.pauses.resume(sessionId, event)
+  if (answer.kind === 'not_found') throw sessionNotFound(sessionId)
+  submission.wake(store.partition, answer.wakeups)
+}
+
+export async function pauseAll(submission: Submission, why: string | undefined, options: PauseOptions): Promise<void> {
+  const note = { ...whoAndWhy('pause', submission, why, options), at: Date.now() }
+  await Promise.all(submission.stores.map((store) => store.pauses.pauseAll(note)))
+}
+
+export async function resumeAll({ stores }: Submission): Promise<void> {
+  await Promise.all(stores.map((store) => store.pauses.pauseAll(null)))
+}
+
+function whoAndWhy(
+  call: string,
+  submission: Submission,
+  why: string | undefined,
+  options: PauseOptions,
+): { why?: string; by?: string } {
+  if (why !== undefined && !isShort(why))
+    throw new InputError(
+      `reason of ${call} must be a text of at most ${policy.reasonBytesMax} bytes, not ${preview(why)}.`,
+    )
+  checkOptions(call, options, pauseRules, InputError)
+  const { by = submission.by.by } = options
+  return { ...(why === undefined ? {} : { why }), ...(by === undefined ? {} : { by }) }
+}
+
+function isShort(value: unknown): boolean {
+  return typeof value === 'string' && Buffer.byteLength(value) <= policy.reasonBytesMax
+}

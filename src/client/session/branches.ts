@@ -1,0 +1,107 @@
+/**
+ * Duty: what an agent knew at a position of its history, another conversation that goes on from there, and where two of them part.
+ * BRANCH-1 Nothing of the first conversation is changed or stopped: a branch is a session of its own that begins with the same messages.
+ * BRANCH-2 A branch may use no more than the worker that it comes from.
+ */
+import { anything, keyRule, type Rules } from '../../core/check/check-options.ts'
+import { nameRule } from '../../core/definition/worker-name.ts'
+import { InputError } from '../../core/errors.ts'
+import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
+import { ContextContainer } from '../../core/history/context-container.ts'
+import type { Entry } from '../../core/history/entry.ts'
+import { parseId } from '../../core/ids.ts'
+import { type ContextQuery, type HistoryQuery, positionRule } from '../queries.ts'
+import type { WorkerReport } from '../report.ts'
+import type { CreateSession } from '../submission/submission.ts'
+
+export interface ForkQuery extends ContextQuery {
+  /** The first message of the branch. Default: none, and the branch waits for one. */
+  readonly input?: unknown
+  /** Shown to people. Default: the name of the worker. */
+  readonly name?: string | undefined
+  /** The same key within 24 h returns the same branch. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export const forkRules: Rules<ForkQuery> = {
+  at: positionRule,
+  input: anything,
+  name: nameRule,
+  idempotencyKey: keyRule,
+}
+
+/** Two conversations: the messages that both begin with, and what each has after them. */
+export interface ConversationDiff {
+  readonly shared: readonly ChatMessage[]
+  readonly left: readonly ChatMessage[]
+  readonly right: readonly ChatMessage[]
+}
+
+/** What is needed of a worker. */
+interface Conversing {
+  readonly id: string
+  report(): Promise<WorkerReport>
+  history(query: HistoryQuery): Promise<readonly { readonly position: number; readonly entry: Entry }[]>
+}
+
+/** Entries are read in pages, so that a long history is no long answer of Redis. */
+const pageSize = 1_000
+
+/** What an agent knew once the entry at this position was written. Throws an InputError for a handler, and for a position that is not there. */
+export async function contextOf(worker: Conversing, at: number | undefined): Promise<ContextContainer> {
+  const report = await worker.report()
+  const { sessionId, id: workerId, name, kind, parentId, depth } = report
+  const last = report.historyLength - 1
+  if (at !== undefined && at > last)
+    throw new InputError(`at: the history of worker ${workerId} ends at position ${last}, not ${at}.`)
+  const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
+  const until = at ?? last
+  for (let after = -1; after < until; ) {
+    const items = await worker.history({ after, limit: Math.min(pageSize, until - after) })
+    const end = items.at(-1)
+    if (end === undefined) break
+    for (const { entry } of items) container.apply(entry)
+    after = end.position
+  }
+  if (container.history.isEmpty && report.usage.modelCalls === undefined)
+    throw new InputError(
+      `worker ${workerId} of kind ${kind} has no conversation: it is no agent, or has received nothing.`,
+    )
+  return container
+}
+
+/** What `sessions.create` has to be asked for. */
+export async function forkRequest(
+  worker: Conversing,
+  { at, input, name, idempotencyKey }: ForkQuery,
+): Promise<CreateSession> {
+  parseId(worker.id, 'worker')
+  const [report, context] = [await worker.report(), await contextOf(worker, at)]
+  return {
+    kind: report.kind,
+    name: name ?? report.name,
+    keepOpen: true,
+    history: context.history.messages.map((message, index) => ({ ...message, id: `m${index}` })),
+    ...rightsOf(report),
+    ...(input !== undefined && { input }),
+    ...(idempotencyKey !== undefined && { idempotencyKey }),
+  }
+}
+
+function rightsOf({ permissions }: WorkerReport): Pick<CreateSession, 'permissions'> {
+  return permissions === null ? {} : { permissions }
+}
+
+/** Fields of an entry that do not count: which message it is, when and by which turn it was written. */
+const heads = new Set(['id', 'at', 'v', 'run', 'epoch'])
+
+/** Messages are the same if they say the same. */
+export function diffOf(left: readonly ChatMessage[], right: readonly ChatMessage[]): ConversationDiff {
+  const said = (message: ChatMessage) => JSON.stringify(Object.entries(message).filter(([name]) => !heads.has(name)))
+  let shared = 0
+  while (shared < Math.min(left.length, right.length)) {
+    if (said(left[shared] as ChatMessage) !== said(right[shared] as ChatMessage)) break
+    shared++
+  }
+  return { shared: left.slice(0, shared), left: left.slice(shared), right: right.slice(shared) }
+}

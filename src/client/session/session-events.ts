@@ -1,0 +1,259 @@
+/**
+ * Duty: the events of one session for one follower: past events from the stream, then live ones. Transient events (states, streamed text, tools
+ * and their progress, log lines) come between them as they arrive. Does not own: which of them are repetitions (live-filter.ts).
+ * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
+ * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
+ * EVENTS-3 A slow follower loses transient events, but no stored ones. If the stream was trimmed before it came to an event, it gets a note.
+ * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
+ *    is gone, for example after FLUSHALL, it fails.
+ * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
+ *    read that is under way.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { type Rules, signalRule, yesOrNo } from '../../core/check/check-options.ts'
+import { RuntimeError } from '../../core/errors.ts'
+import { isEventBefore, isEventId, type RawEvent } from '../../core/event/event.ts'
+import { readEvents } from '../../store/event/event-tail.ts'
+import type { LiveWord } from '../../store/event/live-channel.ts'
+import { partitionKeys } from '../../store/keys.ts'
+import { clientClosed, type Redis } from '../../store/redis/redis.ts'
+import type { EarlyNotes, ReceivedNote } from '../event/early-notes.ts'
+import { type EventHub, trimmedEvent } from '../event/event-hub.ts'
+import { LiveFilter } from '../event/live-filter.ts'
+import { orAborted } from '../or-aborted.ts'
+
+export interface EventsQuery {
+  /** The id of an event, or "0-0" for all that are kept: past events after it come first. Without it, only live events come. */
+  readonly after?: string | undefined
+  /** False: no transient events, and no subscription to them. */
+  readonly transient?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export const eventsRules: Rules<EventsQuery> = {
+  after: { expects: 'an event id like "1700000000000-0.2", or "0-0" for all that are kept', fits: isEventId },
+  transient: yesOrNo,
+  signal: signalRule,
+}
+
+interface EventsContext {
+  readonly hub: EventHub
+  readonly redis: Redis
+  readonly tag: string
+  /** How long a read may take, also while Redis is away or busy. */
+  readonly deadlineMs: number
+  /** After this long without an event the follower checks the session. */
+  readonly silenceMs?: number
+  /** What arrived since before the session was created. */
+  readonly early?: EarlyNotes | undefined
+  createdAt(): Promise<number | null>
+  /** Rejects if the session is gone. */
+  hasEnded(): Promise<boolean>
+  /** A failed run of it went on: then the first event of an end need not be the last. */
+  wasRetried?(): Promise<boolean>
+}
+
+type Arrival = RawEvent | ReceivedNote
+
+const silenceMs = 30_000
+
+/** Transient events are dropped while this many events wait for the follower. */
+const lagMax = 10_000
+
+export async function* sessionEvents(
+  sessionId: string,
+  context: EventsContext,
+  query: EventsQuery,
+): AsyncGenerator<RawEvent, void, undefined> {
+  if (context.hub.isStopped) throw clientClosed()
+  const inbox = new Inbox()
+  const filter = new LiveFilter()
+  let early = query.transient === false ? undefined : context.early
+  const events = storedAndLive(sessionId, context, query, { inbox, filter })
+  try {
+    for (;;) {
+      const next = await orAborted(events.next(), query.signal)
+      if (next.done || context.hub.isStopped) return
+      if (!next.value.transient) filter.noteStored(next.value)
+      yield next.value
+      // All of it came after the first stored event, which says what the session is.
+      for (const word of early?.take() ?? [])
+        yield* transientEvents({ ...word, notes: filter.pass(word, word.at) }, next.value.id)
+      early = undefined
+    }
+  } catch (error) {
+    if (!query.signal?.aborted) throw error
+  } finally {
+    inbox.wake()
+    // A follower that waits for a read ends after it.
+    await Promise.race([events.return(), setImmediate()])
+  }
+}
+
+async function* storedAndLive(
+  sessionId: string,
+  context: EventsContext,
+  query: EventsQuery,
+  { inbox, filter }: { readonly inbox: Inbox; readonly filter: LiveFilter },
+): AsyncGenerator<RawEvent, void, undefined> {
+  const isUnwanted = () => query.signal?.aborted === true || context.hub.isStopped
+  try {
+    const listeningFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
+    let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
+    if (past === 'ended') return
+    inbox.passOver(past?.readTo)
+    // Nodes repeat what goes on now. What comes before the past has been read is dropped.
+    filter.join(Date.now())
+    if (query.transient !== false) context.hub.announceLive(sessionId)
+    let seen = past?.seen ?? listeningFrom
+    while (!isUnwanted()) {
+      const woken = inbox.nextWake()
+      for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
+        if ('notes' in arrival) {
+          yield* transientEvents({ ...arrival, notes: filter.pass(arrival, arrival.at) }, seen)
+          continue
+        }
+        if (arrival.type === 'events.trimmed') {
+          const after = isEventBefore(seen, arrival.id) ? arrival.id : seen
+          past = yield* pastEvents(sessionId, context, after, isUnwanted)
+          if (past === 'ended') return
+          inbox.passOver(past?.readTo)
+          seen = past?.seen ?? after
+          continue
+        }
+        seen = arrival.id
+        yield arrival
+        if (arrival.ended) return
+      }
+      if (!(await isWoken(woken, context.silenceMs ?? silenceMs)) && (await isOver(context))) {
+        yield* pastEvents(sessionId, context, seen, isUnwanted)
+        return
+      }
+    }
+  } catch (error) {
+    // The client was closed during a read: that is no failure of the follower.
+    if (!context.hub.isStopped) throw error
+  } finally {
+    inbox.close()
+  }
+}
+
+/** Resolves with false if no event came for that long. */
+async function isWoken(woken: Promise<void>, ms: number): Promise<boolean> {
+  const { promise: silent, resolve } = Promise.withResolvers<false>()
+  const timer = setTimeout(resolve, ms, false)
+  const isAwake = await Promise.race([woken.then(() => true), silent])
+  clearTimeout(timer)
+  return isAwake
+}
+
+/** If Redis is away, nothing is known of the session: then this does not fail. */
+async function isOver(context: EventsContext): Promise<boolean> {
+  try {
+    return await context.hasEnded()
+  } catch (error) {
+    if (error instanceof RuntimeError && error.retryable) return false
+    throw error
+  }
+}
+
+/**
+ * Yields past events. Returns the id of the last of them, and how far the stream was read; undefined if no past event was asked for. `ended`:
+ * no more events come, or the follower has stopped.
+ */
+async function* pastEvents(
+  sessionId: string,
+  context: EventsContext,
+  after: string | undefined,
+  isUnwanted: () => boolean,
+): AsyncGenerator<RawEvent, { seen: string; readTo: string } | 'ended' | undefined, undefined> {
+  if (after === undefined) return (await context.hasEnded()) ? 'ended' : undefined
+  // No event of a session is older than the session. So the stream need not be read from its beginning.
+  const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
+  let [seen, readTo, isOver] = [from, from, false]
+  for (;;) {
+    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo, context.deadlineMs)
+    if (page.trimmed) yield trimmedEvent(sessionId, readTo)
+    for (const event of page.events) {
+      if (isUnwanted()) return 'ended'
+      if (event.sessionId !== sessionId) continue
+      seen = event.id
+      yield event
+      if (event.ended && !(event.ended.status === 'failed' && (await context.wasRetried?.()))) return 'ended'
+    }
+    if (isUnwanted()) return 'ended'
+    readTo = page.last
+    if (page.more) continue
+    // All events of a session that has ended are in the stream. This reads on to its end, and nothing more comes.
+    if (isOver) return 'ended'
+    isOver = await context.hasEnded()
+    if (!isOver) return { seen, readTo }
+  }
+}
+
+/** Events that have arrived for one follower and wait for it. */
+class Inbox {
+  #arrived: Arrival[] = []
+  #wake = () => {}
+  #close = () => {}
+  #readTo: string | undefined
+
+  /** Resolves once both sorts of events arrive, with the id of the last stored event before them. */
+  async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
+    const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
+    const onWord = (word: LiveWord) => {
+      if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
+    }
+    this.#close = () => {
+      hub.unlisten(sessionId, onEvent)
+      if (withTransient) hub.unlistenLive(sessionId, onWord)
+    }
+    const [listeningFrom] = await Promise.all([
+      hub.listen(sessionId, onEvent),
+      withTransient ? hub.listenLive(sessionId, onWord) : undefined,
+    ])
+    return listeningFrom
+  }
+
+  /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
+  passOver(readTo: string | undefined): void {
+    this.#readTo = readTo
+    const isPast = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
+    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isPast) + 1)
+  }
+
+  take(): Arrival | undefined {
+    for (;;) {
+      const arrival = this.#arrived.shift()
+      if (arrival === undefined || 'notes' in arrival || this.#isNew(arrival)) return arrival
+    }
+  }
+
+  nextWake(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve
+    })
+  }
+
+  wake(): void {
+    this.#wake()
+  }
+
+  close(): void {
+    this.#close()
+  }
+
+  #push(arrival: Arrival): void {
+    this.#arrived.push(arrival)
+    this.#wake()
+  }
+
+  // The trimmed part may begin right behind the past events.
+  #isNew({ id, type }: RawEvent): boolean {
+    return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
+  }
+}
+
+function transientEvents({ sessionId, workerId, notes, at }: ReceivedNote, id: string): RawEvent[] {
+  return notes.map(([type, details]) => ({ id, type, sessionId, workerId, at, details, transient: true }))
+}

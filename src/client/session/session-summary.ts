@@ -1,0 +1,98 @@
+/**
+ * Duty: derive the state of a session from the record of its root. Reports, lists and results use it.
+ * SUMMARY-1 It is a pure function of the record. Nothing else derives the state of a session, or which of its runs ended last.
+ * SUMMARY-2 A cancelled session is "cancelling" until none of its workers runs any more. A session that has ended keeps its state, even if
+ *     somebody cancels its detached workers later.
+ */
+import { rootIdOf } from '../../core/ids.ts'
+import { fromJson } from '../../core/json.ts'
+import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
+import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
+import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../../store/record/session-record.ts'
+import type { WorkerMode } from '../../store/record/worker-record.ts'
+
+export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
+/** damaged: another program wrote over a key of the session, or over a field of its root's record. `report` names it. */
+export type ListedState = SessionState | 'damaged'
+export const listedStates: readonly ListedState[] = [
+  'active',
+  'completed',
+  'failed',
+  'cancelling',
+  'cancelled',
+  'damaged',
+]
+
+export interface SessionFacts {
+  readonly id: string
+  readonly rootId: string
+  readonly name: string
+  readonly kind: string
+  readonly mode: WorkerMode
+  readonly state: SessionState
+  readonly createdAt: number | null
+  readonly finishedAt: number | null
+  readonly cancelReason: string | null
+  /** Who paused it, why and when (ms since 1970); null if it is not paused by itself. */
+  readonly paused: PauseNote | null
+  /** Its policy for approvals, the tools that are trusted, and what happens if nobody answers. */
+  readonly approval: SessionApproval
+  /** The last run that ended, if it was read; `result()` reads its value. */
+  readonly result: RunResultPlace | null
+}
+
+/** `lastRun`: the stored line of a run that ended before the session did, if somebody read it. */
+export function factsOf(
+  id: string,
+  session: SessionRecord,
+  createdAt: number | null,
+  lastRun?: { readonly run: number; readonly line: string | null },
+): SessionFacts {
+  const earlier = lastRun?.line == null ? null : decodeResultLine(lastRun.run, lastRun.line)
+  return {
+    id,
+    rootId: rootIdOf(id),
+    name: session.name,
+    kind: session.kind,
+    mode: session.mode,
+    state: stateOf(session),
+    createdAt,
+    finishedAt: session.end?.at ?? null,
+    cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
+    paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
+    approval: session.approval,
+    result: session.end?.result ?? earlier,
+  }
+}
+
+export function stateOf({ end, cancelReasonJson }: SessionRecord): SessionState {
+  if (end !== null) return end.status
+  return cancelReasonJson === null ? 'active' : 'cancelling'
+}
+
+/** True if the session is over. Detached workers may still run. */
+export function hasEnded(state: SessionState): boolean {
+  return state !== 'active' && state !== 'cancelling'
+}
+
+/** How this run of the root ended; null if it has not. `line`: what the session stores of it. */
+export function resultOfRun({ end }: SessionRecord, run: number, line: string | null): RunResultPlace | null {
+  if (end?.result?.run === run) return end.result
+  return line === null ? null : decodeResultLine(run, line)
+}
+
+/** The run whose result a caller gets who names none. Null for a job: its result is the end of the session. */
+export function runInProgress({ mode, status, run }: SessionRecord): number | null {
+  return mode === 'conversation' ? Math.max(1, status === 'idle' ? run - 1 : run) : null
+}
+
+/** The number of the last run that ended. */
+export function lastRunOf({ run }: SessionRecord): number {
+  return Math.max(1, run - 1)
+}
+
+/** The text that the JSON holds. JSON that is no text is returned as it is stored. */
+function textIn(json: string): string {
+  const text = fromJson(json)
+  return typeof text === 'string' ? text : json
+}

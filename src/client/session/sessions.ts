@@ -1,0 +1,136 @@
+/** Duty: the calls of `troupe.sessions`. Does not own: how a session is created (submission.ts), what a session can do (session.ts). */
+import { checkOptions } from '../../core/check/check-options.ts'
+import { type Definition, isDefinition } from '../../core/definition/kind-types.ts'
+import { InputError } from '../../core/errors.ts'
+import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
+import { parseId } from '../../core/ids.ts'
+import type { DeepReadonly } from '../../core/read-only.ts'
+import { EarlyNotes } from '../event/early-notes.ts'
+import type { EventHub } from '../event/event-hub.ts'
+import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
+import type { CreateSession, Submission } from '../submission/submission.ts'
+import type { ListedSession } from '../summaries.ts'
+import type { Worker } from '../worker.ts'
+import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
+import { Session, type SessionContext } from './session.ts'
+import type { SessionIndex } from './session-index.ts'
+
+/** What `sessions.create` takes beside a definition. A conversation that begins with a history may wait for its first message. */
+export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
+  (
+    | { readonly input: DeepReadonly<Given> }
+    | { readonly input?: undefined; readonly history: readonly ChatMessage[]; readonly keepOpen: true }
+  )
+
+interface CreateOptions {
+  readonly follow?: boolean
+}
+
+export interface Sessions {
+  /**
+   * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
+   * session also gets what nodes told before, from the very beginning; it must come within half a minute.
+   */
+  create(this: void, request: CreateSession, options?: CreateOptions): Promise<Session>
+  /**
+   * Creates a session of the kind of this definition (its field `kind`). The types of the input and of the result are known, and an input that does not
+   * fit is refused.
+   */
+  create<Given, Result>(
+    this: void,
+    definition: Definition<Given, Result>,
+    request: NoInfer<CreateOf<Given>>,
+    options?: CreateOptions,
+  ): Promise<Session<Result>>
+  /**
+   * Creates many sessions with few calls of Redis. Each request has a result of its own, in the order of the requests: the session that `create`
+   * would have resolved with, or the error that it would have thrown. A request that is refused stops no other.
+   */
+  createMany(this: void, requests: readonly CreateSession[]): Promise<PromiseSettledResult<Session>[]>
+  /** Creates many sessions of the kind of this definition. */
+  createMany<Given, Result>(
+    this: void,
+    definition: Definition<Given, Result>,
+    requests: readonly NoInfer<CreateOf<Given>>[],
+  ): Promise<PromiseSettledResult<Session<Result>>[]>
+  /**
+   * Another conversation with the kind, the permissions and the messages of this worker up to a position of its history; both go on. Calls that
+   * were open there have a result that says so. Facts, children and the mailbox stay with the first one.
+   */
+  fork(this: void, worker: Worker, query?: ForkQuery): Promise<Session>
+  /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
+  get(this: void, id: string): Session
+  /** Newest first. `before` is the id of the last session of the page before. */
+  list(this: void, query?: SessionsQuery): Promise<ListedSession[]>
+  /**
+   * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
+   * if it has none.
+   */
+  prune(this: void, query?: PruneQuery): Promise<number>
+}
+
+export interface SessionsContext {
+  readonly submission: Submission
+  readonly index: SessionIndex
+  readonly hub: EventHub
+  readonly sessionContext: (id: string) => SessionContext
+  readonly retentionMs: () => Promise<number>
+}
+
+export function sessionsOf({ submission, index, hub, sessionContext, retentionMs }: SessionsContext): Sessions {
+  // Types of results exist for the compiler alone, so one implementation serves a name and a definition.
+  const create = async (first: unknown, ...more: readonly unknown[]): Promise<Session<never>> => {
+    const definition = isDefinition(first) ? first : undefined
+    const [requested, options = {}] = definition === undefined ? [first, ...more] : more
+    const request = requested as CreateSession
+    const { follow = false } = options as CreateOptions
+    let early: EarlyNotes | undefined
+    const followed = async (sessionId: string) => {
+      early = await EarlyNotes.open(hub, sessionId)
+    }
+    const creating = (sessionId: string) => {
+      if (!request.keepOpen) hub.track(sessionId)
+      return follow ? followed(sessionId) : undefined
+    }
+    const made = await submission.create(request, creating, definition)
+    return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
+  }
+  const createMany = async (first: unknown, second?: unknown): Promise<PromiseSettledResult<Session<never>>[]> => {
+    const definition = isDefinition(first) ? first : undefined
+    const requested = definition === undefined ? first : second
+    if (!Array.isArray(requested))
+      throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
+    const track = (sessionId: string, { keepOpen }: CreateSession) => {
+      if (!keepOpen) hub.track(sessionId)
+    }
+    const results = await submission.createMany(requested as CreateSession[], track, definition)
+    return results.map((result) => {
+      if (result.status === 'rejected') return result
+      const { sessionId, warning } = result.value
+      return { status: 'fulfilled', value: new Session(sessionId, sessionContext(sessionId), warning) }
+    })
+  }
+  return {
+    create,
+    createMany,
+    async fork(worker, query = {}) {
+      checkOptions('sessions.fork', query, forkRules, InputError)
+      return create(await forkRequest(worker, query))
+    },
+    get(id) {
+      const sessionId = parseId(id, 'session')
+      return new Session(sessionId, sessionContext(sessionId))
+    },
+    async list(query = {}) {
+      checkOptions('sessions.list', query, sessionsRules, InputError)
+      return index.list(query)
+    },
+    async prune(query = {}) {
+      checkOptions('sessions.prune', query, pruneRules, InputError)
+      const olderThanMs = query.olderThanMs ?? (await retentionMs())
+      let pruned = 0
+      for (const store of submission.stores) pruned += await store.prune(olderThanMs)
+      return pruned
+    },
+  }
+}

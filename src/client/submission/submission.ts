@@ -1,0 +1,341 @@
+/**
+ * Duty: makes sessions and messages: checks what a caller gave, builds ids, first mail and event, calls the store, wakes slots.
+ * Used by the client and for submitted jobs (submitted-job.ts) alike, so that both refuse the same things in the same words.
+ */
+import { performance } from 'node:perf_hooks'
+import { anything, checkOptions, keyRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
+import { isObject } from '../../core/check/is-object.ts'
+import { checkInput, type Definition, isDefinition, kindNamed } from '../../core/definition/kind-types.ts'
+import { nameRule } from '../../core/definition/worker-name.ts'
+import { InputError } from '../../core/errors.ts'
+import { encodeEvents } from '../../core/event/event-notes.ts'
+import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
+import { encodeGivenHistory } from '../../core/history/given-history.ts'
+import {
+  digestKey,
+  type KeyOwner,
+  newId,
+  parseId,
+  parseKind,
+  partitionOf,
+  partitionOfKey,
+  unhostedPool,
+} from '../../core/ids.ts'
+import { toJson } from '../../core/json.ts'
+import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
+import type { Waker, Wakeup } from '../../core/ports/wake.ts'
+import { encodeInput } from '../../core/worker/message.ts'
+import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
+import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
+import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
+import { placesOf } from '../../store/keys.ts'
+import type { Redis } from '../../store/redis/redis.ts'
+import type { ScriptCaller } from '../../store/script/script.ts'
+import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../../store/session-store.ts'
+import { extraWakeup } from '../../store/wakeups.ts'
+import type { Sent } from '../summaries.ts'
+import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
+import { checkLimits } from './limits.ts'
+
+export interface CreateSession extends ApprovalOptions {
+  readonly kind: string
+  /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
+  readonly input?: unknown
+  /** Shown to people; default: the kind. At most 64 bytes. */
+  readonly name?: string | undefined
+  /** A conversation stays open for further input after each run. Default: a job, which completes. */
+  readonly keepOpen?: boolean | undefined
+  /**
+   * What its first worker, an agent, knows from the beginning: a conversation that began elsewhere. A call without a result gets one that says
+   * so, a result without a call becomes text, and ids that come twice are replaced. At most 50 000 messages and 32 MiB.
+   */
+  readonly history?: readonly ChatMessage[] | undefined
+  readonly limits?: Partial<SessionLimits> | undefined
+  /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
+  readonly permissions?: Permissions | undefined
+  /** The same key within 24 h returns the same session, and creates none even if that session was pruned in the meantime. */
+  readonly idempotencyKey?: string | undefined
+}
+
+const createRules: Rules<CreateSession> = {
+  kind: anything,
+  input: anything,
+  name: nameRule,
+  keepOpen: yesOrNo,
+  history: { expects: 'a list of messages', fits: Array.isArray },
+  limits: { expects: 'an object like { workers: 500 }', fits: isObject },
+  permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
+  ...approvalOptionRules,
+  idempotencyKey: keyRule,
+}
+
+export interface Created {
+  readonly sessionId: string
+  readonly workerId: string
+  readonly warning: string | null
+  /** Its key began just this before: nothing is wrong with that. */
+  readonly isAgain: boolean
+}
+
+/** A session that was checked and may be created. */
+interface Prepared {
+  readonly request: CreateSession
+  readonly store: SessionStore
+  readonly order: SessionOrder
+}
+
+interface Accepted {
+  readonly sent: Sent
+  /** What was sent before under its key was another message. */
+  readonly isOther: boolean
+}
+
+export interface SubmissionContext {
+  readonly redis: Redis
+  readonly caller: ScriptCaller
+  readonly namespace: string
+  readonly partitions: number
+  readonly waker: Waker
+  readonly policy: Policy
+  readonly deadlineMs?: number
+  /** Default: caller. */
+  readonly keyOwner?: KeyOwner
+  /** Who calls, for events. */
+  readonly actor?: string | undefined
+}
+
+/** Who created and sent nothing for so long takes the system to be idle. */
+const quietMs = 5
+
+export class Submission {
+  readonly #context: SubmissionContext
+  readonly #stores: readonly SessionStore[]
+  #madeAt = 0
+
+  constructor(context: SubmissionContext) {
+    this.#context = context
+    const { redis, caller, namespace, partitions, policy, deadlineMs = 10_000 } = context
+    this.#stores = placesOf(namespace, partitions).map(
+      ({ partition, keys }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
+    )
+  }
+
+  /** The detail of events that says who called. */
+  get by(): { readonly by?: string } {
+    const { actor } = this.#context
+    return actor === undefined ? {} : { by: actor }
+  }
+
+  /** The store of an id's partition. Throws a NotFoundError for one that the namespace does not have. */
+  store(id: string, what: 'worker' | 'session'): SessionStore {
+    const store = this.#stores[partitionOf(id)]
+    if (store === undefined) throw partitionNotFound(id, what, this.#context.namespace)
+    return store
+  }
+
+  get stores(): readonly SessionStore[] {
+    return this.#stores
+  }
+
+  /**
+   * Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. `definition`: that of the kind, if the
+   * caller has it.
+   */
+  async create(
+    request: CreateSession,
+    creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+    definition?: Definition,
+  ): Promise<Created> {
+    const prepared = await this.#prepare(request, definition)
+    // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
+    const isReady = creating(prepared.order.sessionId)
+    if (isReady) await isReady
+    const wasQuiet = this.#wasQuiet()
+    const made = await prepared.store.create(prepared.order)
+    this.#wake(prepared.store.partition, made.wakeups, wasQuiet ? prepared.order.pool : '')
+    return created(prepared, made)
+  }
+
+  /**
+   * Each is answered as `create` answers it alone: with the session, or with the error that it met. Those of one partition go to Redis in as few
+   * scripts as may hold them.
+   */
+  async createMany(
+    requests: readonly CreateSession[],
+    creating: (sessionId: string, request: CreateSession) => void,
+    definition?: Definition,
+  ): Promise<PromiseSettledResult<Created>[]> {
+    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request, definition)))
+    const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    for (const { order, request } of ready) creating(order.sessionId, request)
+    const wasQuiet = this.#wasQuiet()
+    const answers = new Map<Prepared, PromiseSettledResult<CreateAnswer>>()
+    const createIn = async (store: SessionStore, group: readonly Prepared[]) => {
+      const settled = await store.createMany(group.map(({ order }) => order))
+      for (const [index, one] of group.entries()) {
+        const answer = settled[index] as PromiseSettledResult<CreateAnswer>
+        answers.set(one, answer)
+        const extraIn = wasQuiet && index === 0 ? one.order.pool : ''
+        if (answer.status === 'fulfilled') this.#wake(store.partition, answer.value.wakeups, extraIn)
+      }
+    }
+    await Promise.all([...Map.groupBy(ready, ({ store }) => store)].map(([store, group]) => createIn(store, group)))
+    return Promise.allSettled(
+      prepared.map(async (one) => {
+        if (one.status === 'rejected') throw one.reason
+        const answer = answers.get(one.value) as PromiseSettledResult<CreateAnswer>
+        if (answer.status === 'rejected') throw answer.reason
+        return created(one.value, answer.value)
+      }),
+    )
+  }
+
+  async #prepare(request: CreateSession, definition?: Definition): Promise<Prepared> {
+    checkOptions('sessions.create', request, createRules, InputError)
+    const kind = kindOf(request, definition)
+    const name = request.name ?? kind
+    const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
+    const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
+    const approval = approvalText(request)
+    const key = request.idempotencyKey
+    const partition =
+      key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
+    const store = this.#stores[partition] as SessionStore
+    const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
+    const inputJson = firstInput(request)
+    if (definition !== undefined && inputJson !== null) checkInput(definition, kind, inputJson)
+    const mail = inputJson === null ? null : encodeInput(null, inputJson)
+    const mode = request.keepOpen ? 'conversation' : 'job'
+    // Ids are made in the order of the requests, whichever pool is known first.
+    const sessionId = newId(partition)
+    const pool = await store.poolOf(kind)
+    const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
+    const event = encodeEvents([
+      [
+        'session.created',
+        {
+          kind,
+          ...(name === kind ? {} : { name }),
+          ...(mode === 'job' ? {} : { mode }),
+          ...this.by,
+          ...(history && { messages: history.length }),
+          ...(mail === null && { rests: true as const }),
+        },
+      ],
+    ])
+    const order = {
+      sessionId,
+      kind,
+      name,
+      pool,
+      mode,
+      mail,
+      history,
+      keyDigest,
+      limits,
+      permissions,
+      approval,
+      event,
+    } as const
+    return { request, store, order }
+  }
+
+  /** Throws a typed error that names the worker when the message cannot be accepted. */
+  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<Accepted> {
+    const id = parseId(workerId, 'worker')
+    const store = this.store(id, 'worker')
+    const mail = encodeInput(null, toJson(value, 'the message'))
+    const isGiven = idempotencyKey !== undefined
+    const { keyOwner } = this.#context
+    const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message', keyOwner)
+    const event = encodeEvents([['message.accepted', { kind: 'input', ...this.by }]])
+    const wasQuiet = this.#wasQuiet()
+    const answer = await store.post(id, mail, { digest, isGiven }, event)
+    if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
+    this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
+    // A key made here is known only to a call that was sent again.
+    const again = isGiven && answer.kind !== 'ok'
+    const isOther = again && answer.kind === 'other'
+    return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Sends wake-ups that a script has put. */
+  wake(partition: number, wakeups: readonly Wakeup[]): void {
+    this.#wake(partition, wakeups, '')
+  }
+
+  /** Lets the failed run of a session go on, and wakes a slot for it. */
+  async retry(sessionId: string, order: RetryOrder): Promise<RetryAnswer> {
+    const store = this.store(sessionId, 'session')
+    const answer = await store.retry(sessionId, order)
+    if (answer.kind === 'ok') this.#wake(store.partition, answer.wakeups, '')
+    return answer
+  }
+
+  /**
+   * A script puts no wake-up while an awake slot may come to the work soon. But the turn of that slot may last, and on an idle system other slots
+   * have nothing to do. If `pool` is not empty, one more wake-up is sent there then.
+   */
+  #wake(partition: number, wakeups: readonly Wakeup[], pool: string): void {
+    const isExtra = wakeups.length === 0 && pool !== '' && pool !== unhostedPool
+    this.#context.waker.wake(partition, isExtra ? [extraWakeup(pool)] : wakeups)
+  }
+
+  #wasQuiet(): boolean {
+    const before = this.#madeAt
+    this.#madeAt = performance.now()
+    return this.#madeAt - before > quietMs
+  }
+}
+
+async function created({ store, order }: Prepared, made: CreateAnswer): Promise<Created> {
+  const { sessionId, workerId } = made
+  const { kind, pool } = order
+  const isOther = made.kind === 'other'
+  const isNew = sessionId === order.sessionId
+  const warning = isNew ? unhostedWarning(kind, pool) : keyWarning(kind, await store.kindOf(workerId), isOther)
+  return { sessionId, workerId, warning, isAgain: !isNew && !isOther }
+}
+
+function kindOf({ kind }: CreateSession, definition: Definition | undefined): string {
+  if (isDefinition(kind))
+    throw new InputError('kind must be a name: pass a definition in front, sessions.create(definition, { input }).')
+  if (definition === undefined) return parseKind(kind)
+  const named = kindNamed(definition, 'sessions.create')
+  if (kind === undefined) return named
+  throw new InputError(`sessions.create takes the kind from the definition, "${named}": leave the option kind out.`)
+}
+
+/** As JSON; null for a conversation that waits for its first message. */
+function firstInput({ input, history, keepOpen }: CreateSession): string | null {
+  if (input !== undefined || history === undefined) return toJson(input, 'the input')
+  if (keepOpen) return null
+  throw new InputError(
+    'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
+  )
+}
+
+function randomPartition(partitions: number): number {
+  return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
+}
+
+/** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
+function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
+  const used = usedBefore(isOther)
+  if (begun === null)
+    return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
+  const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`
+  return `${used} this is ${which} it began then, and nothing was added to it.`
+}
+
+function sentWarning(isOther: boolean): string {
+  return `${usedBefore(isOther)} this is the place of the message that was sent then, and nothing was added.`
+}
+
+function usedBefore(isOther: boolean): string {
+  return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
+}
+
+function unhostedWarning(kind: string, pool: string): string | null {
+  return pool === unhostedPool ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
+}

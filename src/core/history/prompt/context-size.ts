@@ -1,0 +1,38 @@
+/**
+ * Duty: how many tokens the next prompt of a conversation has.
+ * CONTEXT-SIZE-1 What a provider counted of a request and its reply is the size by then. What came since is estimated when somebody asks, and
+ *                once: most conversations are never asked about.
+ */
+import type { PromptMessage } from '../../definition/model.ts'
+import { tokensOf } from '../../worker/usage.ts'
+import type { ChatMessage } from '../chat/chat-message.ts'
+import { estimatedTokens, promptTokens } from './estimate.ts'
+
+export class ContextSize {
+  #tokens = 0
+  /** Messages that are not in the sum yet. */
+  #since: ChatMessage[] = []
+
+  /** With instructions and tools as soon as a provider has counted them. */
+  get tokens(): number {
+    for (const message of this.#since) this.#tokens += estimatedTokens([message], [])
+    this.#since = []
+    return this.#tokens
+  }
+
+  add(message: ChatMessage): void {
+    const counted = message.type === 'assistant' ? tokensOf(message.usage) : 0
+    if (counted === 0) {
+      this.#since.push(message)
+      return
+    }
+    this.#tokens = counted
+    if (this.#since.length > 0) this.#since = []
+  }
+
+  /** The prompt has become another one: nothing is counted of it yet. */
+  restart(prompt: readonly PromptMessage[]): void {
+    this.#tokens = promptTokens(prompt)
+    this.#since = []
+  }
+}

@@ -1,0 +1,88 @@
+/**
+ * Duty: estimate the size of a conversation without asking a provider, closely enough to see that it will not fit.
+ * Bytes are those of UTF-8. Ids do not count.
+ */
+
+import type { PromptMessage, ToolSpec } from '../../definition/model.ts'
+import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from '../chat/chat-message.ts'
+
+const bytesPerToken = 4
+
+/** The bytes that a model reads: texts, media in base64, names and arguments of calls, outputs, reasoning with its signed or encrypted data. */
+export function estimatedBytes(message: ChatMessage): number {
+  switch (message.type) {
+    case 'system':
+    case 'summary':
+      return bytes(message.text)
+    case 'error':
+      return bytes(message.message)
+    case 'user':
+    case 'assistant':
+      return sum(message.content, blockBytes)
+    case 'toolResult':
+      return bytes(message.toolName) + jsonBytes(message.output.value)
+  }
+}
+
+export function estimatedTokens(
+  messages: readonly ChatMessage[],
+  tools: readonly ToolSpec[],
+  agentPrompt = '',
+): number {
+  const toolBytes = (tool: ToolSpec) =>
+    bytes(tool.name) + bytes(tool.description) + bytes(JSON.stringify(tool.inputSchema))
+  return Math.floor((bytes(agentPrompt) + sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
+}
+
+/** The tokens of a prompt without its instructions and tools, by the same measure. */
+export function promptTokens(messages: readonly PromptMessage[]): number {
+  const messageBytes = (message: PromptMessage) =>
+    message.role === 'tool'
+      ? sum(message.results, ({ toolName, output }) => bytes(toolName) + jsonBytes(output.value))
+      : sum<UserBlock | AssistantBlock>(message.content, blockBytes)
+  return Math.floor(sum(messages, messageBytes) / bytesPerToken)
+}
+
+function blockBytes(block: UserBlock | AssistantBlock): number {
+  switch (block.type) {
+    case 'text':
+      return bytes(block.text)
+    case 'image':
+    case 'audio':
+      return bytes(block.data ?? block.url ?? '')
+    case 'file':
+      return bytes(block.url)
+    case 'reasoning':
+      return bytes(block.text) + secretBytes(block.providerOptions)
+    case 'tool-call':
+      return bytes(block.toolName) + argumentBytes(block)
+    default:
+      // A type that a newer version of troupe wrote. It is not part of a prompt.
+      return 0
+  }
+}
+
+function argumentBytes({ input, inputText }: ToolCallBlock): number {
+  return inputText === undefined ? bytes(JSON.stringify(input)) : bytes(inputText)
+}
+
+/** Bytes of signatures and encrypted reasoning, which providers keep there beside ids. */
+function secretBytes(value: unknown): number {
+  if (typeof value === 'string') return bytes(value)
+  if (typeof value !== 'object' || value === null) return 0
+  return sum(Object.entries(value), ([key, part]) => (/id$/i.test(key) ? 0 : secretBytes(part)))
+}
+
+function jsonBytes(value: Json): number {
+  return bytes(typeof value === 'string' ? value : JSON.stringify(value))
+}
+
+function bytes(text: string): number {
+  return Buffer.byteLength(text)
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  let total = 0
+  for (const item of items) total += of(item)
+  return total
+}

@@ -1,0 +1,104 @@
+/**
+ * Duty: find the tool calls without a result in the newest entries of an agent's history, and answer them when their run fails or is
+ * cancelled and nothing else will answer them.
+ * OPEN-CALLS-1 Only the newest reply can have open calls. Entries before it are not needed.
+ * OPEN-CALLS-2 Entries that cannot be read are passed over.
+ * OPEN-CALLS-3 A `once` call that was started is never answered with "it did not finish", because a model that reads this would make
+ *              the call again.
+ */
+import { readChatMessage } from '../chat/chat-codec.ts'
+import { type Json, type ToolOutput, type ToolStatus, toolCallsOf } from '../chat/chat-message.ts'
+import { type Entry, entryJson } from '../entry.ts'
+
+export interface OpenCall {
+  readonly toolCallId: string
+  readonly toolName: string
+  /** True for a `once` call that is recorded as started. */
+  readonly isStarted?: true
+}
+
+export interface OpenCalls {
+  readonly calls: readonly OpenCall[]
+  /** The run of the reply that made these calls, and the newest epoch among the entries. */
+  readonly run: number
+  readonly epoch: number
+}
+
+const none: OpenCalls = { calls: [], run: 0, epoch: 0 }
+const runEnds: ReadonlySet<string> = new Set<Entry['type']>(['completed', 'failed', 'cancelled'])
+
+/** Reads the newest entries of a history, in order. Returns null if they do not reach back to the newest reply. */
+export function openCallsIn(newest: readonly Entry[]): OpenCalls | null {
+  const last = newest.findLastIndex((entry) => runEnds.has(entry.type) || callsOfReply(entry) !== null)
+  const reply = newest[last]
+  if (reply === undefined) return null
+  if (runEnds.has(reply.type)) return none
+  const since = newest.slice(last)
+  // A damaged number is read as 1: the entries that answer the calls must be readable.
+  const epochs = since.map(({ epoch }) => wholeOr1(epoch))
+  return { calls: since.reduce(openCallsAfter, []), run: wholeOr1(reply.run), epoch: Math.max(...epochs) }
+}
+
+const wholeOr1 = (number: unknown) => (Number.isSafeInteger(number) ? (number as number) : 1)
+
+/** The calls that are open after this entry. */
+export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonly OpenCall[] {
+  switch (entry.type) {
+    case 'assistant':
+      return callsOfReply(entry) ?? open
+    case 'toolStarted':
+      return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
+    case 'attemptFailed':
+      return open.map((call) => (entry.toolCallIds?.includes(call.toolCallId) ? notStarted(call) : call))
+    case 'toolResult':
+      return open.filter(({ toolCallId }) => toolCallId !== entry.toolCallId)
+    default:
+      return open
+  }
+}
+
+/** Null for an entry that is no reply, or that cannot be read. */
+function callsOfReply(entry: Entry): OpenCall[] | null {
+  if (entry.type !== 'assistant') return null
+  const reply = readChatMessage(entry)
+  return reply?.type === 'assistant' ? toolCallsOf(reply).map(notStarted) : null
+}
+
+function notStarted({ toolCallId, toolName }: OpenCall): OpenCall {
+  return { toolCallId, toolName }
+}
+
+/** The result that a model sees for a call that nothing will answer any more. */
+export const cancelledText = 'This call was cancelled: it did not finish.'
+
+export function unknownOutcomeText(name: string): string {
+  return (
+    `The outcome of this call of '${name}' is unknown: it was started, and nobody knows whether it took effect. ` +
+    'Do not assume that it failed, and do not call it again before you have looked at what it would have changed.'
+  )
+}
+
+/** How a tool call ended, as the tool itself reported it. */
+export interface CallOutcome {
+  readonly status: ToolStatus
+  readonly output: ToolOutput
+  readonly facts?: Readonly<Record<string, Json>>
+}
+
+/** The result of a call that nothing else will answer. `reported`: what the tool of a started call reported, if it did. */
+export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string, reported?: CallOutcome) {
+  const head = { id, toolCallId, toolName }
+  if (isStarted && reported !== undefined) return { ...head, ...reported }
+  const [status, value] = isStarted
+    ? (['unknown', unknownOutcomeText(toolName)] as const)
+    : (['cancelled', cancelledText] as const)
+  const output = { type: 'error-text', value } as const
+  return { ...head, status, output }
+}
+
+/** The history entries that answer these calls. The store writes them when no node runs the agent. */
+export function lastEntries({ calls, run, epoch }: OpenCalls, at: number): string[] {
+  return calls.map((call) => {
+    return entryJson('toolResult', run, epoch, at, lastResult(call, `cancelled-${call.toolCallId}`))
+  })
+}

@@ -1,0 +1,21 @@
+/** Duty: define what the newest reply asked for and is not answered yet. */
+import type { ResultMessage } from '../../worker/message.ts'
+import type { ToolCallBlock } from '../chat/chat-message.ts'
+import type { AskedEntry, DelegatedEntry } from '../entry.ts'
+import type { CallApprovals } from './call-approvals.ts'
+
+/** What the newest assistant message asked for, and how far it is carried out. */
+export interface PendingTurn {
+  /** Calls without a result, in call order. */
+  readonly calls: readonly ToolCallBlock[]
+  /** `once` calls that are recorded as started. */
+  readonly started: ReadonlySet<string>
+  /** Calls that started children. */
+  readonly delegated: ReadonlyMap<string, DelegatedEntry['spawned']>
+  /** Calls that opened asks. */
+  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
+  /** Calls of which a person was asked whether they may run. */
+  readonly approvals: CallApprovals
+  /** Results of these children that are recorded so far, by the number of the spawn. */
+  readonly childResults: ReadonlyMap<number, ResultMessage>
+}

@@ -1,0 +1,79 @@
+/**
+ * Duty: make messages of other programs as small as a history takes them: large media become notes, long texts are cut with a note.
+ * FITTED-1 A message that is small enough stays as it is.
+ */
+import type { AssistantBlock, ChatMessage, UserBlock } from '../../core/history/chat/chat-message.ts'
+import { policy } from '../../core/policy.ts'
+import { noteOf } from './turns.ts'
+
+/** The entry around a message needs some bytes, and characters are escaped. */
+const bytesMax = policy.messageBytesMax - 4_096
+/** Of each text in a message that is too large. */
+const charsMax = 100_000
+const dataCharsMax = 10_000
+
+export interface Fitted {
+  readonly messages: readonly ChatMessage[]
+  readonly warnings: readonly string[]
+}
+
+export function fittedMessages(messages: readonly ChatMessage[]): Fitted {
+  const warnings: string[] = []
+  const fitted = messages.map((message, index) => {
+    if (bytesOf(message) <= bytesMax) return message
+    const smaller = withoutData(message)
+    if (bytesOf(smaller) <= bytesMax) {
+      warnings.push(`message ${index} is larger than 1 MiB: its media became notes.`)
+      return smaller
+    }
+    warnings.push(`message ${index} is larger than 1 MiB: its texts were cut.`)
+    return cut(smaller)
+  })
+  return { messages: fitted, warnings }
+}
+
+function bytesOf(message: ChatMessage): number {
+  return Buffer.byteLength(JSON.stringify(message))
+}
+
+function withoutData(message: ChatMessage): ChatMessage {
+  if (message.type !== 'user') return message
+  const content = message.content.map((block): UserBlock => {
+    if (block.type === 'text') return block
+    const data = block.type === 'file' ? block.url : block.data
+    return (data?.length ?? 0) > dataCharsMax ? { type: 'text', text: noteOf(block) } : block
+  })
+  return { ...message, content }
+}
+
+function cut(message: ChatMessage): ChatMessage {
+  switch (message.type) {
+    case 'user':
+      return { ...message, content: message.content.map(cutBlock) }
+    case 'assistant':
+      return { ...message, content: message.content.map(cutBlock) }
+    case 'toolResult': {
+      const { value } = message.output
+      const type = message.output.type === 'error-text' ? 'error-text' : 'text'
+      return { ...message, output: { type, value: cutText(typeof value === 'string' ? value : JSON.stringify(value)) } }
+    }
+    case 'error':
+      return { ...message, message: cutText(message.message) }
+    case 'system':
+    case 'summary':
+      return { ...message, text: cutText(message.text) }
+  }
+}
+
+function cutBlock<Block extends UserBlock | AssistantBlock>(block: Block): Block {
+  if (block.type === 'text' || block.type === 'reasoning') return { ...block, text: cutText(block.text) }
+  if (block.type !== 'tool-call') return block
+  const { inputText, input } = block
+  const text = inputText ?? JSON.stringify(input)
+  return text.length <= charsMax ? block : { ...block, input: null, inputText: cutText(text) }
+}
+
+function cutText(text: string): string {
+  if (text.length <= charsMax) return text
+  return `${text.slice(0, charsMax).toWellFormed()}\n(cut here: ${text.length - charsMax} characters more)`
+}

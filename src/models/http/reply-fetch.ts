@@ -1,0 +1,36 @@
+/**
+ * Duty: fetch replies of a provider, of which only the events that its protocol knows reach the AI SDK.
+ * REPLY-FETCH-1 What arrives, and what is skipped, is reported to the model call for which the request is made.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { ModelCall } from '../../core/definition/model.ts'
+import { policy } from '../../core/policy.ts'
+import { boundedFetch } from './bounded-fetch.ts'
+import { eventFilter } from './event-stream.ts'
+import type { ReplyProtocol } from './reply-protocol.ts'
+
+/** The model call for which the running code makes a request. The AI SDK does not pass it on to `fetch`. */
+export const currentCall = new AsyncLocalStorage<ModelCall>()
+
+export function replyFetch(id: string, protocol: ReplyProtocol): typeof fetch {
+  const bounded = boundedFetch(policy.replyBytesMax, id)
+  return async (input, init) => {
+    const call = currentCall.getStore()
+    const response = await bounded(input, init)
+    if (response.body === null || !response.ok) return response
+    const onSkipped = (what: string) => call?.onSkipped?.(what)
+    const body = response.body
+      .pipeThrough(activity(() => call?.onActivity?.()))
+      .pipeThrough(eventFilter({ id, protocol, graceMs: policy.lastEventMs, onSkipped }))
+    return new Response(body, { status: response.status, statusText: response.statusText, headers: response.headers })
+  }
+}
+
+function activity(report: () => void): TransformStream<Uint8Array, Uint8Array> {
+  return new TransformStream({
+    transform(chunk, controller) {
+      report()
+      controller.enqueue(chunk)
+    },
+  })
+}

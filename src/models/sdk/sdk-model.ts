@@ -1,0 +1,181 @@
+/**
+ * Duty: one adapter for all providers of the AI SDK: one call of `streamText`, one reply.
+ * SDK-MODEL-1 The SDK is loaded with the first call. A node without model calls never loads it.
+ * SDK-MODEL-2 The SDK makes no loop, no retry, no tool run, and neither checks nor repairs arguments. The runtime does all of this.
+ * SDK-MODEL-3 The stream is read at once and within a size limit. When the reply is no longer wanted, the request is aborted.
+ * SDK-MODEL-4 Addresses in a message are passed to the provider. Nothing is fetched here.
+ */
+import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
+import type { CallSettings } from '../../core/definition/call-settings.ts'
+import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../../core/definition/model.ts'
+import { type RuntimeError, TransientError } from '../../core/errors.ts'
+import type { ProviderOptions } from '../../core/history/chat/chat-message.ts'
+import { policy } from '../../core/policy.ts'
+import { contextWindow } from '../context-window.ts'
+import { currentCall } from '../http/reply-fetch.ts'
+import { wellFormed } from '../http/well-formed.ts'
+import { refuseDropped, type SettingRules, sdkSettings, settingProblem } from '../settings.ts'
+import { type ErrorContext, toModelError } from './sdk-errors.ts'
+import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
+import { type SdkPart, SdkReply } from './sdk-reply.ts'
+
+export type SdkLanguageModel = Exclude<LanguageModel, string>
+type SdkSettings = Pick<
+  Parameters<typeof import('ai').streamText>[0],
+  'temperature' | 'maxOutputTokens' | 'reasoning' | 'stopSequences' | 'providerOptions'
+>
+
+export interface SdkModelOptions extends ErrorContext {
+  /** Called when the first reply is asked for. */
+  load(): Promise<SdkLanguageModel>
+  readonly providerOptions?: ProviderOptions | undefined
+  /** What is known of its settings. Default: nothing. */
+  readonly settingRules?: SettingRules | undefined
+}
+
+export function sdkModel(options: SdkModelOptions): Model {
+  return new SdkModel(options)
+}
+
+class SdkModel implements Model {
+  readonly id: string
+  readonly #options: SdkModelOptions
+  readonly #prompt: SdkPrompt
+  #loaded: Promise<SdkLanguageModel> | undefined
+
+  constructor(options: SdkModelOptions) {
+    this.id = options.id
+    this.#options = options
+    this.#prompt = new SdkPrompt(options.id)
+  }
+
+  settingProblem(settings: CallSettings): string | null {
+    return settingProblem(this.id, settings, this.#options.settingRules ?? {})
+  }
+
+  contextWindow(): Promise<number | null> {
+    return contextWindow(this.id)
+  }
+
+  async reply(request: ModelRequest, call: ModelCall): Promise<ModelReply> {
+    call.signal.throwIfAborted()
+    const own = new AbortController()
+    const abort = () => own.abort(call.signal.reason)
+    call.signal.addEventListener('abort', abort, { once: true })
+    try {
+      return await this.#ask(request, call, own.signal)
+    } catch (thrown) {
+      call.signal.throwIfAborted()
+      throw this.#toError(thrown, request)
+    } finally {
+      call.signal.removeEventListener('abort', abort)
+      // Aborts a request whose rest nobody will read. This does nothing if the request is over.
+      own.abort()
+    }
+  }
+
+  /** A model that turns out to take no images, audio or files is asked again, as after any failure that may pass, with notes in their place. */
+  #toError(thrown: unknown, { messages }: ModelRequest): RuntimeError {
+    const error = toModelError(thrown, this.#options)
+    if (error.code !== 'model_refused' || !this.#prompt.learnFromProvider(saidIn(error.message), messages)) return error
+    const { message, details } = error
+    return new TransientError(`${message} – it is asked again with a note in their place`, {
+      code: 'model_unavailable',
+      details,
+    })
+  }
+
+  /** Loads the model once. After a failure the next call tries again. */
+  #load(): Promise<SdkLanguageModel> {
+    this.#loaded ??= this.#options.load().catch((error: unknown) => {
+      this.#loaded = undefined
+      throw error
+    })
+    return this.#loaded
+  }
+
+  /** An adapter that cannot send some media throws before it sends anything. The request is then made without these media. */
+  async #ask(request: ModelRequest, call: ModelCall, abortSignal: AbortSignal): Promise<ModelReply> {
+    let messages = this.#prompt.messages(request.messages)
+    for (let isLast = false; ; ) {
+      try {
+        return await currentCall.run(call, () => this.#stream(request, messages, call, abortSignal))
+      } catch (thrown) {
+        const fewer: FewerMessages | null = isLast ? null : this.#prompt.withoutRefused(thrown, request.messages)
+        if (fewer === null) throw thrown
+        isLast = fewer.isLast
+        messages = fewer.messages
+      }
+    }
+  }
+
+  async #stream(
+    request: ModelRequest,
+    messages: ModelMessage[],
+    call: ModelCall,
+    abortSignal: AbortSignal,
+  ): Promise<ModelReply> {
+    const sdk = await loadSdk()
+    const model = await this.#load()
+    const reply = new SdkReply(this.id, policy.replyBytesMax, (delta) => call.onDelta(delta))
+    const { stream } = sdk.streamText({
+      model,
+      messages,
+      tools: toolsOf(sdk, request.tools),
+      abortSignal,
+      maxRetries: 0,
+      headers: { 'Idempotency-Key': headerText(request.idempotencyKey) },
+      experimental_download: async (wanted) => wanted.map(() => null),
+      // The default prints the error together with the request.
+      onError: () => undefined,
+      ...(request.instructions.trim() === '' ? {} : { instructions: wellFormed(request.instructions) }),
+      ...(sdkSettings(request.settings, this.#options.providerOptions, this.#options.settingRules) as SdkSettings),
+    })
+    let isFirst = true
+    for await (const part of stream) {
+      if (part.type === 'error') throw part.error
+      if (part.type === 'start-step') refuseDropped(this.id, request.settings, part.warnings)
+      if (isFirst && saysSomething(part)) {
+        isFirst = false
+        call.onFirstByte()
+      }
+      call.onActivity?.()
+      reply.take(part)
+      // The reply is complete. The parts that follow belong to the SDK's own loop, which is not used.
+      if (part.type === 'finish-step') break
+    }
+    abortSignal.throwIfAborted()
+    return reply.end()
+  }
+}
+
+/** What the provider said. The name of the model, which comes before it, may hold any word. */
+function saidIn(message: string): string {
+  return message.slice(message.indexOf(': ') + 1)
+}
+
+function saysSomething(part: SdkPart): boolean {
+  return part.type !== 'start' && part.type !== 'abort'
+}
+
+/** Only the model sees the schemas. The SDK does not check them, because a schema without a validator accepts any JSON. */
+function toolsOf(sdk: typeof import('ai'), tools: readonly ToolSpec[]): ToolSet {
+  return Object.fromEntries(
+    tools.map(({ name, description, inputSchema }) => [
+      name,
+      { description, inputSchema: sdk.jsonSchema(inputSchema as JSONSchema7) },
+    ]),
+  )
+}
+
+/** Encodes a text for a header. Names of workers may hold characters that headers may not. */
+function headerText(text: string): string {
+  return encodeURI(text.toWellFormed())
+}
+
+async function loadSdk(): Promise<typeof import('ai')> {
+  const sdk = await import('ai')
+  // The SDK prints warnings to stderr, past the log. A logger that the program has set for them stays.
+  globalThis.AI_SDK_LOG_WARNINGS ??= false
+  return sdk
+}

@@ -1,0 +1,170 @@
+/**
+ * Duty: the pictures of the audit: what one look at some workers and their session answers, as objects.
+ * Owns: these forms, and how they are read from the answer of the script. Does not own: reading Redis (audit-store.ts).
+ */
+import type { Lane } from '../../core/worker/message.ts'
+import type { FieldDamage } from '../record/field.ts'
+import { readSession, type SessionRecord } from '../record/session-record.ts'
+import { readRecord, type WorkerRecord } from '../record/worker-record.ts'
+import { toFields } from '../script/replies.ts'
+import type { Reply } from '../script/script.ts'
+
+export interface LanePicture {
+  readonly length: number
+  /** The beginnings of the mails. A mail that was consumed before an earlier one is empty. */
+  readonly heads: readonly string[]
+  /** False if the lane holds more mails than one look reads. */
+  readonly isWhole: boolean
+}
+
+export interface WorkerPicture {
+  readonly id: string
+  readonly record: WorkerRecord
+  /** Fields of its record that another program wrote over. */
+  readonly fieldDamage: readonly FieldDamage[]
+  readonly historyLength: number
+  readonly failureJson: string
+  readonly lanes: Readonly<Record<Lane, LanePicture>>
+  /** Timers that have a value. `isTimed`: it also has a time. Null, here and below: the key cannot be read. */
+  readonly timers: readonly { readonly id: string; readonly isTimed: boolean | null }[]
+  /** Its asks that nobody has answered, as it says. */
+  readonly openAsks: readonly AskPicture[]
+  readonly isLeased: boolean | null
+  /** The pools in whose run queue it stands. */
+  readonly queuedIn: readonly string[]
+  /** The pools that are registered, in one way or another. */
+  readonly pools: readonly string[]
+  /** The pools whose run queue cannot be read. */
+  readonly unreadPools: readonly string[]
+  readonly hasRetryTimer: boolean | null
+}
+
+/** An ask that is open as its worker says, with what its record and the sets say. */
+export interface AskPicture {
+  readonly id: string
+  /** Empty without a record. */
+  readonly workerId: string
+  readonly run: number
+  /** Empty: open. */
+  readonly state: string
+  readonly isInInbox: boolean | null
+  /** Null: it never expires, or it is not known. */
+  readonly isTimed: boolean | null
+  /** Sentences about its record. */
+  readonly damage: readonly string[]
+}
+
+/** A worker or a session with damaged keys. `keys` has a sentence for each. */
+export interface Damaged {
+  readonly id: string
+  readonly keys: readonly string[]
+}
+
+export interface SessionPicture {
+  readonly id: string
+  /** The record of its root; null without one. */
+  readonly record: SessionRecord | null
+  /** Fields of its root's record that another program wrote over. */
+  readonly fieldDamage: readonly FieldDamage[]
+  readonly listed: number
+  readonly cancelled: readonly string[]
+  readonly isIndexed: boolean | null
+  readonly isCancelling: boolean | null
+  /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
+  readonly damage: readonly string[]
+}
+
+export interface Picture {
+  readonly session: SessionPicture | null
+  readonly workers: readonly WorkerPicture[]
+  /** Ids without a record. `isListed`: the session lists it. */
+  readonly missing: readonly { readonly id: string; readonly isListed: boolean }[]
+  readonly damaged: readonly Damaged[]
+}
+
+/** Reads the answer of a script whether a worker stands in a set. */
+const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
+
+export function sessionPicture(id: string, reply: Reply): SessionPicture {
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
+    string[],
+    number,
+    string[],
+    number | null,
+    number | null,
+    string[],
+  ]
+  const fields = toFields(flat)
+  const { session, damage: fieldDamage } = readSession(fields)
+  return {
+    id,
+    record: fields.kind === undefined ? null : session,
+    fieldDamage: fields.kind === undefined ? [] : fieldDamage,
+    listed,
+    cancelled,
+    isIndexed: isThere(isIndexed),
+    isCancelling: isThere(isCancelling),
+    damage,
+  }
+}
+
+export function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
+  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
+    reply as [
+      string,
+      string[],
+      number,
+      string,
+      Reply,
+      Reply,
+      Reply,
+      [string, number | null][],
+      number | null,
+      string[],
+      number | null,
+      Reply[],
+    ]
+  const { record, damage } = readRecord(id, toFields(flat))
+  return {
+    id,
+    record,
+    fieldDamage: damage,
+    historyLength,
+    failureJson,
+    lanes: { signals: lanePicture(signals), results: lanePicture(results), inbox: lanePicture(inbox) },
+    timers: timers.map(([timer, isTimed]) => ({ id: timer, isTimed: isThere(isTimed) })),
+    openAsks: openAsks.map(askPicture),
+    isLeased: isThere(leased),
+    queuedIn,
+    unreadPools,
+    pools,
+    hasRetryTimer: isThere(retry),
+  }
+}
+
+function askPicture(reply: Reply): AskPicture {
+  const [id, workerId, run, state, expires, isInInbox, isTimed, damage] = reply as [
+    string,
+    string,
+    string,
+    string,
+    number,
+    number | null,
+    number | null,
+    string[],
+  ]
+  return {
+    id,
+    workerId,
+    run: Number(run),
+    state,
+    isInInbox: isThere(isInInbox),
+    isTimed: expires === 1 ? isThere(isTimed) : null,
+    damage,
+  }
+}
+
+function lanePicture(reply: Reply): LanePicture {
+  const [length, heads, whole] = reply as [number, string[], number]
+  return { length, heads, isWhole: whole === 1 }
+}

@@ -1,0 +1,265 @@
+/**
+ * Duty: the reads of the audit in one partition, page by page. It never writes.
+ * PICTURE-1 A picture shows one moment: one script reads records, lanes and the sets that they stand in.
+ * PICTURE-2 Histories only grow. So entries that are read later, up to the length in the picture, are those of its moment.
+ * PICTURE-3 A key that another program wrote over is named, by a picture or by `damagedKeys`, and reads as empty. So the audit still sees the rest.
+ */
+import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
+import type { Lane } from '../../core/worker/message.ts'
+import { askKey, type PartitionKeys, recordOf, rootKey, workerKeys, workersPattern } from '../keys.ts'
+import { type LetterRow, ReadStore } from '../read-store.ts'
+import { sessionOfPath } from '../record/worker-record.ts'
+import type { Redis } from '../redis/redis.ts'
+import { type EventEntry, orElse, type RecordFields, toEventEntries } from '../script/replies.ts'
+import type { Reply, ScriptCaller } from '../script/script.ts'
+import { lookScript } from '../script/scripts.ts'
+import { type Picture, sessionPicture, workerPicture } from './audit-picture.ts'
+
+export interface Page<Item> {
+  readonly items: readonly Item[]
+  /** The cursor of the next page; null at the end. */
+  readonly next: string | null
+  /** False if another program made the key another sort. */
+  readonly isRead?: boolean
+}
+
+/** Yields the items of all pages. */
+export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
+  for (let next: string | null = '0'; next !== null; ) {
+    const page = await read(next)
+    yield* page.items
+    next = page.next
+  }
+}
+
+const pageSize = 1_000
+/** The head of a mail, with ids, call and status, is never longer. */
+const headBytes = 80
+const budgetBytes = 16_777_216
+
+export class AuditStore {
+  readonly partition: number
+  readonly #redis: Redis
+  readonly #caller: ScriptCaller
+  readonly #keys: PartitionKeys
+  readonly #deadlineMs: number
+  readonly #read: ReadStore
+
+  constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, partition: number, deadlineMs: number) {
+    this.#redis = redis
+    this.#read = new ReadStore(redis, keys)
+    this.#caller = caller
+    this.#keys = keys
+    this.partition = partition
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Every pool that may have a run queue. If a register cannot be read, all run queues are looked up by their keys. */
+  async pools(): Promise<string[]> {
+    const [kinds, nodes, former] = await Promise.all([
+      orElse(this.#read.kinds(), null),
+      orElse(this.#read.nodes(), null),
+      // A kind may have been moved to another pool. Its workers stand in the old one until a sweep moves them.
+      orElse(this.#read.poolsEverHosted(), []),
+    ])
+    const registered = [...(kinds ?? []).map(({ pool }) => pool), ...(nodes ?? []).flatMap(({ pools }) => pools)]
+    const found = kinds && nodes ? [] : await this.#walk(this.#keys.run(''))
+    return [...new Set([defaultPool, unhostedPool, ...[...registered, ...former, ...found].filter(isPool)])]
+  }
+
+  /** True if nothing was ever started here: then there is no key of a node or of a session. */
+  async isUnused(): Promise<boolean> {
+    const { sessions, events, dead, kinds, nodes, retired } = this.#keys
+    return (await this.#redis.exists(sessions, events, dead, kinds, nodes, retired)) === 0
+  }
+
+  /** Sentences about damaged keys of the whole partition. */
+  async damagedKeys(pools: readonly string[]): Promise<string[]> {
+    const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
+      this.#keys
+    const registered = this.#keys.pools
+    const { run, wakeups, busy, slots, workersPerWake, claims } = this.#keys
+    const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
+    const sorted = {
+      hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
+      zset: [
+        leases,
+        timers,
+        sessions,
+        redriven,
+        asks,
+        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+      ],
+      set: [cancelling, registered],
+      stream: [events, dead],
+      string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
+    }
+    const all = Object.entries(sorted).flatMap(([sort, keys]) => keys.map((key) => ({ sort, key })))
+    const types = await Promise.all(all.map(({ key }) => this.#redis.type(key)))
+    return all.flatMap(({ sort, key }, index) => {
+      const type = types[index] as string
+      return type === 'none' || type === sort ? [] : [`key ${key} is a ${type} and should be a ${sort}`]
+    })
+  }
+
+  async look(sessionId: string | null, workerIds: readonly string[], pools: readonly string[]): Promise<Picture> {
+    const { leases, timers, sessions, cancelling } = this.#keys
+    const [session, workers, unreadPools] = (await this.#caller.call(
+      lookScript,
+      { leases, timers, sessions, cancelling },
+      { session: sessionId ?? undefined, workers: workerIds, pools, headBytes, budget: budgetBytes },
+      { deadlineMs: this.#deadlineMs },
+    )) as [Reply, Reply[], string[]]
+    const damaged = workers.filter((reply) => reply[1] === 'damaged')
+    return {
+      session: sessionId === null ? null : sessionPicture(sessionId, session),
+      workers: workers.filter((reply) => reply.length > 3).map((reply) => workerPicture(reply, unreadPools, pools)),
+      missing: workers
+        .filter((reply) => reply.length === 2)
+        .map(([id, isListed]) => ({ id: String(id), isListed: isListed === 1 })),
+      damaged: damaged.map(([id, , keys]) => ({ id: String(id), keys: keys as string[] })),
+    }
+  }
+
+  /** Sessions in the index. If the index cannot be read, sessions whose root has a record. */
+  async sessionIds(cursor: string): Promise<Page<string>> {
+    const page = await this.#members(this.#keys.sessions, cursor)
+    if (page.isRead) return page
+    const ids = (await this.#walk(`${this.#keys.tag}:w:`)).filter((id) => !id.includes(':'))
+    const items: string[] = []
+    for (let from = 0; from < ids.length; from += pageSize)
+      items.push(...(await this.#rootsOf(ids.slice(from, from + pageSize))))
+    return { items: items.map(sessionIdOfRoot), next: null }
+  }
+
+  /** The ids among these whose record is that of a root. */
+  async #rootsOf(ids: readonly string[]): Promise<string[]> {
+    const read = ids.map((id) => this.#redis.hmget(workerKeys(this.#keys.tag, id).record, 'kind', 'path1'))
+    const found = await Promise.all(read.map((reading) => orElse(reading, [])))
+    return ids.filter((_, index) => found[index]?.[0] != null && found[index][1] == null)
+  }
+
+  createdAt(sessionId: string): Promise<number | null> {
+    return orElse(this.#read.createdAt(sessionId), null)
+  }
+
+  /** The sessions among these that are not in the index and whose root has no record. */
+  async gone(sessionIds: readonly string[]): Promise<string[]> {
+    const nobody = sessionIds.map(() => null)
+    const roots = sessionIds.map((id) => rootKey(this.#keys.tag, id))
+    const [scores, records] = await Promise.all([
+      orElse(this.#redis.zmscore(this.#keys.sessions, ...sessionIds), nobody),
+      Promise.all(roots.map((key) => this.#redis.exists(key))),
+    ])
+    return sessionIds.filter((_, index) => scores[index] === null && records[index] === 0)
+  }
+
+  async sessionExists(sessionId: string): Promise<boolean> {
+    return (await this.#redis.exists(rootKey(this.#keys.tag, sessionId))) === 1
+  }
+
+  /** True if the root would be the child of another worker: then this is the id of no session. */
+  async isOfChild(sessionId: string): Promise<boolean> {
+    return (await orElse(this.#redis.hget(rootKey(this.#keys.tag, sessionId), 'path1'), null)) !== null
+  }
+
+  /** Workers of a session except its root, in the order in which they were spawned. */
+  async memberIds(sessionId: string, cursor: string): Promise<Page<string>> {
+    const from = Number(cursor)
+    const items = await orElse(this.#read.childIds(sessionId, from, pageSize), [])
+    return { items, next: items.length < pageSize ? null : String(from + pageSize) }
+  }
+
+  /** Stored entries of a history, at most `most` from this position on. */
+  async entries(workerId: string, from: number, most: number): Promise<string[]> {
+    return orElse(this.#read.entries(workerId, from, Math.min(most, pageSize)), [])
+  }
+
+  /** How these runs ended, as the session stores it: "<status> <position>", or null. */
+  async results(sessionId: string, runs: readonly number[]): Promise<(string | null)[]> {
+    return orElse(
+      this.#read.resultLines(sessionId, runs),
+      runs.map(() => null),
+    )
+  }
+
+  /** Entries of the event stream behind this id. */
+  async events(after: string): Promise<Page<EventEntry>> {
+    const found = await orElse(this.#redis.xrange(this.#keys.events, `(${after}`, '+', 'COUNT', pageSize), [])
+    return { items: toEventEntries(found), next: found.length < pageSize ? null : (found.at(-1)?.[0] ?? null) }
+  }
+
+  async deadLetters(after: string): Promise<Page<LetterRow>> {
+    const found = await orElse(this.#read.lettersBehind(after, '+', pageSize), null)
+    const items = found ?? []
+    return { items, isRead: found !== null, next: items.length < pageSize ? null : (items.at(-1)?.id ?? null) }
+  }
+
+  /** The asks in the inbox. */
+  async inbox(cursor: string): Promise<Page<string>> {
+    return this.#members(this.#keys.asks, cursor)
+  }
+
+  /** Whether the ask is in the inbox although nobody waits for its answer, and of which worker it is. Null: it is not in the inbox, or it is open. */
+  async orphanAsk(ask: string): Promise<{ readonly workerId: string | null; readonly state: string | null } | null> {
+    const [score, record] = await Promise.all([
+      orElse(this.#redis.zscore(this.#keys.asks, ask), null),
+      orElse(this.#redis.hmget(askKey(this.#keys.tag, ask), 'worker', 'state'), [null, null]),
+    ])
+    const [workerId = null, state = null] = record
+    if (score === null) return null
+    const open = workerId === null ? null : workerKeys(this.#keys.tag, workerId).asks
+    const isOpen = open !== null && (await orElse(this.#redis.sismember(open, ask), 1)) === 1
+    return isOpen && state === null ? null : { workerId, state }
+  }
+
+  /** Members of a set: workers that run or are queued in a pool, or timers as `<worker>:<timer>`. */
+  async members(where: { readonly pool: string } | 'leases' | 'timers', cursor: string): Promise<Page<string>> {
+    return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
+  }
+
+  async #members(zset: string, cursor: string): Promise<Page<string>> {
+    const found = await orElse(this.#redis.zscan(zset, cursor, 'COUNT', pageSize), null)
+    if (found === null) return { items: [], next: null, isRead: false }
+    const [next, flat] = found
+    return { items: flat.filter((_, index) => index % 2 === 0), next: next === '0' ? null : next, isRead: true }
+  }
+
+  /** The ends of all keys with this prefix. It is used only if the list of them cannot be read. */
+  async #walk(prefix: string): Promise<string[]> {
+    const ends: string[] = []
+    let cursor = '0'
+    do {
+      const [next, keys] = await this.#redis.scan(cursor, 'MATCH', `${prefix}*`, 'COUNT', pageSize)
+      for (const key of keys) ends.push(key.slice(prefix.length))
+      cursor = next
+    } while (cursor !== '0')
+    return [...new Set(ends)]
+  }
+
+  /** All workers of all partitions that have a record, by a walk over all keys of Redis. Some come twice. */
+  async records(cursor: string): Promise<Page<{ readonly partition: number; readonly id: string }>> {
+    const pattern = workersPattern(this.#keys.tag)
+    const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)
+    return { items: keys.flatMap((key) => recordOf(key) ?? []), next: next === '0' ? null : next }
+  }
+
+  /** The session that the record of a worker names. Null for a root, and if the record cannot be read. */
+  async sessionOf(workerId: string): Promise<string | null> {
+    const path1 = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, workerId).record, 'path1'), null)
+    return path1 === null ? null : sessionOfPath(path1)
+  }
+
+  /** How many sessions and workers were pruned, and how many messages their lanes had accepted. */
+  async retired(): Promise<Readonly<Record<'sessions' | 'workers' | Lane, number>>> {
+    const fields: RecordFields = await orElse(this.#redis.hgetall(this.#keys.retired), {})
+    const count = (name: string) => Number(fields[name] ?? 0)
+    return {
+      sessions: count('sessions'),
+      workers: count('workers'),
+      signals: count('signals'),
+      results: count('results'),
+      inbox: count('inbox'),
+    }
+  }
+}

@@ -1,0 +1,301 @@
+/**
+ * Duty: the reads of one partition that clients show: sessions, workers, histories, mailboxes, nodes, lengths of queues.
+ * INSPECT-1 It never writes, and asks no worker.
+ * INSPECT-2 A report needs several reads. Each row of it is true at the moment when it was read.
+ */
+
+import { rootIdOf } from '../../core/ids.ts'
+import { type Lane, lanes } from '../../core/worker/message.ts'
+import type { PartitionKeys } from '../keys.ts'
+import { rootKey, workerKeys } from '../keys.ts'
+import { type ExpiredWorker, expiredWorkers } from '../leases.ts'
+import { type AskCount, openAsksOf } from '../person/open-asks.ts'
+import { pauseOfAll } from '../person/pauses.ts'
+import { ReadStore } from '../read-store.ts'
+import type { PauseNote } from '../record/pause-note.ts'
+import type { KindRow, NodeRow } from '../record/register-line.ts'
+import { type ReadSession, readSessionValues, sessionFieldNames } from '../record/session-record.ts'
+import { takenFields } from '../record/worker-record.ts'
+import { type RedisAccess, readAccess } from '../redis/access.ts'
+import type { Redis } from '../redis/redis.ts'
+import { refusalOf } from '../redis/store-error.ts'
+import { orElse, type RecordFields, repliesOf, scored } from '../script/replies.ts'
+import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker-rows.ts'
+
+/** The place of a session among all, by age. */
+export interface SessionPlace {
+  readonly id: string
+  readonly createdAt: number
+}
+
+/** The record of a session, and the stored line of the result of one run if that was asked for. */
+export interface SessionRow extends ReadSession {
+  readonly resultLine: string | null
+}
+
+/** A node that was not seen for this long does not count as live. */
+const liveMs = 15_000
+
+const lettersAtOnce = 50
+
+export interface LaneRow {
+  readonly lane: Lane
+  /** How many mails of this lane were consumed. That is the position of the first one here. */
+  readonly first: number
+  /** A mail that was consumed before an earlier one is empty. */
+  readonly mails: readonly string[]
+}
+
+export class InspectStore {
+  readonly partition: number
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+  readonly #read: ReadStore
+  readonly #rows: WorkerRows
+
+  constructor(redis: Redis, keys: PartitionKeys, partition: number) {
+    this.#redis = redis
+    this.#keys = keys
+    this.#read = new ReadStore(redis, keys)
+    this.#rows = new WorkerRows(redis, keys)
+    this.partition = partition
+  }
+
+  /** When a sweep last noticed that Redis's clock had been set back, by that clock, and by how much; null if that never was. */
+  async setBack(): Promise<{ readonly at: number; readonly ms: number } | null> {
+    const text = await orElse(this.#redis.hget(this.#keys.meta, 'setBack'), null)
+    const [, at, ms] = /^(\d+) (\d+)$/.exec(text ?? '') ?? []
+    return at === undefined ? null : { at: Number(at), ms: Number(ms) }
+  }
+
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.#redis.time()
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+
+  /** The key of a worker's record, to be named in errors. */
+  recordKey(workerId: string): string {
+    return workerKeys(this.#keys.tag, workerId).record
+  }
+
+  /** The record of a session, and the result of one run if asked. A long conversation has thousands of results, so they are never read at once. */
+  async session(id: string, run?: number): Promise<SessionRow | null> {
+    const [values, lines] = await Promise.all([
+      this.#redis.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames),
+      run === undefined ? [] : this.#read.resultLines(id, [run]),
+    ])
+    const read = readSessionValues(values)
+    return read && { ...read, resultLine: lines[0] ?? null }
+  }
+
+  createdAt(id: string): Promise<number | null> {
+    return this.#read.createdAt(id)
+  }
+
+  /**
+   * The newest sessions first; of those of one millisecond, the highest id first. With `from`, only sessions behind that place. The session of
+   * that place may be gone, or be of another partition.
+   */
+  async sessionIds(limit: number, from?: SessionPlace): Promise<SessionPlace[]> {
+    if (from === undefined) return places(await this.#redis.zrevrange(this.#keys.sessions, 0, limit - 1, 'WITHSCORES'))
+    const { createdAt, id } = from
+    const beside = await this.#redis.zcount(this.#keys.sessions, createdAt, createdAt)
+    const most = limit + beside
+    const range = [createdAt, '-inf', 'WITHSCORES', 'LIMIT', 0, most] as const
+    return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
+      .filter((place) => place.createdAt < createdAt || place.id < id)
+      .slice(0, limit)
+  }
+
+  /** The records of these sessions, in their order; null for one that is gone. Reads nothing that may be long. */
+  async sessions(ids: readonly string[]): Promise<(ReadSession | 'unreadable' | null)[]> {
+    const pipeline = this.#redis.pipeline()
+    for (const id of ids) pipeline.hmget(rootKey(this.#keys.tag, id), ...sessionFieldNames)
+    const replies = (await repliesOf(pipeline)) as ((string | null)[] | Error)[]
+    return replies.map((values) => (values instanceof Error ? 'unreadable' : readSessionValues(values)))
+  }
+
+  /** How many of the newest asks of each session are open. */
+  openAsks(sessionIds: readonly string[]): Promise<AskCount[]> {
+    return openAsksOf(this.#redis, this.#keys, sessionIds)
+  }
+
+  /** The workers of a session, the root first; at most `limit`. */
+  async workerIds(sessionId: string, limit?: number): Promise<string[]> {
+    const most = limit === undefined ? undefined : limit - 1
+    const children = most === 0 ? [] : await this.#read.childIds(sessionId, 0, most)
+    return [rootIdOf(sessionId), ...children]
+  }
+
+  /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */
+  workers(ids: readonly string[]): Promise<WorkerRow[]> {
+    return this.#rows.of(ids, () => this.nodesBySight())
+  }
+
+  /** Of all sessions; null if they are not paused. */
+  pauseNote(): Promise<PauseNote | null> {
+    return pauseOfAll(this.#redis, this.#keys)
+  }
+
+  async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {
+    const entries = await this.#read.entries(workerId, after + 1, limit)
+    return entries.map((json, index) => ({ position: after + 1 + index, json }))
+  }
+
+  /** The newest dead letter of the worker that holds a message; null if there is none. */
+  async newestLetterOf(workerId: string): Promise<string | null> {
+    for (let before: string | undefined; ; ) {
+      const page = await this.#read.newestLetters(lettersAtOnce, before)
+      const found = page.find(({ fields }) => fields.worker === workerId && fields.mail !== undefined)
+      if (found) return found.id
+      if (page.length < lettersAtOnce) return null
+      before = page.at(-1)?.id
+    }
+  }
+
+  async entryAt(workerId: string, position: number): Promise<string | null> {
+    return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
+  }
+
+  /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */
+  async mailbox(workerId: string, limit: number): Promise<LaneRow[]> {
+    const keys = workerKeys(this.#keys.tag, workerId)
+    let replies: (string | null)[][]
+    do {
+      // This is no transaction, because a full Redis refuses every command of one.
+      const reading = this.#redis.pipeline().hmget(keys.record, ...takenFields)
+      for (const lane of lanes) reading.lrange(keys[lane], 0, limit - 1)
+      replies = ((await reading.hmget(keys.record, ...takenFields).exec()) ?? []).map(([error, reply]) => {
+        if (error) throw error
+        return reply as (string | null)[]
+      })
+      // If a mail was consumed in between, all positions would be wrong. Then this reads again.
+    } while (String(replies[0]) !== String(replies.at(-1)))
+    return lanes.map((lane, index) => ({
+      lane,
+      first: Number(replies[0]?.[index] ?? 0),
+      mails: replies[index + 1] as string[],
+    }))
+  }
+
+  async liveNodes(): Promise<readonly NodeRow[]> {
+    return (await this.nodesBySight()).live
+  }
+
+  /** A stalled node was not seen for the time of a lease: its process stands still, or died without a word. */
+  async nodesBySight(): Promise<NodesBySight> {
+    const [now, nodes] = await Promise.all([this.now(), this.nodes()])
+    const { live = [], stalled = [] } = Object.groupBy(nodes, ({ lastSeen }) =>
+      now - lastSeen < liveMs ? 'live' : 'stalled',
+    )
+    return { now, live, stalled }
+  }
+
+  /** Some of the workers whose leases have ended during a turn. */
+  async expiredWorkers(): Promise<ExpiredWorker[]> {
+    return expiredWorkers(this.#redis, this.#keys, await this.now())
+  }
+
+  nodes(): Promise<NodeRow[]> {
+    return this.#read.nodes()
+  }
+
+  kinds(): Promise<KindRow[]> {
+    return this.#read.kinds()
+  }
+
+  /** Pools that ever had a node or a queued worker. */
+  poolsEverKnown(): Promise<string[]> {
+    return orElse(this.#read.poolsEverHosted(), [])
+  }
+
+  /** Lengths of queues and sets, for doctor. */
+  async queueFacts(pools: readonly string[]): Promise<{
+    pools: {
+      pool: string
+      queued: number
+      oldest: { id: string; since: number } | null
+      wakeups: number
+      busy: number
+    }[]
+    expiredLeases: number
+    running: number
+    timers: number
+    cancelling: number
+    dead: number
+    /** Letters that were put back or dismissed. */
+    settled: number
+  }> {
+    const now = await this.now()
+    const perPool = await Promise.all(
+      pools.map(async (pool) => {
+        const [queued, oldest, wakeups, busy] = await Promise.all([
+          this.#redis.zcard(this.#keys.run(pool)),
+          this.#redis.zrange(this.#keys.run(pool), 0, '0', 'WITHSCORES'),
+          this.#redis.zcount(this.#keys.wakeups(pool), now, '+inf'),
+          this.#redis.zcard(this.#keys.busy(pool)),
+        ])
+        const first = oldest[0] === undefined ? null : { id: oldest[0], since: Number(oldest[1]) }
+        return { pool, queued, oldest: first, wakeups, busy }
+      }),
+    )
+    const [expiredLeases, running, timers, cancelling, dead, settled] = await Promise.all([
+      this.#redis.zcount(this.#keys.leases, '-inf', now),
+      this.#redis.zcard(this.#keys.leases),
+      this.#redis.zcard(this.#keys.timers),
+      this.#redis.scard(this.#keys.cancelling),
+      this.#redis.xlen(this.#keys.dead),
+      this.#settledLetters(),
+      // The answers to these are not used. If another program wrote over one of these keys, the read fails and names it.
+      this.#redis.zcard(this.#keys.sessions),
+      this.#redis.xlen(this.#keys.events),
+      this.#redis.zcard(this.#keys.redriven),
+      this.#redis.hlen(this.#keys.retired),
+      this.#redis.hlen(this.#keys.meta),
+    ])
+    return { pools: perPool, expiredLeases, running, timers, cancelling, dead, settled }
+  }
+
+  /** Dispositions of trimmed letters may be left. They go when the next letter is dealt with, so they are not counted. */
+  async #settledLetters(): Promise<number> {
+    const [oldest] = await this.#read.lettersBehind(undefined, '+', 1)
+    if (oldest === undefined) return 0
+    return this.#redis.zcount(this.#keys.redriven, Number(oldest.id.split('-')[0]), '+inf')
+  }
+
+  async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
+    const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
+    const found: { id: string; kind: string; since: number }[] = []
+    for (const [id, since] of scored(flat)) {
+      // If one record cannot be read, the others are still shown. The audit names it.
+      const kind = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind'), null)
+      if (kind !== null) found.push({ id, kind, since })
+    }
+    return found
+  }
+
+  /** Why Redis refuses writes now; null if it accepts them. It tries a write that changes nothing. */
+  async refusal(): Promise<ReturnType<typeof refusalOf>> {
+    const trying = this.#redis.set(this.#keys.rights, '', 'XX')
+    return trying.then(() => null, refusalOf)
+  }
+
+  access(): Promise<RedisAccess> {
+    return readAccess(this.#redis)
+  }
+
+  /** INFO as a table, for doctor. */
+  async info(): Promise<RecordFields> {
+    const fields: Record<string, string> = {}
+    for (const line of (await this.#redis.info()).split('\r\n')) {
+      const colon = line.indexOf(':')
+      if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
+    }
+    return fields
+  }
+}
+
+/** Reads a part of the index of sessions. */
+function places(flat: readonly string[]): SessionPlace[] {
+  return scored(flat).map(([id, createdAt]) => ({ id, createdAt }))
+}

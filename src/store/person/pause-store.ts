@@ -1,0 +1,66 @@
+/** Duty: pause and resume one session, or all sessions of a partition. One instance per partition. */
+import type { Wakeup } from '../../core/ports/wake.ts'
+import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
+import type { PauseNote } from '../record/pause-note.ts'
+import type { ScriptCaller } from '../script/script.ts'
+import { pauseAllScript, pauseScript, resumeScript } from '../script/scripts.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
+
+export class PauseStore {
+  readonly #caller: ScriptCaller
+  readonly #keys: PartitionKeys
+  readonly #wakeupMs: number
+  readonly #deadlineMs: number
+
+  constructor(caller: ScriptCaller, keys: PartitionKeys, wakeupMs: number, deadlineMs: number) {
+    this.#caller = caller
+    this.#keys = keys
+    this.#wakeupMs = wakeupMs
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** `turns`: how many turns of the session run whose nodes were not told yet. Asking again tells how many are left. */
+  async pause(
+    sessionId: string,
+    note: PauseNote,
+  ): Promise<{ kind: 'ok'; turns: number } | { kind: 'not_found' } | { kind: 'finished'; state: string }> {
+    const { why, by } = note
+    const reply = await this.#caller.call(
+      pauseScript,
+      { root: rootKey(this.#keys.tag, sessionId), leases: this.#keys.leases, events: this.#keys.events },
+      {
+        sessionId,
+        note: JSON.stringify(note),
+        channel: this.#keys.cancelNotices,
+        event: JSON.stringify([['session.paused', { why, by }]]),
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+    return reply[0] === 'ok' ? { kind: 'ok', turns: Number(reply[1]) } : { kind: 'not_found' }
+  }
+
+  /** For all sessions of the partition; null resumes them. The first pause stands. */
+  async pauseAll(note: PauseNote | null): Promise<void> {
+    await this.#caller.call(
+      pauseAllScript,
+      { meta: this.#keys.meta },
+      { note: note === null ? '' : JSON.stringify(note), channel: this.#keys.cancelNotices },
+      { deadlineMs: this.#deadlineMs },
+    )
+  }
+
+  async resume(
+    sessionId: string,
+    event: string,
+  ): Promise<{ kind: 'ok'; wakeups: readonly Wakeup[] } | { kind: 'not_found' }> {
+    const { held, quiet } = sessionKeys(this.#keys.tag, sessionId)
+    const reply = await this.#caller.call(
+      resumeScript,
+      { root: rootKey(this.#keys.tag, sessionId), held, quiet, events: this.#keys.events },
+      { sessionId, seed: newSeed(), wakeupMs: this.#wakeupMs, event },
+      { deadlineMs: this.#deadlineMs },
+    )
+    return reply[0] === 'ok' ? { kind: 'ok', wakeups: parseWakeups(reply[1]) } : { kind: 'not_found' }
+  }
+}

@@ -1,0 +1,50 @@
+/** Duty: reads of Redis with a deadline. They are made again as the calls of scripts are (SCRIPT-1). */
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { RuntimeError } from '../../core/errors.ts'
+import { withDeadline } from './redis.ts'
+import { lastWord, messageOf, pauseAfter, storeError } from './store-error.ts'
+
+const pipelineLost = /aborted due to connection/i
+
+/**
+ * What was read within the deadline, or an error that says what was being done and what to do. A Redis that says "not now" is asked
+ * again, and one whose connection ended between the answers to a pipeline, which ioredis does not send again: reading twice does no harm.
+ */
+export async function guarded<T>(doing: string, read: () => Promise<T>, deadlineMs: number): Promise<T> {
+  const give = performance.now() + deadlineMs
+  let refusal: RuntimeError | undefined
+  for (let attempt = 0; ; attempt++) {
+    try {
+      return await withDeadline(read(), Math.max(1, give - performance.now()))
+    } catch (thrown) {
+      const error = storeError(thrown, doing)
+      const pauseMs = pauseAfter(attempt)
+      if (error.code === 'store_refused') refusal = error
+      const isToRepeat = error === refusal || pipelineLost.test(messageOf(thrown))
+      if (!isToRepeat || performance.now() + pauseMs >= give) throw lastWord(refusal, error)
+      await pause(pauseMs)
+    }
+  }
+}
+
+/** The same object, with every method that returns a promise guarded. */
+export function guardedReads<Store extends object>(store: Store, deadlineMs: number): Store {
+  return new Proxy(store, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target)
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        const first: unknown = Reflect.apply(member, target, args)
+        if (!(first instanceof Promise)) return first
+        let isFirst = true
+        const read = () => {
+          if (!isFirst) return Reflect.apply(member, target, args) as Promise<unknown>
+          isFirst = false
+          return first
+        }
+        return guarded(`reading ${String(name)}`, read, deadlineMs)
+      }
+    },
+  })
+}

@@ -1,0 +1,135 @@
+/**
+ * Duty: what Redis or a script says of a call that failed, as an error that says what happened and what to do; and how long to wait before
+ * the call is made again.
+ */
+import { ConfigError, InvariantError, RuntimeError, TransientError } from '../../core/errors.ts'
+import { loginAdvice } from './no-connection.ts'
+
+/** Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. */
+const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
+/** What a script says of something stored that it cannot work with, before its first write: behind the mark of lua/shared/checks.lua. */
+const damage = /\bDAMAGED (.*?)(?= script: |$)/s
+/** What Redis says to a user whom it does not know, or does not let do this. In a script it has no code for it before 7.0, and since 7.0 other words. */
+const userRefused =
+  /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
+/** What a Redis says whose configuration took a command away. Scripts do not say which. */
+const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
+/** What a server of a cluster says of keys that are at another. */
+const keysElsewhere = /^(?:MOVED|ASK) .*/
+const connectionLost =
+  /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries|aborted due to connection/i
+
+/** What a reader says of something stored that it cannot work with. */
+export class StoredDamage extends Error {}
+
+export function storeError(thrown: unknown, doing: string): RuntimeError {
+  if (thrown instanceof RuntimeError) return thrown
+  const message = messageOf(thrown)
+  const what = doing.replace('.lua', '')
+  const refused = refusedNow.exec(message)
+  if (refused) {
+    const [, why, code] = refused as unknown as [string, string, string]
+    return new TransientError(`Redis refused (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`, {
+      code: 'store_refused',
+      cause: thrown,
+    })
+  }
+  const [, byCode, inScript] = userRefused.exec(message) ?? []
+  const forbidden = byCode ?? inScript
+  if (forbidden !== undefined) {
+    // Without its cause, which holds the password where the login was refused.
+    return new ConfigError(`Redis refused (${what}: ${firstSentence(forbidden)}); ${loginAdvice(forbidden)}`)
+  }
+  const unfit = unfitBy(message)
+  if (unfit !== undefined)
+    return new ConfigError(`Redis refused (${what}: ${unfit.why}); ${unfit.todo}`, { cause: thrown })
+  if (connectionLost.test(message)) {
+    return new TransientError(`Redis cannot be reached (${what}: ${firstSentence(message)}).`, {
+      code: 'store_unavailable',
+      cause: thrown,
+    })
+  }
+  const damaged = thrown instanceof StoredDamage ? message : damage.exec(message)?.[1]
+  if (damaged !== undefined) {
+    return new InvariantError(
+      `what is stored is not as it should be (${what}: ${damaged}). ${nothingWritten} Another program wrote it: put it back, or remove it.`,
+      { cause: thrown, details: { damaged } },
+    )
+  }
+  if (message.includes('WRONGTYPE')) return wrongSort(thrown, message, what)
+  return new InvariantError(`the store failed (${what}: ${message}).`, { cause: thrown })
+}
+
+/** Why Redis takes no write now, and what to do; null where it says something else. */
+export function refusalOf(thrown: unknown): { readonly why: string; readonly todo: string } | null {
+  const [, why, code] = refusedNow.exec(messageOf(thrown)) ?? []
+  return why === undefined || code === undefined ? null : { why: firstSentence(why), todo: adviceFor(code) }
+}
+
+/** Refusals that no other user and no waiting mends. */
+function unfitBy(message: string): { why: string; todo: string } | undefined {
+  const [missing] = commandMissing.exec(message) ?? []
+  if (missing !== undefined) {
+    return { why: missing, todo: 'its configuration takes that command away (rename-command): troupe needs it.' }
+  }
+  const [elsewhere] = keysElsewhere.exec(message) ?? []
+  if (elsewhere === undefined) return undefined
+  return {
+    why: elsewhere,
+    todo: 'it is one server of a cluster, for which there is no client yet: use a Redis without.',
+  }
+}
+
+/** By the first letter of the command that reads it. */
+const sorts: Readonly<Record<string, string>> = { h: 'hash', l: 'list', s: 'set', z: 'zset', x: 'stream', g: 'string' }
+
+/** A key of another sort was read. Redis does not say which; the command does, where the error names it. */
+function wrongSort(thrown: unknown, message: string, what: string): InvariantError {
+  const { name = '', args = [] } = (thrown as { command?: { name?: string; args?: readonly unknown[] } }).command ?? {}
+  const sort = sorts[name.charAt(0)]
+  const damaged = sort === undefined ? firstSentence(message) : `key ${String(args[0])} should be a ${sort}`
+  const advice = sort === undefined ? '`troupe audit` names it' : 'put it back, or remove it'
+  return new InvariantError(
+    `what is stored is not as it should be (${what}: ${damaged}). Another program wrote over a key: ${advice}.`,
+    { cause: thrown, details: { damaged } },
+  )
+}
+
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown)
+}
+
+const nothingWritten = 'Nothing was written.'
+
+/** If Redis refused, and did not answer the last attempt, the error says why it refused: the caller can do something about that. */
+export function lastWord(refusal: RuntimeError | undefined, last: RuntimeError): RuntimeError {
+  if (last === refusal || refusal === undefined || !last.retryable) return last
+  return new TransientError(refusal.message.replace(nothingWritten, 'Then it did not answer in time.'), {
+    code: 'store_refused',
+    cause: last,
+  })
+}
+
+function firstSentence(message: string): string {
+  return (message.split(/ script: \S+, on @/)[0] as string).replace(/\.\s*$/, '')
+}
+
+function adviceFor(code: string): string {
+  switch (code) {
+    case 'OOM':
+      return 'It is full: raise maxmemory or prune sessions.'
+    case 'READONLY':
+      return 'It is a read-only replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary.'
+    case 'NOREPLICAS':
+      return 'Too few of its replicas are connected (min-replicas-to-write): start them, or lower that.'
+    case 'MISCONF':
+      return 'It cannot save to disk: free some space, or see its log.'
+    default:
+      return 'Try again.'
+  }
+}
+
+/** In milliseconds. `attempt` is counted from 0. */
+export function pauseAfter(attempt: number): number {
+  return Math.min(20 * 2 ** attempt, 1_000) * (0.5 + Math.random() / 2)
+}

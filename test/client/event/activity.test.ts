@@ -1,0 +1,81 @@
+import { describe, expect, it } from 'vitest'
+import { countsText } from '../../../src/cli/view/progress-text.ts'
+import type { EventType } from '../../../src/core/event/event.ts'
+import { commit, created, failure, rosterAfter, spawning } from '../../cli/view/commits.ts'
+
+describe('Roster', () => {
+  it('counts a parent with open children as waiting', () => {
+    const roster = rosterAfter(created, spawning, commit('a', 'run.started'))
+    expect(roster.counts()).toMatchObject({ waiting: 1, queued: 1, working: 1, done: 0 })
+    expect(roster.counts('reader')).toMatchObject({ waiting: 0, queued: 1, working: 1 })
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 2 })
+    expect(roster.kinds()).toEqual(['surveyor', 'reader'])
+  })
+
+  it('queues a parent again when its last child has ended, whatever the outcome', () => {
+    const roster = rosterAfter(
+      created,
+      spawning,
+      commit('a', 'run.started', 'run.completed'),
+      commit('root', 'message.consumed'),
+    )
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
+    for (const event of commit('b', 'run.started', ['worker.failed', { failure }])) roster.note(event)
+    expect(roster.member('root')).toMatchObject({ activity: 'queued', openChildren: 0 })
+    for (const event of commit('root', 'message.consumed', 'run.completed')) roster.note(event)
+    expect(countsText(roster.counts())).toBe('2 done, 1 failed')
+  })
+
+  it('counts an open child once, although it runs again', () => {
+    const again = commit('a', 'run.started', 'run.completed')
+    const roster = rosterAfter(created, spawning, again, again)
+    expect(roster.member('root')).toMatchObject({ activity: 'waiting', openChildren: 1 })
+  })
+
+  it('does not count a detached child as open', () => {
+    const roster = rosterAfter(
+      created,
+      commit('root', 'run.started', ['worker.spawned', { id: 'a', kind: 'x', name: 'x', detached: true }]),
+    )
+    expect(roster.member('root')).toMatchObject({ activity: 'working', openChildren: 0 })
+  })
+
+  it('ignores a repeated spawn, and late events of a worker that has ended', () => {
+    const roster = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), spawning)
+    expect(roster.member('a')?.activity).toBe('done')
+    expect(roster.member('root')?.openChildren).toBe(1)
+    const late = rosterAfter(created, spawning, commit('a', 'run.started', 'run.completed'), commit('a', 'turn.parked'))
+    expect(late.member('a')?.activity).toBe('done')
+  })
+
+  it('says that the next run of a conversation is queued and works, before it commits anything', () => {
+    const roster = rosterAfter(created, commit('root', 'run.started', 'run.completed'))
+    const activityAfter = (type: EventType, details: Record<string, unknown>) => {
+      for (const event of commit('root', [type, details])) roster.note(event)
+      return roster.member('root')?.activity
+    }
+    expect(activityAfter('message.accepted', { kind: 'timer', id: 't' })).toBe('done')
+    expect(activityAfter('message.accepted', { kind: 'input' })).toBe('queued')
+    expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('working')
+    expect(activityAfter('message.accepted', { kind: 'input' })).toBe('working')
+  })
+
+  it('says what an agent does between two commits, and nothing more once its run has ended', () => {
+    const roster = rosterAfter(created, commit('root', 'run.started'))
+    const activityAfter = (type: EventType, details: Record<string, unknown>) => {
+      for (const event of commit('root', [type, details])) roster.note(event)
+      return roster.member('root')?.activity
+    }
+    expect(activityAfter('worker.stateChanged', { state: 'requesting' })).toBe('thinking')
+    expect(activityAfter('worker.stateChanged', { state: 'receiving' })).toBe('answering')
+    expect(activityAfter('worker.stateChanged', { state: 'of a newer version' })).toBe('answering')
+    expect(activityAfter('tool.started', {})).toBe('using a tool')
+    expect(activityAfter('tool.succeeded', {})).toBe('working')
+    expect(activityAfter('worker.failed', { failure: { code: 'poison' } })).toBe('put aside')
+    expect(activityAfter('worker.stateChanged', { state: 'working' })).toBe('put aside')
+  })
+
+  it('ignores workers whose spawn it has not seen', () => {
+    expect(rosterAfter(commit('z', 'run.started', 'run.completed')).size).toBe(0)
+  })
+})

@@ -1,0 +1,229 @@
+/** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
+import { describe, expect, inject, test, vi } from 'vitest'
+import { connectInternal } from '../../../src/client/client.ts'
+import { EventHub } from '../../../src/client/event/event-hub.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { RawEvent } from '../../../src/core/event/event.ts'
+import { newId } from '../../../src/core/ids.ts'
+import { partitionKeys } from '../../../src/store/keys.ts'
+import { openRedis } from '../../../src/store/redis/redis.ts'
+import { newNamespace } from '../../support/namespace.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { trimEvents } from '../../support/trim-events.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** A client whose next connection is accepted, and served once the proxy is mended. */
+async function clientBehind(proxy: TcpProxy, deadlineMs: number) {
+  const silent = { waker: { wake() {} } }
+  const client = await connectInternal({ redisUrl: proxy.url, namespace: newNamespace(), deadlineMs, ...silent })
+  proxy.holdNew()
+  return client
+}
+
+test('a client that could not listen to events has no connection left of it', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  await using client = await clientBehind(proxy, 2_000)
+  const result = client.sessions.get(newId(0)).result()
+  await expect(result).rejects.toMatchObject({
+    code: 'store_unavailable',
+    message: expect.stringMatching(/^Redis cannot be reached \(listening to events: no answer within [12]\d{3} ms\)/),
+  })
+  expect(proxy.waiting).toBe(1)
+  proxy.mend()
+  await waitUntil('only the connection of the client is open', () => proxy.connections === 1)
+  // It listens with another one as soon as it is asked again.
+  await expect(client.sessions.get(newId(0)).result()).rejects.toMatchObject({ code: 'session_not_found' })
+})
+
+test('a client that is closed while it begins to listen to events leaves no connection, and nobody waiting', async () => {
+  await using proxy = await TcpProxy.start(inject('redisUrl'))
+  const client = await clientBehind(proxy, 60_000)
+  const told = client.sessions
+    .get(newId(0))
+    .result()
+    .catch((error: unknown) => error)
+  await waitUntil('its connection is on its way', () => proxy.waiting === 1)
+  await client.close()
+  expect(await told).toMatchObject({ code: 'client_closed' })
+  proxy.mend()
+  await waitUntil('none is open', () => proxy.connections === 0)
+})
+
+test('ends that nobody asks for are forgotten, the oldest first, also behind a session that is watched for long', async () => {
+  const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+  try {
+    const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
+    await hub.listen(followed, () => {})
+    // To forget what is not remembered makes no room.
+    const heard = newId(0)
+    await hub.listen(heard, () => {})
+    hub.forget(heard)
+    hub.track(followed)
+    for (const id of ids) hub.track(id)
+    expect(ids.filter((id) => hub.ended(id) !== undefined)).toEqual(ids.slice(-10_000))
+    const again = newId(0)
+    hub.track(again)
+    hub.forget(again)
+    expect(ids.filter((id) => hub.ended(id) !== undefined)).toHaveLength(9_999)
+  } finally {
+    await hub.stop()
+  }
+})
+
+describe('a session that is watched', () => {
+  const gates = new Map<unknown, PromiseWithResolvers<void>>()
+  const gated = defineWorker({
+    async receive(message, self) {
+      await gates.get(message.value)?.promise
+      self.reply(message.value)
+    },
+  })
+  function gate(name: string): PromiseWithResolvers<void> {
+    const made = Promise.withResolvers<void>()
+    gates.set(name, made)
+    return made
+  }
+  async function hubOf(troupe: TestTroupe): Promise<EventHub> {
+    const hub = new EventHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+    await hub.listen(newId(0), () => {})
+    return hub
+  }
+
+  test('has its end remembered, and no other session has', async () => {
+    await using troupe = await TestTroupe.start({ workers: { gated } })
+    const open = gate('one')
+    const [one, other] = [await troupe.create('gated', 'one'), await troupe.create('gated', 'other')]
+    const hub = await hubOf(troupe)
+    hub.track(one.id)
+    await hub.listen(other.id, () => {})
+    expect([hub.ended(one.id), hub.ended(other.id)]).toEqual([null, undefined])
+    open.resolve()
+    const ended = await waitUntil('it has ended', () => hub.ended(one.id))
+    expect(ended).toMatchObject({ status: 'completed', result: { status: 'completed', run: 1, value: 'one' } })
+    const last = await troupe.create('gated', 'last')
+    hub.track(last.id)
+    await other.result()
+    await waitUntil('a later one has ended as well', () => hub.ended(last.id))
+    expect(hub.ended(other.id)).toBeUndefined()
+    await hub.stop()
+  })
+
+  test('is read from its record if its event cannot be decoded: its waiters wake, and get the events behind it', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const hub = await hubOf(troupe)
+    hub.track(session.id)
+    let woken = 0
+    const heard: string[] = []
+    await hub.wakeAtEnds(session.id, () => woken++)
+    await hub.listen(session.id, (event) => heard.push(event?.type ?? ''))
+    const { events } = partitionKeys(troupe.tag)
+    for (const notes of ['[["session.completed",4', '[["run.started"]]'])
+      await troupe.redis.xadd(events, '*', session.id, notes)
+    await waitUntil('what comes behind it was told', () => heard.length > 0)
+    expect([woken, heard, hub.ended(session.id)]).toEqual([1, ['run.started'], null])
+    await hub.stop()
+  })
+
+  test('is read from its record if its end may be among trimmed events: its waiters wake', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    let opened = 0
+    const hub = new EventHub(troupe.namespace, () => openRedis(opened++ === 0 ? proxy.url : troupe.redisUrl), 5_000)
+    let woken = 0
+    await hub.wakeAtEnds(session.id, () => woken++)
+    hub.track(session.id)
+    const elsewhere = newId(1)
+    const heard: string[] = []
+    await hub.listen(elsewhere, (event) => void heard.push(String(event?.type)))
+    hub.track(elsewhere)
+    expect(hub.ended(session.id)).toBeNull()
+    proxy.cut()
+    for (let more = 0; more < 2; more++) await troupe.create('nobody')
+    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
+    proxy.mend()
+    await waitUntil('it is not waited for any more', () => woken > 0 && hub.ended(session.id) === undefined)
+    expect(woken).toBeGreaterThan(0)
+    // What is gone in one partition is nothing to the sessions of another.
+    expect([hub.ended(elsewhere), heard]).toEqual([null, []])
+    await hub.stop()
+  })
+
+  test('is not remembered by a hub that does not listen yet: its end might come before', async () => {
+    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const id = newId(0)
+    hub.track(id)
+    expect(hub.ended(id)).toBeUndefined()
+    await hub.stop()
+    await expect(hub.listen(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
+    await expect(hub.wakeAtEnds(id, () => {})).rejects.toMatchObject({ code: 'client_closed' })
+  })
+
+  test('passes events to each listener as long as it listens, and wakes waiters at ends alone', async () => {
+    await using troupe = await TestTroupe.start({ workers: { gated } })
+    const session = await troupe.create('gated', 'first', { keepOpen: true })
+    await session.result({ run: 1 })
+    const hub = await hubOf(troupe)
+    const [left, stays]: string[][] = [[], []]
+    const leave = (event: RawEvent | null) => void left?.push(String(event?.type))
+    const stay = (event: RawEvent | null) => void stays?.push(String(event?.type))
+    let [woken, wokenLeft] = [0, 0]
+    const wake = () => void woken++
+    const wakeLeft = () => void wokenLeft++
+    for (const listener of [leave, stay]) await hub.listen(session.id, listener)
+    for (const waker of [wakeLeft, wake]) await hub.wakeAtEnds(session.id, waker)
+    const open = gate('second')
+    await session.root.send('second')
+    await waitUntil('both hear of the run', () => [left, stays].every((heard) => heard?.includes('message.accepted')))
+    expect([woken, wokenLeft]).toEqual([0, 0])
+    hub.unlisten(session.id, leave)
+    hub.stopWaking(session.id, wakeLeft)
+    open.resolve()
+    await waitUntil('who stays hears of its end', () => stays?.includes('run.completed'))
+    expect(left).not.toContain('run.completed')
+    expect([woken, wokenLeft]).toEqual([1, 0])
+    // Who leaves twice, or never came, harms nobody.
+    for (const listener of [leave, stay]) hub.unlisten(session.id, listener)
+    hub.unlisten(newId(0), stay)
+    hub.stopWaking(newId(0), wake)
+    await session.root.send('third')
+    await waitUntil('who waits for ends is woken still', () => woken === 2)
+    expect(stays?.filter((type) => type === 'run.completed')).toHaveLength(1)
+    await hub.stop()
+    expect(woken).toBe(3)
+  })
+  test('passes events to listeners even after the last waiter is gone', async () => {
+    await using troupe = await TestTroupe.connect()
+    const session = await troupe.create('nobody')
+    const hub = await hubOf(troupe)
+    const heard: string[] = []
+    const wake = () => {}
+    await hub.listen(session.id, (event) => void heard.push(String(event?.type)))
+    await hub.wakeAtEnds(session.id, wake)
+    hub.stopWaking(session.id, wake)
+    await session.root.send('more')
+    expect(await waitUntil('it is told', () => heard.includes('message.accepted'))).toBe(true)
+    await hub.stop()
+  })
+
+  test('leaves nothing when nobody wants anything of it any more: a client may live for long', async () => {
+    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const [heard, awaited, tracked] = [newId(0), newId(0), newId(0)]
+    const nothing = () => {}
+    await hub.listen(heard, nothing)
+    await hub.wakeAtEnds(awaited, nothing)
+    hub.track(tracked)
+    using dropped = vi.spyOn(Map.prototype, 'delete')
+    hub.unlisten(heard, nothing)
+    hub.stopWaking(awaited, nothing)
+    // Its end is still to be remembered.
+    await hub.listen(tracked, nothing)
+    hub.unlisten(tracked, nothing)
+    expect(hub.ended(tracked)).toBeNull()
+    hub.forget(tracked)
+    expect(dropped.mock.calls.flat()).toEqual(expect.arrayContaining([heard, awaited, tracked]))
+    await hub.stop()
+  })
+})

@@ -1,0 +1,99 @@
+/** Approvals of tool calls: the inbox, one of them, and the decision. */
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { call, say, together } from '../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** An agent that asks to pay 1 and 2, then 3, and that may delete. */
+async function begin() {
+  const paid: number[] = []
+  const input = z.object({ cents: z.int() })
+  const pay = defineTool({
+    name: 'pay',
+    description: 'Pays.',
+    effect: 'once',
+    input,
+    run: ({ cents }) => void paid.push(cents),
+  })
+  const wipe = defineTool({ name: 'delete_all', description: 'Deletes.', effect: 'once', run: () => void paid.push(0) })
+  const model = recordedModel('test/m', [
+    together(call('pay', { cents: 1 }, 'c1'), call('pay', { cents: 2 }, 'c2'), call('delete_all', {}, 'c3')),
+    call('pay', { cents: 3 }, 'c4'),
+    say('done'),
+  ])
+  const worker = defineWorker({ instructions: 'x', model, tools: [pay, wipe] })
+  const troupe = await TestTroupe.start({ workers: { agent: worker } })
+  const session = await troupe.client.sessions.create({ kind: 'agent', input: 'go' })
+  const open = (count: number) =>
+    waitUntil(`${count} approvals are open`, async () => {
+      const found = await troupe.client.approvals.list({ sessionId: session.id })
+      return found.length === count && found
+    })
+  const result = () => session.result({ signal: AbortSignal.timeout(20_000) })
+  return { troupe, session, paid, open, result, approvals: troupe.client.approvals }
+}
+
+test('an approval names the tool, its arguments and why, and its decision names who decided and why', async () => {
+  const { troupe, approvals, open } = await begin()
+  await using _ = troupe
+  const found = (await open(3)).toSorted((a, b) => (a.toolCallId < b.toolCallId ? -1 : 1))
+  const [first, , wipe] = found
+  expect(first).toMatchObject({ tool: 'pay', toolCallId: 'c1', arguments: { cents: 1 }, state: 'open', decided: null })
+  expect(first).toMatchObject({ eachTime: false, why: expect.stringContaining('once') })
+  expect(wipe).toMatchObject({ tool: 'delete_all', eachTime: true })
+  const id = first?.id ?? ''
+  expect(await approvals.decide(id, { decision: 'deny', reason: 'no', by: 'ada' })).toMatchObject({
+    askId: id,
+    decision: 'deny',
+    alsoApproved: [],
+  })
+  expect((await approvals.get(id)).decided).toEqual({ decision: 'deny', by: 'ada', reason: 'no' })
+  await expect(approvals.decide(id, { decision: 'approve' })).rejects.toMatchObject({ code: 'ask_answered' })
+})
+
+test('trust in a tool approves its other open calls, and later ones run without a question', async () => {
+  const { troupe, session, paid, approvals, open, result } = await begin()
+  await using _ = troupe
+  const found = await open(3)
+  const [first, second] = found.filter(({ tool }) => tool === 'pay')
+  const decided = await approvals.decide(first?.id ?? '', { decision: 'approve', trust: 'tool', by: 'ada' })
+  // The worker may have withdrawn it by itself: it is needed no more.
+  expect([[], [second?.id]]).toContainEqual(decided.alsoApproved)
+  expect((await session.summary()).approval.trusted).toEqual(['pay'])
+  const [wipe] = await open(1)
+  await expect(approvals.decide(wipe?.id ?? '', { decision: 'approve', trust: 'tool' })).rejects.toThrow(
+    'tool "delete_all" is asked about each time',
+  )
+  await approvals.decide(wipe?.id ?? '', { decision: 'approve' })
+  expect(await result()).toMatchObject({ status: 'completed' })
+  expect(paid.toSorted((a, b) => a - b)).toEqual([0, 1, 2, 3])
+})
+
+test('the arguments of a decision are those that run, and must fit the tool', async () => {
+  const { troupe, paid, approvals, open, result } = await begin()
+  await using _ = troupe
+  const [first, ...others] = (await open(3)).toSorted((a, b) => (a.toolCallId < b.toolCallId ? -1 : 1))
+  const decide = (args: unknown) => approvals.decide(first?.id ?? '', { decision: 'approve', arguments: args })
+  await expect(decide({ cents: 'x' })).rejects.toMatchObject({ code: 'input_invalid' })
+  await decide({ cents: 50 })
+  for (const { id } of others) await approvals.decide(id, { decision: 'approve' })
+  const [last] = await open(1)
+  await approvals.decide(last?.id ?? '', { decision: 'approve' })
+  expect(await result()).toMatchObject({ status: 'completed' })
+  expect(paid.toSorted((a, b) => a - b)).toEqual([0, 2, 3, 50])
+})
+
+test('a decision that says what it cannot is refused', async () => {
+  const { troupe, approvals, open } = await begin()
+  await using _ = troupe
+  const [one] = await open(3)
+  const decide = (choice: object) => approvals.decide(one?.id ?? '', choice as never)
+  await expect(decide({})).rejects.toThrow('decision of approvals.decide must be one of approve, deny')
+  await expect(decide({ decision: 'approve', trust: 'all' })).rejects.toThrow('must be one of once, tool')
+  await expect(decide({ decision: 'deny', trust: 'tool' })).rejects.toThrow('only with decision: "approve"')
+  await expect(decide({ decision: 'deny', arguments: {} })).rejects.toThrow('only with decision: "approve"')
+})

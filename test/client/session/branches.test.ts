@@ -1,0 +1,115 @@
+/** Branches of a conversation: what an agent knew at a position, another conversation from there, and where two of them part. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import { call, say } from '../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { tool } from '../../support/run-agent.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const lastText = ({ messages }: ModelRequest) => JSON.stringify(messages.at(-1))
+const echo = () => recordedModel('test/m', (request) => say(`answer to ${/question \d/.exec(lastText(request))?.[0]}`))
+
+/** A conversation with an agent, of this many questions and answers. */
+async function talked(questions: number, permissions = {}) {
+  const model = echo()
+  const look = tool('look', () => 'seen')
+  const troupe = await TestTroupe.start({
+    workers: {
+      agent: defineWorker({ instructions: 'x', model, tools: [look] }),
+      handler: defineWorker({ receive: (_, self) => self.reply(1) }),
+    },
+  })
+  const session = await troupe.create('agent', 'question 1', { keepOpen: true, permissions })
+  await session.result({ run: 1 })
+  for (let run = 2; run <= questions; run++) {
+    await session.root.send(`question ${run}`)
+    await session.result({ run })
+  }
+  return { troupe, session, model, client: troupe.client }
+}
+
+describe('sessions.fork', () => {
+  test('begins another conversation where the worker was at a position, and both go on [1.57, 1.58, 3.18]', async () => {
+    const { troupe, session, model, client } = await talked(3)
+    await using _ = troupe
+    const secondAnswer = (await session.root.history()).filter(({ entry }) => entry.type === 'assistant')[1]
+    const branch = await client.sessions.fork(session.root, { at: secondAnswer?.position, input: 'question 7' })
+    expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'answer to question 7' } })
+    const prompt = JSON.stringify(model.requests.at(-1)?.messages)
+    expect(prompt).toMatch(/question 1.*answer to question 1.*question 2.*answer to question 2.*question 7/)
+    expect(prompt).not.toContain('question 3')
+    await session.root.send('question 4')
+    expect(await session.result({ run: 4 })).toMatchObject({ value: { text: 'answer to question 4' } })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).not.toContain('question 7')
+    const { shared, left, right } = await session.root.diff(branch.root)
+    expect([shared.length, left.length, right.length]).toEqual([4, 4, 2])
+    expect((await client.audit({ sessionId: branch.id })).findings).toEqual([])
+  })
+
+  test('without an input waits for one, and is the same again under the same key', async () => {
+    const { troupe, session, client } = await talked(1)
+    await using _ = troupe
+    const branch = await client.sessions.fork(session.root, { idempotencyKey: 'one', name: 'other way' })
+    expect((await branch.root.report()).name).toBe('other way')
+    expect((await client.sessions.fork(session.root, { idempotencyKey: 'one', name: 'other way' })).id).toBe(branch.id)
+    await branch.root.send('question 2')
+    expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'answer to question 2' } })
+  })
+
+  test('may use no more than the worker that it comes from (BRANCH-2)', async () => {
+    const { troupe, session, model, client } = await talked(1, { tools: [] })
+    await using _ = troupe
+    const branch = await client.sessions.fork(session.root, { input: 'question 2' })
+    await branch.result({ run: 1 })
+    expect(model.requests.map(({ tools }) => tools.length)).toEqual([0, 0])
+  })
+
+  test('of a worker with an open call has a result for it', async () => {
+    const asks = Promise.withResolvers<void>()
+    const model = recordedModel('test/m', (request) =>
+      /Go on/.test(lastText(request)) ? say('gone on') : call('wait'),
+    )
+    const wait = tool('wait', async () => {
+      asks.resolve()
+      await new Promise((resolve) => setTimeout(resolve, 60_000).unref())
+    })
+    const agent = defineWorker({ instructions: 'x', model, tools: [wait] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    await asks.promise
+    const branch = await troupe.client.sessions.fork(session.root, { input: 'Go on' })
+    expect(await branch.result({ run: 1 })).toMatchObject({ value: { text: 'gone on' } })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toMatch(/tool-call.*"role":"tool".*Go on/)
+    await session.cancel()
+  })
+
+  test.each([
+    [{ at: 900 }, /at: the history of worker \S+ ends at position \d+, not 900/],
+    [{ at: -1 }, /at/],
+    [{ from: 1 }, /does not know the option "from"/],
+  ])('refuses %j', async (query, message) => {
+    const { troupe, session, client } = await talked(1)
+    await using _ = troupe
+    await expect(client.sessions.fork(session.root, query as never)).rejects.toThrow(message)
+  })
+
+  test('refuses a handler, which has no conversation', async () => {
+    const { troupe, client } = await talked(1)
+    await using _ = troupe
+    const session = await troupe.create('handler')
+    await session.result()
+    await expect(client.sessions.fork(session.root)).rejects.toThrow(/of kind handler has no conversation/)
+  })
+})
+
+test('worker.context has what an agent knew at a position, and its size [1.60]', async () => {
+  const { troupe, session } = await talked(2)
+  await using _ = troupe
+  const context = await session.root.context({ at: 0 })
+  expect(context.history.messages.map(({ type }) => type)).toEqual(['user'])
+  expect([context.action, context.input]).toEqual(['continue', 'question 1'])
+  const now = await session.root.context()
+  expect([now.history.length, now.action]).toEqual([4, 'stop'])
+  expect(now.size.tokens).toBeGreaterThan(0)
+})

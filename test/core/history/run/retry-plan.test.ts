@@ -1,0 +1,46 @@
+import { expect, test } from 'vitest'
+import { decodeEntry, entryJson } from '../../../../src/core/history/entry.ts'
+import { planRetry } from '../../../../src/core/history/run/retry-plan.ts'
+
+const failure = { code: 'poison', message: 'no', origin: 'runtime', at: 1, attempt: 1, retryable: false } as const
+const message = { kind: 'input', id: 'inbox-0', from: null, at: 1, value: 'x' } as const
+const fields = {
+  step: { name: 'pay', value: 1 },
+  attemptFailed: { failure, retryMs: 1 },
+  received: { message },
+  failed: { failure },
+} as const
+
+function verdictOf(types: readonly (keyof typeof fields)[]) {
+  const entries = types.map((type) => decodeEntry(entryJson(type, 1, 1, 1, fields[type])))
+  return planRetry({ run: 1, epoch: 1, at: 2, next: entries.length, entries })
+}
+
+test.each([
+  ['nothing', []],
+  ['failed attempts', ['attemptFailed', 'attemptFailed']],
+] as const)(
+  'a run of a handler that recorded %s before its message became a dead letter needs the letter',
+  (_, before) => {
+    expect(verdictOf([...before, 'failed'])).toEqual({ kind: 'dead_letter' })
+  },
+)
+
+test('a run of a handler whose message became a dead letter after a step is not begun anew: the step would be repeated', () => {
+  expect(verdictOf(['attemptFailed', 'step', 'failed'])).toMatchObject({
+    kind: 'impossible',
+    why: expect.stringContaining('pay'),
+  })
+})
+
+test.each([
+  ['nothing', [], 0],
+  ['failed attempts', ['attemptFailed'], 0],
+  ['steps', ['step', 'attemptFailed', 'step'], 2],
+] as const)(
+  'a run of a handler that recorded %s before it received its message goes on at that message',
+  (_, before, steps) => {
+    const plan = expect.objectContaining({ steps, step: 'message inbox-0 (input)' }) as unknown
+    expect(verdictOf([...before, 'received', 'failed'])).toEqual({ kind: 'plan', plan })
+  },
+)
