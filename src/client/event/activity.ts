@@ -98,6 +98,7 @@ export class Roster {
       case 'ask.expired':
       case 'ask.opened':
       case 'events.trimmed':
+      case 'events.dropped':
       case 'run.warned':
       case 'message.deadLettered':
       case 'message.redriven':

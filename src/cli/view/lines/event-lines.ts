@@ -230,6 +230,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'tool.progress':
     case 'worker.logged':
     case 'worker.stateChanged':
+    case 'events.dropped':
       // One part shows the tools of a commit; the others are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':
