@@ -114,6 +114,7 @@ export class Roster {
       case 'reasoning.delta':
       case 'worker.blocked':
       case 'worker.logged':
+      case 'iteration.completed':
         return
     }
   }
