@@ -35,6 +35,7 @@ export interface IterationContext {
   readonly messages: readonly ChatMessage[]
   /** The tools that the model was told of. */
   readonly tools: readonly ToolSpec[]
+  /** What the model replied. */
   readonly response: IterationResponse
   /** The number of the iteration in its run, from 0. */
   readonly iteration: number
@@ -48,7 +49,9 @@ export interface IterationContext {
   readonly resultMessages: readonly ChatMessage[]
   /** Calls that did not run because they do not fit, are unknown or forbidden. */
   readonly validationErrors: readonly IterationProblem[]
+  /** What follows from the reply. */
   readonly decision: IterationDecision
+  /** Does the run go on, or end well? */
   readonly status: 'ok' | 'error'
   /** Why the run fails, if `status` is `error`. */
   readonly error: Pick<Failure, 'code' | 'message'> | null

@@ -25,7 +25,7 @@ async function iterationsOf(worker: Omit<AgentWorker, 'instructions'>) {
 }
 
 describe('onIteration', () => {
-  test('is given what the design says of an iteration, when the results are there [2.1]', async () => {
+  test('is given what the design says of an iteration, when the results are there', async () => {
     const script = [together(say('I look.'), call('look', {}, 'a'), call('seek', {}, 'b')), say('Seen.')]
     const { troupe, seen } = await iterationsOf({ model: recordedModel('test/m', script), tools: [look] })
     await using _ = troupe
