@@ -48,6 +48,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/session/sessions.ts', 'Sessions'],
     ['src/client/submission/submission.ts', 'CreateSession'],
     ['src/client/session/session.ts', 'Session'],
+    ['src/client/session/run.ts', 'Run'],
     ['src/client/worker.ts', 'Worker'],
     ['src/client/worker.ts', 'SendOptions'],
     ['src/client/queries.ts', 'ResultQuery'],

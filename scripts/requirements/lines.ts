@@ -67,7 +67,7 @@ export const lines: readonly Line[] = [
     id: '1.6',
     says: 'A worker is stored as id, name and context, and read back with the rest at its defaults.',
   },
-  { id: '1.7', says: 'A run leaves metadata under names of their own space.', part: 'steering' },
+  { id: '1.7', says: 'A run leaves metadata under names of their own space.' },
   { id: '1.8', says: 'The model of a worker can be switched while it is inactive.', part: 'steering' },
   { id: '1.9', says: 'A history has entries with exactly one side, and takes inputs and replies one by one.' },
   {
@@ -78,9 +78,14 @@ export const lines: readonly Line[] = [
   { id: '1.11', says: 'A run that succeeds adds its answer to the history; one that fails or is cancelled adds none.' },
   { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.', part: 'context' },
   { id: '1.13', says: 'A turn can be stored without an input.', part: 'branching' },
-  { id: '1.14', says: 'A session builds, lists and deletes workers.', part: 'steering' },
+  {
+    id: '1.14',
+    says: 'A session builds, lists and deletes workers.',
+    otherwise:
+      'to delete a worker is to cancel it for good, with all that it spawned; its record and history stay as evidence until its session is pruned.',
+  },
   { id: '1.15', says: 'To start a run returns at once.' },
-  { id: '1.16', says: 'Runs can be cancelled one by one or all, counted, and waited for.', part: 'steering' },
+  { id: '1.16', says: 'Runs can be cancelled one by one or all, counted, and waited for.' },
   {
     id: '1.17',
     says: 'Of ended jobs only the newest are kept, and active ones always.',
@@ -105,7 +110,7 @@ export const lines: readonly Line[] = [
   },
   { id: '1.22', says: 'A cancel is felt before and during a request, and what has arrived of a reply is dropped.' },
   { id: '1.23', says: 'A cancel wins over a result or a failure that comes after it.' },
-  { id: '1.24', says: 'Callbacks by name are called when a run ends, at once if it has ended.', part: 'steering' },
+  { id: '1.24', says: 'Callbacks by name are called when a run ends, at once if it has ended.' },
   { id: '1.25', says: 'The first Ctrl+C cancels, the second ends the process.' },
   { id: '1.26', says: 'A follower that is too slow is told how many events it missed.', part: 'surface' },
   { id: '1.27', says: 'Events tell of workers, jobs, replies and calls in a fixed order.', part: 'surface' },

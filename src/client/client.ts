@@ -3,6 +3,7 @@
 import { type AuditReport, audit } from '../audit/audit.ts'
 import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from '../config.ts'
 import { checkOptions } from '../core/check/check-options.ts'
+import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError, InputError } from '../core/errors.ts'
 import { parseId, partitionOf } from '../core/ids.ts'
 import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
@@ -110,6 +111,7 @@ export class Troupe implements AsyncDisposable {
   readonly #namespace: string
   readonly #places: readonly Place[]
   readonly #deadlineMs: number
+  readonly #log: WorkerLog
   readonly #inspect: readonly InspectStore[]
   readonly #audits: readonly AuditStore[]
   readonly #index: SessionIndex
@@ -132,6 +134,7 @@ export class Troupe implements AsyncDisposable {
     const log = toWorkerLog(options.logger)
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
+    this.#log = log
     const caller = new ScriptCaller(redis, undefined, log)
     this.#bull = options.waker ? null : new BullWaker(redis, this.#places, log)
     const waker = (options.waker ?? this.#bull) as Waker
@@ -204,6 +207,7 @@ export class Troupe implements AsyncDisposable {
       hub: this.#hub,
       redis: this.#redis,
       tag: tagOf(this.#namespace, store.partition),
+      log: this.#log,
       deadlineMs: this.#deadlineMs,
     }
   }

@@ -3,6 +3,7 @@ import { checkOptions, keyRule, type Rules } from '../core/check/check-options.t
 import { ConflictError, InputError } from '../core/errors.ts'
 import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
+import type { RunMetadata } from '../core/history/run/run-metadata.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
@@ -16,7 +17,7 @@ import {
   mailboxRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
-import { type ConversationDiff, contextOf, diffOf } from './session/branches.ts'
+import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
@@ -103,6 +104,14 @@ export class Worker {
   async context(query: ContextQuery = {}): Promise<ContextContainer> {
     checkOptions('context', query, contextRules, InputError)
     return contextOf(this, query.at)
+  }
+
+  /**
+   * What the runs of an agent left behind, under names of their own space: how the newest reply ended, the tool that was asked for last, when its
+   * conversation was compacted last. Reads the whole history.
+   */
+  metadata(): Promise<RunMetadata> {
+    return metadataOf(this)
   }
 
   /**

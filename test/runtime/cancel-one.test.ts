@@ -73,7 +73,7 @@ describe('worker.cancelRun', () => {
 })
 
 describe('worker.cancel', () => {
-  test('ends the child for good, its parent gets one cancelled result, and its sibling goes on', async () => {
+  test('ends the child for good, its parent gets one cancelled result, and its sibling goes on [1.14]', async () => {
     const begun: string[] = []
     await using troupe = await TestTroupe.start({ workers: { patient: patient(begun), parent } })
     const session = await troupe.create('parent', ['wait here', 'answer'])
@@ -84,6 +84,12 @@ describe('worker.cancel', () => {
     expect(value.toSorted((a, b) => a.from.localeCompare(b.from))).toEqual([
       { from: 'answer', status: 'completed' },
       { from: 'wait-here', status: 'cancelled' },
+    ])
+    const listed = await troupe.client.workers.list({ sessionId: session.id })
+    expect(listed.map(({ name, activity }) => `${name} ${activity}`).toSorted()).toEqual([
+      'answer done',
+      'parent done',
+      'wait-here cancelled',
     ])
     await expectInvariants(troupe.redis, troupe.namespace)
     await expect(child.cancel()).rejects.toMatchObject({

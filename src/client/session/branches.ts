@@ -9,6 +9,7 @@ import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import { type RunMetadata, RunMetadataFold } from '../../core/history/run/run-metadata.ts'
 import { parseId } from '../../core/ids.ts'
 import { type ContextQuery, type HistoryQuery, positionRule } from '../queries.ts'
 import type { WorkerReport } from '../report.ts'
@@ -55,19 +56,30 @@ export async function contextOf(worker: Conversing, at: number | undefined): Pro
   if (at !== undefined && at > last)
     throw new InputError(`at: the history of worker ${workerId} ends at position ${last}, not ${at}.`)
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  const until = at ?? last
-  for (let after = -1; after < until; ) {
-    const items = await worker.history({ after, limit: Math.min(pageSize, until - after) })
-    const end = items.at(-1)
-    if (end === undefined) break
-    for (const { entry } of items) container.apply(entry)
-    after = end.position
-  }
+  await readEntries(worker, at ?? last, (entry) => container.apply(entry))
   if (container.history.isEmpty && report.usage.modelCalls === undefined)
     throw new InputError(
       `worker ${workerId} of kind ${kind} has no conversation: it is no agent, or has received nothing.`,
     )
   return container
+}
+
+/** What the runs of this worker left behind. */
+export async function metadataOf(worker: Conversing): Promise<RunMetadata> {
+  const fold = new RunMetadataFold()
+  await readEntries(worker, (await worker.report()).historyLength - 1, (entry) => fold.apply(entry))
+  return fold.metadata
+}
+
+/** Reads the entries from the first to that of the position `last`. */
+async function readEntries(worker: Conversing, last: number, take: (entry: Entry) => void): Promise<void> {
+  for (let after = -1; after < last; ) {
+    const items = await worker.history({ after, limit: Math.min(pageSize, last - after) })
+    const end = items.at(-1)
+    if (end === undefined) return
+    for (const { entry } of items) take(entry)
+    after = end.position
+  }
 }
 
 /** What `sessions.create` has to be asked for. */

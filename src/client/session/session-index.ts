@@ -14,7 +14,7 @@ import type { SessionsQuery, WorkersQuery } from '../queries.ts'
 import { type WorkerReport, workerReport } from '../report.ts'
 import type { ListedSession } from '../summaries.ts'
 import { readRows } from '../worker-rows.ts'
-import { factsOf } from './session-summary.ts'
+import { factsOf, type ListedState, listedStates } from './session-summary.ts'
 
 /** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
 const pageMost = 500
@@ -46,6 +46,21 @@ export class SessionIndex {
     const from = before === undefined ? undefined : await this.#placeOf(before)
     const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from)))
     return lists.flat().sort(byAge).slice(0, limit)
+  }
+
+  /** How many sessions are in each state. Reads all of them, a page at a time, and keeps none. */
+  async counts(): Promise<Record<ListedState, number>> {
+    const counts = Object.fromEntries(listedStates.map((state) => [state, 0])) as Record<ListedState, number>
+    const count = async (store: InspectStore) => {
+      for (let from: SessionPlace | undefined; ; ) {
+        const page = await store.sessionIds(pageMost, from)
+        for (const one of await readPage(store, page)) counts[one.state]++
+        if (page.length < pageMost) return
+        from = page.at(-1)
+      }
+    }
+    await Promise.all(this.#stores.map(count))
+    return counts
   }
 
   /** The workers of one session, or of the newest sessions. The root of each comes first. */
@@ -145,16 +160,21 @@ async function listOf(
   for (let from = start; found.length < limit; ) {
     const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
     const page = await store.sessionIds(most, from)
-    const rows = page.length === 0 ? [] : await store.sessions(page.map(({ id }) => id))
-    for (const [index, place] of page.entries()) {
-      // An entry that is no session of this partition was written by another program. The audit names it.
-      const one = isSessionIn(store.partition, place.id) ? summaryOf(place, rows[index] ?? null) : null
-      if (one !== null && (!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
-    }
+    for (const one of await readPage(store, page))
+      if ((!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
     if (page.length < most) break
     from = page.at(-1)
   }
   return withAsks(store, found)
+}
+
+async function readPage(store: InspectStore, page: readonly SessionPlace[]): Promise<Listed[]> {
+  const rows = page.length === 0 ? [] : await store.sessions(page.map(({ id }) => id))
+  return page.flatMap((place, index) => {
+    // An entry that is no session of this partition was written by another program. The audit names it.
+    const one = isSessionIn(store.partition, place.id) ? summaryOf(place, rows[index] ?? null) : null
+    return one === null ? [] : [one]
+  })
 }
 
 async function withAsks(store: InspectStore, sessions: readonly Listed[]): Promise<ListedSession[]> {

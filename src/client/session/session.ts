@@ -4,6 +4,7 @@
  *           session was retried.
  */
 import { checkOptions } from '../../core/check/check-options.ts'
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../../core/errors.ts'
 import type { TroupeEvent } from '../../core/event/event.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
@@ -12,9 +13,10 @@ import { rootIdOf } from '../../core/ids.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { ApprovalPolicy, SessionApproval } from '../../core/worker/ask/session-approval.ts'
 import { sessionNotFound } from '../../core/worker/refusal.ts'
+import type { CoarseState } from '../../core/worker/run-state.ts'
 import type { InspectStore, SessionRow } from '../../store/audit/inspect-store.ts'
 import { sessionKeys } from '../../store/keys.ts'
-import { clientClosed, type Redis } from '../../store/redis/redis.ts'
+import type { Redis } from '../../store/redis/redis.ts'
 import type { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { orAborted } from '../or-aborted.ts'
@@ -27,8 +29,10 @@ import { checkSpending } from '../submission/limits.ts'
 import type { Submission } from '../submission/submission.ts'
 import { Worker } from '../worker.ts'
 import { type ReadableRow, readRows, sessionDamage } from '../worker-rows.ts'
+import { awaitEnds } from './await-ends.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
 import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
+import { Run } from './run.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
 import { factsOf, hasEnded, lastRunOf, resultOfRun, runInProgress, stateOf } from './session-summary.ts'
 
@@ -39,13 +43,13 @@ export interface SessionContext {
   readonly hub: EventHub
   readonly redis: Redis
   readonly tag: string
+  readonly log: WorkerLog
   /** How long a read may take, also while Redis is away or busy. */
   readonly deadlineMs: number
 }
 
-/** An event reports an end at once. If one was missed, the record is read after this long, and then ever more rarely: thousands may wait for days. */
-const pollMs = 2_000
-const pollMsMax = 10_000
+/** How many workers of a session are in each of the coarse states. */
+export type WorkerCounts = Readonly<Record<CoarseState, number>>
 
 /** `Result`: what its root returns. */
 export class Session<Result = unknown> {
@@ -108,6 +112,38 @@ export class Session<Result = unknown> {
   }
 
   /**
+   * A run of the root, with callbacks for its end. Without a number the same run whose result `result()` gives. Does not ask Redis.
+   */
+  run(number?: number): Run<Result> {
+    checkOptions('run', { run: number }, { run: resultRules.run }, InputError)
+    return new Run({ root: this.root, log: this.#context.log, result: (query) => this.result(query) }, number)
+  }
+
+  /** How many of its workers have a run that is not over (`busy`), rest (`idle`), or rest after a failed run (`idleFailed`). */
+  async counts(): Promise<WorkerCounts> {
+    const counts = { idle: 0, busy: 0, idleFailed: 0 }
+    for (const { lifecycle } of (await this.report()).workers) counts[lifecycle]++
+    return counts
+  }
+
+  /**
+   * Resolves with the counts once no worker of the session has a run that is not over: also none that is detached. Throws the reason of the signal if that
+   * fires, and `client_closed` if the client is closed.
+   */
+  async idle(query: Pick<ResultQuery, 'signal'> = {}): Promise<WorkerCounts> {
+    checkOptions('idle', query, { signal: resultRules.signal }, InputError)
+    query.signal?.throwIfAborted()
+    const look = async () => {
+      // Of thousands of workers the root alone is read while its own run is not over.
+      const { session } = await this.#read()
+      if (session.status !== 'idle' && session.status !== 'terminal') return undefined
+      const counts = await this.counts()
+      return counts.busy === 0 ? counts : undefined
+    }
+    return orAborted(awaitEnds(this.#context.hub, this.id, query.signal, look), query.signal)
+  }
+
+  /**
    * Resolves with the result of a run, once it has ended. Without a number, that is: for a job, the run that ended the session; for a
    * conversation, the run in progress, or the last run if the root is idle. Throws the reason of the signal if that fires, and `client_closed` if
    * the client is closed.
@@ -120,33 +156,13 @@ export class Session<Result = unknown> {
   }
 
   async #awaitResult(query: ResultQuery): Promise<RunResult> {
-    const { hub } = this.#context
-    let woken = Promise.withResolvers<void>()
-    const wake = () => woken.resolve()
-    query.signal?.addEventListener('abort', wake)
-    try {
-      await hub.wakeAtEnds(this.id, wake)
-      let wanted = query.run
-      let missed = false
-      for (let ms = pollMs; ; ms = missed ? Math.min(ms * 2, pollMsMax) : pollMs) {
-        query.signal?.throwIfAborted()
-        woken = Promise.withResolvers<void>()
-        const found = await this.#look(wanted, missed)
-        if (typeof found === 'object') return found
-        if (hub.isStopped) throw clientClosed()
-        wanted = found
-        missed = false
-        const timer = setTimeout(() => {
-          missed = true
-          wake()
-        }, ms)
-        await woken.promise
-        clearTimeout(timer)
-      }
-    } finally {
-      hub.stopWaking(this.id, wake)
-      query.signal?.removeEventListener('abort', wake)
-    }
+    let wanted = query.run
+    return awaitEnds(this.#context.hub, this.id, query.signal, async (missed) => {
+      const found = await this.#look(wanted, missed)
+      if (typeof found === 'object') return found
+      wanted = found
+      return undefined
+    })
   }
 
   // Returns the result, or the run to wait for (undefined: the end of the session). If an event will report the end, the record is not read,

@@ -14,6 +14,7 @@ import type { Worker } from '../worker.ts'
 import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
 import { Session, type SessionContext } from './session.ts'
 import type { SessionIndex } from './session-index.ts'
+import type { ListedState } from './session-summary.ts'
 
 /** What `sessions.create` takes beside a definition. A conversation that begins with a history may wait for its first message. */
 export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &
@@ -62,6 +63,8 @@ export interface Sessions {
   get(this: void, id: string): Session
   /** Newest first. `before` is the id of the last session of the page before. */
   list(this: void, query?: SessionsQuery): Promise<ListedSession[]>
+  /** How many sessions of the namespace are in each state. Reads the records of all of them. */
+  counts(this: void): Promise<Readonly<Record<ListedState, number>>>
   /**
    * Removes sessions that ended longer ago than `olderThanMs`, and returns how many. The default is the retention of the namespace, or 7 days
    * if it has none.
@@ -125,6 +128,7 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       checkOptions('sessions.list', query, sessionsRules, InputError)
       return index.list(query)
     },
+    counts: () => index.counts(),
     async prune(query = {}) {
       checkOptions('sessions.prune', query, pruneRules, InputError)
       const olderThanMs = query.olderThanMs ?? (await retentionMs())

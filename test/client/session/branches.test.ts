@@ -6,6 +6,7 @@ import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { tool } from '../../support/run-agent.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
 
 const lastText = ({ messages }: ModelRequest) => JSON.stringify(messages.at(-1))
 const echo = () => recordedModel('test/m', (request) => say(`answer to ${/question \d/.exec(lastText(request))?.[0]}`))
@@ -112,4 +113,34 @@ test('worker.context has what an agent knew at a position, and its size [1.60]',
   const now = await session.root.context()
   expect([now.history.length, now.action]).toEqual([4, 'stop'])
   expect(now.size.tokens).toBeGreaterThan(0)
+})
+
+describe('worker.metadata', () => {
+  test('names how the last reply ended, the last tool and the last summary [1.7]', async () => {
+    const { troupe, session } = await talked(1)
+    await using _ = troupe
+    expect(await session.root.metadata()).toEqual({ 'agent_loop.completion_state': 'completed_ready_for_prompt' })
+    const asks = tool('remove', () => 'gone', 'once')
+    const model = recordedModel('test/m', (request) =>
+      lastText(request).includes('question') ? call('remove', { path: 'x' }) : say('done'),
+    )
+    await using asking = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, tools: [{ ...asks, approval: 'always' }] }) },
+    })
+    const second = await asking.create('agent', 'question 1')
+    const [ask] = await waitUntil('it asks', async () => {
+      const asked = await second.asks()
+      return asked.length > 0 && asked
+    })
+    expect(await second.root.metadata()).toEqual({
+      'agent_loop.completion_state': 'completed_with_tool_request',
+      'agent_loop.last_tool': 'remove',
+    })
+    await asking.client.approvals.decide(ask?.id ?? '', { decision: 'approve' })
+    await second.result()
+    expect(await second.root.metadata()).toEqual({
+      'agent_loop.completion_state': 'completed_ready_for_prompt',
+      'agent_loop.last_tool': 'remove',
+    })
+  })
 })

@@ -21,8 +21,21 @@ export function addShowCommand(group: Command): void {
     examples: [['troupe worker show 0199…', '']],
     purpose: 'look',
     answer: async (troupe, { id, flags: { verbose } }) => {
-      const report = await troupe.workers.get(id).report()
-      return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, verbose, page) }
+      const worker = troupe.workers.get(id)
+      const report = await worker.report()
+      if (!verbose) return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, false, page) }
+      // It is in the history, which may be long.
+      const metadata = await worker.metadata()
+      return {
+        objects: [{ ...withWorkerIds(report), metadata }],
+        lines: (page) => [
+          ...reportLines(report, true, page),
+          ...factLines(
+            Object.entries(metadata).map(([name, value]) => [name, escapeLine(value)]),
+            page,
+          ),
+        ],
+      }
     },
   })
 }
@@ -38,7 +51,7 @@ function permissionsText({ tools, kinds, folder, send }: Permissions): string {
   return parts.filter(Boolean).join(' ')
 }
 
-function reportLines(worker: WorkerReport, verbose: boolean | undefined, page: Page): string[] {
+function reportLines(worker: WorkerReport, verbose: boolean, page: Page): string[] {
   const { activity, lastFailure, mailbox } = worker
   const waitsFor = waitText(worker, Date.now())
   return factLines(
