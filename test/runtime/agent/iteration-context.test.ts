@@ -56,7 +56,15 @@ describe('onIteration', () => {
       {},
       [together(call('look'), call('look')), say('ok')],
       [
-        ['parse_tool_calls', 'validate_calls', 'budget_ok', 'approve_all', 'dispatch_2', 'inject_results', 'loop_continue'],
+        [
+          'parse_tool_calls',
+          'validate_calls',
+          'budget_ok',
+          'approve_all',
+          'dispatch_2',
+          'inject_results',
+          'loop_continue',
+        ],
         ['parse_no_tools'],
       ],
       ['continue', 'done'],
@@ -66,23 +74,30 @@ describe('onIteration', () => {
       {},
       [call('seek'), say('ok')],
       [
-        ['parse_tool_calls', 'validate_calls', 'budget_ok', 'approve_all', 'dispatch_0', 'inject_results', 'loop_continue'],
+        [
+          'parse_tool_calls',
+          'validate_calls',
+          'budget_ok',
+          'approve_all',
+          'dispatch_0',
+          'inject_results',
+          'loop_continue',
+        ],
         ['parse_no_tools'],
       ],
       ['continue', 'done'],
     ],
-    [
-      'a blank reply',
-      {},
-      [say(''), say('ok')],
-      [['parse_blank_stop'], ['parse_no_tools']],
-      ['blankStop', 'done'],
-    ],
+    ['a blank reply', {}, [say(''), say('ok')], [['parse_blank_stop'], ['parse_no_tools']], ['blankStop', 'done']],
     [
       'an earlier text that is the answer in the end',
       { nudge: '' },
       [together(say('I look.'), call('look')), say(''), say(''), say('')],
-      [expect.arrayContaining(['dispatch_1']), ['parse_blank_stop'], ['parse_blank_stop'], ['parse_blank_stop', 'loop_done_fallback']],
+      [
+        expect.arrayContaining(['dispatch_1']),
+        ['parse_blank_stop'],
+        ['parse_blank_stop'],
+        ['parse_blank_stop', 'loop_done_fallback'],
+      ],
       ['continue', 'blankStop', 'blankStop', 'done'],
     ],
     [
@@ -133,7 +148,10 @@ describe('onIteration', () => {
       tools: [look],
       onIteration(context) {
         const { messages, response } = context as unknown as { messages: unknown[]; response: { content: object[] } }
-        for (const change of [() => messages.push('x'), () => Object.assign(response.content[0] ?? {}, { text: 'x' })]) {
+        for (const change of [
+          () => messages.push('x'),
+          () => Object.assign(response.content[0] ?? {}, { text: 'x' }),
+        ]) {
           try {
             change()
           } catch (thrown) {
@@ -214,7 +232,15 @@ test('those who follow a session are told of each iteration with its trace, and 
       iteration: 0,
       decision: 'continue',
       calls: 1,
-      trace: ['parse_tool_calls', 'validate_calls', 'budget_ok', 'approve_all', 'dispatch_1', 'inject_results', 'loop_continue'],
+      trace: [
+        'parse_tool_calls',
+        'validate_calls',
+        'budget_ok',
+        'approve_all',
+        'dispatch_1',
+        'inject_results',
+        'loop_continue',
+      ],
     },
     { type: 'iteration.completed', run: 2, iteration: 1, decision: 'done', calls: 0, trace: ['parse_no_tools'] },
   ])

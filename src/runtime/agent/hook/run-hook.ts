@@ -34,16 +34,19 @@ export async function runHook<Value>(
   const { log, position } = journal
   const { workerId: id, name: worker, kind, sessionId, parentId, depth } = turn.assignment
   const what = `${name} of ${kind}`
-  const end = await limited({ signal: turn.signal, timeoutMs: hookMs, what }, async (signal, started): Promise<Ended<Value>> => {
-    started()
-    const self = { id, name: worker, kind, sessionId, parentId, depth, run: position.run, signal, log }
-    try {
-      const value = await runUserPart(name, () => watchLoop(() => hook(self), what, renewEveryMs, log))
-      return { kind: 'returned', value }
-    } catch (thrown) {
-      return { kind: 'threw', thrown }
-    }
-  })
+  const end = await limited(
+    { signal: turn.signal, timeoutMs: hookMs, what },
+    async (signal, started): Promise<Ended<Value>> => {
+      started()
+      const self = { id, name: worker, kind, sessionId, parentId, depth, run: position.run, signal, log }
+      try {
+        const value = await runUserPart(name, () => watchLoop(() => hook(self), what, renewEveryMs, log))
+        return { kind: 'returned', value }
+      } catch (thrown) {
+        return { kind: 'threw', thrown }
+      }
+    },
+  )
   if (end.kind === 'aborted' || !mayRecord(turn)) return { kind: 'over' }
   const ended = end.kind === 'ended' ? end.value : { kind: 'threw' as const, thrown: tooLate(what, hookMs) }
   if (ended.kind === 'returned') return ended
