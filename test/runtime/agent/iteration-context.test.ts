@@ -167,8 +167,8 @@ describe('onIteration', () => {
   })
 
   test.each([
-    ['that throws', () => Promise.reject(new Error('no disk')), 'no disk'],
-    ['that does not end', () => new Promise<void>(() => {}), 'did not finish within 50 ms'],
+    ['that throws', () => Promise.reject(new Error('no disk')), /no disk.*iteration-context\.test\.ts/],
+    ['that does not end', () => new Promise<void>(() => {}), /did not finish within 50 ms/],
   ])('%s changes nothing, and is logged once for each iteration', async (_what, onIteration, reason) => {
     const lines: string[] = []
     const model = recordedModel('test/m', [call('look'), say('ok')])
@@ -180,8 +180,7 @@ describe('onIteration', () => {
     expect(await troupe.run('agent')).toMatchObject({ status: 'completed', value: { text: 'ok' } })
     const failed = () => lines.filter((line) => line.includes('onIteration of agent failed; the run goes on'))
     await waitUntil('both were logged', () => failed().length === 2)
-    expect(failed()[0]).toContain(reason)
-    if (reason === 'no disk') expect(failed()[0]).toContain('iteration-context.test.ts')
+    expect(failed()[0]).toMatch(reason)
   })
 
   test('is called in the turn that ends an iteration which another turn began', async () => {
@@ -221,13 +220,13 @@ test('those who follow a session are told of each iteration with its trace, and 
     // Its node knows by then that somebody follows.
     if (transient) following.resolve()
     if (type === 'run.completed') await session.root.send('second')
-    if (type === 'iteration.completed') expect(transient).toBe(true)
-    if (type === 'iteration.completed' && details.run === 2) told.push({ type, ...details })
+    if (type === 'iteration.completed' && details.run === 2) told.push({ type, transient, ...details })
     if (told.length === 2) break
   }
   expect(told).toEqual([
     {
       type: 'iteration.completed',
+      transient: true,
       run: 2,
       iteration: 0,
       decision: 'continue',
@@ -242,6 +241,14 @@ test('those who follow a session are told of each iteration with its trace, and 
         'loop_continue',
       ],
     },
-    { type: 'iteration.completed', run: 2, iteration: 1, decision: 'done', calls: 0, trace: ['parse_no_tools'] },
+    {
+      type: 'iteration.completed',
+      transient: true,
+      run: 2,
+      iteration: 1,
+      decision: 'done',
+      calls: 0,
+      trace: ['parse_no_tools'],
+    },
   ])
 })

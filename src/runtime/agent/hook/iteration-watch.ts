@@ -10,7 +10,7 @@ import type {
   IterationDecision,
   IterationResponse,
 } from '../../../core/definition/iteration-context.ts'
-import type { AssistantMessage, ToolResultMessage } from '../../../core/history/chat/chat-message.ts'
+import type { ToolResultMessage } from '../../../core/history/chat/chat-message.ts'
 import { readOnly } from '../../../core/read-only.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
@@ -37,11 +37,11 @@ export async function watched(agentTurn: AgentTurn, tools: AgentTools, doing: Do
   const { container, position } = agentTurn.journal
   const { messages, openCount } = container.history
   const { iterations } = container.run
-  const isCalling = openCount > 0 && container.lastReply !== null
+  const reply = openCount > 0 ? container.lastReply : null
   const before = {
-    at: isCalling ? messages.lastIndexOf(container.lastReply as AssistantMessage) : messages.length,
+    at: reply === null ? messages.length : messages.lastIndexOf(reply),
     run: position.run,
-    iteration: isCalling ? iterations - 1 : iterations,
+    iteration: reply === null ? iterations : iterations - 1,
   }
   agentTurn.newest = null
   const pause = await doing(agentTurn, tools)
