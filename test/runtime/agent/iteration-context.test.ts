@@ -214,7 +214,7 @@ test('those who follow a session are told of each iteration with its trace, and 
     workers: { agent: defineWorker({ instructions: 'x', model, tools: [look] }) },
   })
   const session = await troupe.create('agent', 'first', { keepOpen: true })
-  const told: { type: string }[] = []
+  const told: unknown[] = []
   for await (const event of session.events({ signal: AbortSignal.timeout(20_000) })) {
     const { type, details, transient } = event
     // Its node knows by then that somebody follows.
