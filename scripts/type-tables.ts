@@ -36,6 +36,8 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-agent.ts`, 'AgentLimits'],
     [`${definitions}/child-limits.ts`, 'ChildLimits'],
     [`${definitions}/define-agent.ts`, 'AgentSelf'],
+    [`${definitions}/iteration-context.ts`, 'IterationContext'],
+    [`${definitions}/iteration-context.ts`, 'HookSelf'],
     [`${definitions}/define-tool.ts`, 'ToolDefinition'],
     [`${definitions}/define-tool.ts`, 'ToolContext'],
     [`${definitions}/define-tool.ts`, 'Workspace'],

@@ -89,6 +89,14 @@ export type {
 } from './core/definition/define-worker.ts'
 // Authoring.
 export { defineWorker } from './core/definition/define-worker.ts'
+export type {
+  HookSelf,
+  IterationContext,
+  IterationDecision,
+  IterationProblem,
+  IterationResponse,
+  OnIteration,
+} from './core/definition/iteration-context.ts'
 export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {

@@ -237,7 +237,7 @@ export const lines: readonly Line[] = [
     says: 'The answer is not part of the returned messages.',
     otherwise: 'the answer is part of the history, or the next run would not know it',
   },
-  { id: '2.12', says: 'The trace of an iteration names what each stage did.', part: 'loop' },
+  { id: '2.12', says: 'The trace of an iteration names what each stage did.' },
   { id: '2.13', says: 'A run returns its answer, or an error that says which limit or failure ended it.' },
   { id: '2.14', says: 'The same errors in three iterations in a row end the run.' },
   { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.', part: 'loop' },

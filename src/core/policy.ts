@@ -122,6 +122,8 @@ export const policy = {
   drainMs: 30_000,
   /** How long `onCancel` of a kind may take that sets no `onCancelMs`. */
   onCancelMs: 30_000,
+  /** How long a callback or a hook of an agent kind may take. */
+  hookMs: 30_000,
   /** How long a stopping node waits for the answers to its last calls of Redis. */
   goodbyeMs: 3_000,
 

@@ -38,11 +38,21 @@ interface Seat {
 }
 
 const activityAfter = {
+  'message.consumed': 'working',
+  'step.recorded': 'working',
+  'model.blanked': 'working',
+  'model.replied': 'working',
+  'tool.failed': 'working',
+  'tool.succeeded': 'working',
+  'tool.unknown': 'working',
+  'turn.parked': 'working',
   'tool.progress': 'using a tool',
   'tool.started': 'using a tool',
   'worker.interrupted': 'queued',
   'turn.retried': 'waiting',
 } as const
+
+const activityAtEnd = { 'run.completed': 'done', 'worker.cancelled': 'cancelled' } as const
 
 export class Roster {
   readonly #seats = new Map<string, Seat>()
@@ -68,8 +78,6 @@ export class Roster {
       case 'tool.succeeded':
       case 'tool.unknown':
       case 'turn.parked':
-        this.#goOn(workerId, 'working')
-        return
       case 'tool.progress':
       case 'tool.started':
       case 'worker.interrupted':
@@ -79,14 +87,12 @@ export class Roster {
       case 'worker.stateChanged':
         this.#changed(workerId, details.state)
         return
-      case 'run.completed':
-        this.#change(workerId, 'done')
-        return
       case 'worker.failed':
         this.#change(workerId, activityOfFailure(codeOf(details.failure)))
         return
+      case 'run.completed':
       case 'worker.cancelled':
-        this.#change(workerId, 'cancelled')
+        this.#change(workerId, activityAtEnd[type])
         return
       case 'message.accepted':
       case 'session.retried':
@@ -115,6 +121,7 @@ export class Roster {
       case 'reasoning.delta':
       case 'worker.blocked':
       case 'worker.logged':
+      case 'iteration.completed':
         return
     }
   }

@@ -67,6 +67,7 @@ export class LiveFilter {
         return note
       case 'tool.progress':
       case 'worker.logged':
+      case 'iteration.completed':
       case 'run.warned':
         return note
     }

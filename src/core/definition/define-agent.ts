@@ -12,6 +12,7 @@ import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
+import type { OnIteration } from './iteration-context.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
@@ -109,6 +110,11 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /**
+   * Called after each iteration: when all calls of a reply have their results, or its run is over. The run waits for it, at most 30 s. What it returns
+   * or throws changes nothing. After a crash it may be called again for an iteration, or miss one.
+   */
+  readonly onIteration?: OnIteration
   /** Called once when a run in progress is cancelled, as its last step. It may send messages and log. See docs/sagas.md. */
   onCancel?(this: void, self: AgentCancelSelf, reason: string): void | Promise<void>
   /** How long `onCancel` may take. Default 30 000. */
@@ -135,6 +141,7 @@ export const agentKeys = new Set([
   'compaction',
   'pool',
   'retries',
+  'onIteration',
   'onCancel',
   'onCancelMs',
 ])
@@ -171,6 +178,10 @@ export function checkAgent(agent: AgentWorker): void {
   if (folder !== undefined && typeof folder !== 'function') {
     throw new ConfigError('folder must be a function of the first input: folder: (input) => input.folder.')
   }
+  if (agent.onIteration !== undefined && typeof agent.onIteration !== 'function')
+    throw new ConfigError(
+      `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
+    )
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   const { continues } = agent

@@ -3,6 +3,7 @@
  * each event is written.
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
+import type { IterationDecision } from '../definition/iteration-context.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
@@ -145,6 +146,16 @@ export interface EventDetails {
     readonly fields: Readonly<Record<string, unknown>>
     /** Id of the node that wrote the line into its own log. */
     readonly node: string
+  }
+  readonly 'iteration.completed': {
+    readonly run: number
+    /** Its number in the run, from 0. */
+    readonly iteration: number
+    readonly decision: IterationDecision['type']
+    readonly calls: number
+    /** What each stage did. */
+    readonly trace: readonly string[]
+    readonly error?: Pick<Failure, 'code' | 'message'>
   }
   readonly 'text.delta': DeltaDetails
   readonly 'reasoning.delta': DeltaDetails

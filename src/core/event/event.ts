@@ -53,6 +53,7 @@ export const eventTypes = [
   // and `run.warned` of what happens after the last commit of its turn.
   'worker.stateChanged',
   'worker.logged',
+  'iteration.completed',
   'text.delta',
   'reasoning.delta',
   'tool.progress',
@@ -63,6 +64,7 @@ export const transientTypes = [
   'worker.logged',
   'tool.started',
   'run.warned',
+  'iteration.completed',
   'text.delta',
   'reasoning.delta',
   'tool.progress',

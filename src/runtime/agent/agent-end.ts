@@ -31,9 +31,15 @@ export interface BeforeFailure {
 
 export class AgentEnd {
   readonly #journal: Journal
+  #last: { readonly run: number; readonly failure: Failure } | null = null
 
   constructor(journal: Journal) {
     this.#journal = journal
+  }
+
+  /** How this run failed in this turn. Null if it did not. */
+  lastFailure(run: number): Failure | null {
+    return this.#last?.run === run ? this.#last.failure : null
   }
 
   fail(error: RuntimeError, origin: FailureOrigin, attempt: number, before: BeforeFailure = {}): void {
@@ -45,6 +51,7 @@ export class AgentEnd {
     const { assignment } = this.#journal.turn
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = before
+    this.#last = { run: position.run, failure }
     const { code, message: error, origin, attempt } = failure
     this.#journal.log.warn('a run failed', { attempt, code, origin, error, ...logged })
     const open = before.notRun ?? openCallsOf(container)

@@ -53,6 +53,8 @@ export class AgentTurn {
   tools: AgentTools | undefined
   /** What the newest reply means; null when an earlier turn recorded that reply. */
   iteration: Iteration | null = null
+  /** The newest iteration that this turn has looked at. */
+  newest: Iteration | null = null
   /** The last run that has begun; what it does now, or did last. */
   begunRun: number
   working: Promise<unknown> | undefined

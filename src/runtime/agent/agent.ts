@@ -35,6 +35,7 @@ import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
+import { isWatched, watched } from './hook/iteration-watch.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
@@ -135,8 +136,9 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 
 function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
   if (refuseInputAgain(agentTurn)) return null
-  if (agentTurn.journal.container.history.openCount > 0) return act(agentTurn, tools)
-  return breakCircuit(agentTurn) ? null : think(agentTurn, tools)
+  const doing = agentTurn.journal.container.history.openCount > 0 ? act : think
+  if (doing === think && breakCircuit(agentTurn)) return null
+  return isWatched(agentTurn) ? watched(agentTurn, tools, doing) : doing(agentTurn, tools)
 }
 
 /**

@@ -24,8 +24,11 @@ export type CheckedCall =
 
 export type AcceptedCall = CheckedCall & { readonly kind: 'accepted' }
 
+/** A reply; what else is known of it, if it comes from a model or a history. */
+type IterationReply = Pick<AssistantMessage, 'content'> & Partial<AssistantMessage>
+
 export interface Iteration {
-  readonly reply: Pick<AssistantMessage, 'content'>
+  readonly reply: IterationReply
   readonly used: RunUse
   /** What a run may use. */
   readonly most: RunUse
@@ -115,7 +118,7 @@ export function needsApproval(one: CheckedCall): boolean {
 
 const stages: readonly Stage[] = [parse, validate, guard, approve]
 
-export function runStages(reply: Pick<AssistantMessage, 'content'>, used: RunUse, rules: IterationRules): Iteration {
+export function runStages(reply: IterationReply, used: RunUse, rules: IterationRules): Iteration {
   const draft: Draft = { reply, used, most: rules.most, calls: [], checked: [], decision: null, error: null, trace: [] }
   for (const stage of stages) {
     if (draft.error === null && draft.decision === null) stage(draft, rules)

@@ -136,10 +136,13 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const toolCalls = run.toolCalls + toolCallsOf(reply as AssistantMessage).length
   const iteration = iterate(agentTurn, tools, reply, { iterations: run.iterations + 1, toolCalls })
   agentTurn.iteration = iteration
+  agentTurn.newest = iteration
   journal.countReply(reply.usage, iteration.decision === 'blank')
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const accepted = acceptedCalls(iteration)
   const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
+  if (error && !iteration.error)
+    agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
   // They count even if they do not run: then a retry of the run finds them counted.
   journal.countCalls(accepted)
   const { inputTokens, outputTokens } = reply.usage

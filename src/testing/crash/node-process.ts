@@ -86,7 +86,7 @@ export class NodeProcess {
 
 /** The program of the node: the source if this file is a source, otherwise the built file. */
 function program(): URL {
-  return new URL(import.meta.url.endsWith('.ts') ? '../program.ts' : './program.js', import.meta.url)
+  return new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url)
 }
 
 /** The import conditions of this process, so that `import 'troupe'` means the same package in the node. */

@@ -229,6 +229,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'reasoning.delta':
     case 'tool.progress':
     case 'worker.logged':
+    case 'iteration.completed':
     case 'worker.stateChanged':
     case 'events.dropped':
       // One part shows the tools of a commit; the others are not stored, and so belong to no commit.

@@ -30,6 +30,7 @@ export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Paus
   const isRetried = container.run.retriedAfter !== null
   const used = isRetried ? container.run : { iterations: 0, toolCalls: 0 }
   const iteration = agentTurn.iteration ?? iterate(agentTurn, tools, container.lastReply ?? { content: [] }, used)
+  agentTurn.newest = iteration
   const error = iteration.error ?? (isRetried ? tooManyCalls(agentTurn, 0) : null)
   if (error) return refuseCalls(agentTurn, error)
   const { checked } = iteration
