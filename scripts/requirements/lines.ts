@@ -247,7 +247,7 @@ export const lines: readonly Line[] = [
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',
     part: 'loop',
   },
-  { id: '2.18', says: 'Calls, iterations and ends are measured.', part: 'surface' },
+  { id: '2.18', says: 'Calls, iterations and ends are measured.' },
   { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },
   { id: '2.20', says: 'Kinds have names of a fixed form, and are found in a folder.' },
   {

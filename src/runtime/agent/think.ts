@@ -11,6 +11,7 @@ import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '.
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import type { Spending } from '../../core/policy.ts'
+import { noTelemetry } from '../../core/ports/telemetry.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
@@ -138,6 +139,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   agentTurn.iteration = iteration
   agentTurn.newest = iteration
   journal.countReply(reply.usage, iteration.decision === 'blank')
+  countIteration(agentTurn, iteration)
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const accepted = acceptedCalls(iteration)
   const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
@@ -178,6 +180,12 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     journal.add([entry, ...results], parts)
   }
   return null
+}
+
+function countIteration({ parts: { telemetry }, turn }: AgentTurn, { used, calls }: Iteration): void {
+  if (telemetry === noTelemetry) return
+  const { sessionId, workerId } = turn.assignment
+  telemetry.count('iterations', 1, { sessionId, workerId, iteration: used.iterations, toolCalls: calls.length })
 }
 
 /** `ahead`: how many entries come before it in the same step. */
