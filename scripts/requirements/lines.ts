@@ -61,7 +61,7 @@ export const lines: readonly Line[] = [
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
   { id: '1.2', says: 'A worker is in one of seven fine states. It is receiving from the first byte of a reply on.' },
   { id: '1.3', says: 'A worker is idle, busy, or idle after a failure, and a failed one can be used again.' },
-  { id: '1.4', says: 'Each change of state is told to whoever follows.', part: 'surface' },
+  { id: '1.4', says: 'Each change of state is told to whoever follows.' },
   { id: '1.5', says: 'The last failure is set by a failure, not by a cancel, and is gone when the next run begins.' },
   {
     id: '1.6',
@@ -112,8 +112,8 @@ export const lines: readonly Line[] = [
   { id: '1.23', says: 'A cancel wins over a result or a failure that comes after it.' },
   { id: '1.24', says: 'Callbacks by name are called when a run ends, at once if it has ended.' },
   { id: '1.25', says: 'The first Ctrl+C cancels, the second ends the process.' },
-  { id: '1.26', says: 'A follower that is too slow is told how many events it missed.', part: 'surface' },
-  { id: '1.27', says: 'Events tell of workers, jobs, replies and calls in a fixed order.', part: 'surface' },
+  { id: '1.26', says: 'A follower that is too slow is told how many events it missed.' },
+  { id: '1.27', says: 'Events tell of workers, jobs, replies and calls in a fixed order.' },
   {
     id: '1.28',
     says: 'A run says whether it ended ready for a prompt or with a request for a tool.',
@@ -246,7 +246,7 @@ export const lines: readonly Line[] = [
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',
     part: 'loop',
   },
-  { id: '2.18', says: 'Calls, iterations and ends are measured.', part: 'surface' },
+  { id: '2.18', says: 'Calls, iterations and ends are measured.' },
   { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },
   { id: '2.20', says: 'Kinds have names of a fixed form, and are found in a folder.' },
   {
@@ -301,7 +301,7 @@ export const lines: readonly Line[] = [
     otherwise: 'the result is what the child answers; no second model call makes a summary of it',
   },
   { id: '3.20', says: 'Processors before a request may go on, change it, end it, or suspend it.', part: 'loop' },
-  { id: '3.21', says: 'Each change of state says what was before, and what came of a message.', part: 'surface' },
+  { id: '3.21', says: 'Each change of state says what was before, and what came of a message.' },
   { id: '3.22', says: 'Roles decide which tools there are; an empty input is refused.', part: 'supervision' },
 
   { id: '4.1', says: 'A message is one of six sorts, with helpers to tell them apart and its time.' },

@@ -197,7 +197,7 @@ describe('stored events', () => {
     ])
   })
 
-  test('reach a follower that lags, while transient events are dropped', async () => {
+  test('reach a follower that lags, which is told how many transient events were dropped [1.26]', async () => {
     await using scene = await opened()
     const { troupe, say, heeded, subscribers } = scene
     const session = await troupe.create('echo')
@@ -222,6 +222,14 @@ describe('stored events', () => {
     const late: RawEvent[] = []
     for await (const event of events) late.push(event)
     expect(stored(late)).toEqual(stored(watching.events))
-    expect(late.length - stored(late).length).toBe(10_000)
+    const [gap, ...others] = late.filter(({ type }) => type === 'events.dropped')
+    expect(others).toEqual([])
+    expect(late.length - stored(late).length).toBe(10_000 + 1)
+    // What came before the other one followed is missing there.
+    const said = watching.texts().length
+    const got = 10_000 + Number(gap?.details.count)
+    expect(gap?.details.count).toBeGreaterThan(5_000)
+    expect(got).toBeGreaterThanOrEqual(said)
+    expect(gap).toMatchObject({ transient: true, workerId: session.rootId })
   })
 })

@@ -110,7 +110,10 @@ describe('a follower', () => {
     const follower = follow(session)
     await waitUntil('it is told that the parent works', () => follower.states().length > 0)
     open()
-    const ofRoot = () => follower.of('worker.stateChanged').filter(({ workerId }) => workerId === session.rootId)
+    const ofRoot = () =>
+      follower
+        .of('worker.stateChanged')
+        .filter(({ workerId, details }) => workerId === session.rootId && details.state !== details.from)
     await waitUntil('its end is told', () => ofRoot().at(-1)?.details.state === 'inactive')
     expect(ofRoot().map(({ details }) => details.state)).toEqual(['working', 'waiting', 'working', 'inactive'])
     await session.close()

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { ModelCall } from '../../src/core/definition/model.ts'
 import { safeTelemetry, type Telemetry } from '../../src/core/ports/telemetry.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -11,6 +12,7 @@ import { waitUntil } from '../support/wait-until.ts'
 class Recording implements Telemetry {
   readonly spans: [name: string, attributes: object, end: object | null][] = []
   readonly counts: [name: string, by: number][] = []
+  readonly attributes: [name: string, attributes: object][] = []
 
   startSpan(...[name, attributes]: Parameters<Telemetry['startSpan']>) {
     const span: Recording['spans'][number] = [name, attributes, null]
@@ -22,12 +24,13 @@ class Recording implements Telemetry {
     }
   }
 
-  count(...[name, by]: Parameters<Telemetry['count']>) {
+  count(...[name, by, attributes]: Parameters<Telemetry['count']>) {
     this.counts.push([name, by])
+    this.attributes.push([name, attributes])
   }
 }
 
-test('a run of an agent is reported as spans of its turn, model calls and tool calls, and as counts of tokens', async () => {
+test('a run of an agent is reported as spans of its turn, model calls and tool calls, and as counts of tokens, iterations and runs [2.18]', async () => {
   const telemetry = new Recording()
   const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
   const first = { ...call('look', {}, 'c1'), usage: { inputTokens: 10, outputTokens: 2 } }
@@ -49,8 +52,52 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
   expect(telemetry.counts).toEqual([
     ['tokens.input', 10],
     ['tokens.output', 2],
+    ['iterations', 1],
     ['tokens.input', 20],
     ['tokens.output', 3],
+    ['iterations', 1],
+    ['runs', 1],
+  ])
+  expect(telemetry.attributes.filter(([name]) => name === 'iterations' || name === 'runs')).toEqual([
+    ['iterations', { ...worker, iteration: 1, toolCalls: 1 }],
+    ['iterations', { ...worker, iteration: 2, toolCalls: 0 }],
+    ['runs', { ...worker, run: 1, outcome: 'completed', iterations: 2, toolCalls: 1 }],
+  ])
+})
+
+test('each end of a run of an agent is counted, with its iterations and calls: a failure and a cancel too', async () => {
+  const telemetry = new Recording()
+  const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'seen' })
+  const failing = defineWorker({
+    instructions: 'x',
+    model: scriptedModel('test/m', [call('look', {}, 'c1'), call('look', {}, 'c2')]),
+    tools: [look],
+    limits: { iterations: 2 },
+  })
+  const asked = Promise.withResolvers<void>()
+  const waiting = defineWorker({
+    instructions: 'x',
+    model: {
+      id: 'test/m',
+      reply: (_: unknown, { signal }: ModelCall) => {
+        asked.resolve()
+        return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)))
+      },
+    },
+  })
+  await using troupe = await TestTroupe.connect()
+  const { redisUrl, namespace } = troupe
+  await using _node = await startNode({ redisUrl, namespace, workers: { failing, waiting }, telemetry })
+  expect(await troupe.run('failing', 'go')).toMatchObject({ status: 'failed' })
+  const session = await troupe.create('waiting', 'go')
+  await asked.promise
+  await session.root.cancelRun()
+  expect(await session.result()).toMatchObject({ status: 'cancelled' })
+  const runs = () => telemetry.attributes.filter(([name]) => name === 'runs')
+  await waitUntil('both ends were counted', () => runs().length === 2)
+  expect(runs()).toMatchObject([
+    ['runs', { outcome: 'failed', iterations: 2, toolCalls: 1 }],
+    ['runs', { outcome: 'cancelled', iterations: 0, toolCalls: 0 }],
   ])
 })
 

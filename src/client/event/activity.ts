@@ -104,6 +104,7 @@ export class Roster {
       case 'ask.expired':
       case 'ask.opened':
       case 'events.trimmed':
+      case 'events.dropped':
       case 'run.warned':
       case 'message.deadLettered':
       case 'message.redriven':

@@ -3,7 +3,7 @@
  * all; and notes of two nodes may overtake each other.
  * LIVE-FILTER-1 Text comes once, in order, and from its beginning: repeated text is cut off. Text whose beginning the node is about to repeat
  *               waits for that repetition, but not for long.
- * LIVE-FILTER-2 A state comes when it differs from the one before it, and never after one of a later claim.
+ * LIVE-FILTER-2 A state comes when it differs from the one before it, which it names, and never after one of a later claim.
  * LIVE-FILTER-3 Only what nodes tell of themselves is judged here. A note without the details to judge it by passes.
  */
 import type { RawEvent } from '../../core/event/event.ts'
@@ -20,6 +20,7 @@ const none: ReadonlySet<unknown> = new Set()
 interface SeenWorker {
   epoch: number
   state: unknown
+  run: unknown
   /** By the sort of text: the model call, and the offset that comes next. */
   readonly texts: Map<string, { readonly request: unknown; readonly end: number }>
   /** Ids of calls that run. */
@@ -57,7 +58,7 @@ export class LiveFilter {
     const [type, details] = note
     switch (type) {
       case 'worker.stateChanged':
-        return isNewState(seen, details) ? note : null
+        return stateNote(seen, details)
       case 'text.delta':
       case 'reasoning.delta':
         return this.#text(seen, note, isRepeat, now)
@@ -89,7 +90,7 @@ export class LiveFilter {
   #worker(id: string): SeenWorker {
     let seen = this.#workers.get(id)
     if (seen === undefined) {
-      seen = { epoch: 0, state: undefined, texts: new Map(), calls: new Set() }
+      seen = { epoch: 0, state: undefined, run: undefined, texts: new Map(), calls: new Set() }
       this.#workers.set(id, seen)
       for (const [oldest] of this.#workers) {
         if (this.#workers.size <= workersMax) break
@@ -100,11 +101,16 @@ export class LiveFilter {
   }
 }
 
-function isNewState(seen: SeenWorker, { state, epoch }: LiveNote[1]): boolean {
+/** With what was before. Null for a state that is not new. */
+function stateNote(seen: SeenWorker, details: LiveNote[1]): LiveNote | null {
+  const { state, run, epoch } = details
   const claim = Number(epoch ?? seen.epoch)
-  if (claim < seen.epoch || (claim === seen.epoch && state === seen.state)) return false
+  if (claim < seen.epoch || (claim === seen.epoch && state === seen.state && run === seen.run)) return null
+  const { state: from, run: fromRun } = seen
   seen.epoch = claim
   seen.state = state
+  seen.run = run
   if (state !== 'usingTool') seen.calls.clear()
-  return true
+  const before = { ...(from !== undefined && { from }), ...(fromRun !== undefined && { fromRun }) }
+  return ['worker.stateChanged', { ...details, ...before }]
 }

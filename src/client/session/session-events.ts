@@ -3,7 +3,7 @@
  * and their progress, log lines) come between them as they arrive. Does not own: which of them are repetitions (live-filter.ts).
  * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
  * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
- * EVENTS-3 A slow follower loses transient events, but no stored ones. If the stream was trimmed before it came to an event, it gets a note.
+ * EVENTS-3 A slow follower loses transient events, but no stored ones, and is told how many it lost. If the stream was trimmed before it came to an event, it gets a note.
  * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
  *    is gone, for example after FLUSHALL, it fails.
  * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
@@ -13,6 +13,7 @@ import { setImmediate } from 'node:timers/promises'
 import { type Rules, signalRule, yesOrNo } from '../../core/check/check-options.ts'
 import { RuntimeError } from '../../core/errors.ts'
 import { isEventBefore, isEventId, type RawEvent } from '../../core/event/event.ts'
+import { rootIdOf } from '../../core/ids.ts'
 import { readEvents } from '../../store/event/event-tail.ts'
 import type { LiveWord } from '../../store/event/live-channel.ts'
 import { partitionKeys } from '../../store/keys.ts'
@@ -53,7 +54,12 @@ interface EventsContext {
   wasRetried?(): Promise<boolean>
 }
 
-type Arrival = RawEvent | ReceivedNote
+/** So many transient events were dropped here. */
+interface Gap {
+  dropped: number
+}
+
+type Arrival = RawEvent | ReceivedNote | Gap
 
 const silenceMs = 30_000
 
@@ -109,6 +115,10 @@ async function* storedAndLive(
     while (!isUnwanted()) {
       const woken = inbox.nextWake()
       for (let arrival = inbox.take(); arrival && !isUnwanted(); arrival = inbox.take()) {
+        if ('dropped' in arrival) {
+          yield droppedEvent(sessionId, seen, arrival.dropped)
+          continue
+        }
         if ('notes' in arrival) {
           yield* transientEvents({ ...arrival, notes: filter.pass(arrival, arrival.at) }, seen)
           continue
@@ -194,6 +204,8 @@ async function* pastEvents(
 /** Events that have arrived for one follower and wait for it. */
 class Inbox {
   #arrived: Arrival[] = []
+  /** The last gap among them. */
+  #gap: Gap | undefined
   #wake = () => {}
   #close = () => {}
   #readTo: string | undefined
@@ -203,6 +215,7 @@ class Inbox {
     const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
     const onWord = (word: LiveWord) => {
       if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
+      else this.#drop(word.notes.length)
     }
     this.#close = () => {
       hub.unlisten(sessionId, onEvent)
@@ -218,14 +231,16 @@ class Inbox {
   /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
   passOver(readTo: string | undefined): void {
     this.#readTo = readTo
-    const isPast = (arrival: Arrival) => !('notes' in arrival) && !this.#isNew(arrival)
+    const isPast = (arrival: Arrival) => 'id' in arrival && !this.#isNew(arrival)
     this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isPast) + 1)
+    if (this.#gap && !this.#arrived.includes(this.#gap)) this.#gap = undefined
   }
 
   take(): Arrival | undefined {
     for (;;) {
       const arrival = this.#arrived.shift()
-      if (arrival === undefined || 'notes' in arrival || this.#isNew(arrival)) return arrival
+      if (arrival === this.#gap) this.#gap = undefined
+      if (arrival === undefined || !('id' in arrival) || this.#isNew(arrival)) return arrival
     }
   }
 
@@ -248,10 +263,23 @@ class Inbox {
     this.#wake()
   }
 
+  #drop(notes: number): void {
+    if (this.#gap === undefined) {
+      this.#gap = { dropped: 0 }
+      this.#push(this.#gap)
+    }
+    this.#gap.dropped += notes
+  }
+
   // The trimmed part may begin right behind the past events.
   #isNew({ id, type }: RawEvent): boolean {
     return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }
+}
+
+function droppedEvent(sessionId: string, id: string, count: number): RawEvent {
+  const head = { id, sessionId, workerId: rootIdOf(sessionId), at: Date.now() }
+  return { ...head, type: 'events.dropped', details: { count }, transient: true }
 }
 
 function transientEvents({ sessionId, workerId, notes, at }: ReceivedNote, id: string): RawEvent[] {

@@ -17,6 +17,7 @@ import type { CoarseState } from '../../core/worker/run-state.ts'
 import type { InspectStore, SessionRow } from '../../store/audit/inspect-store.ts'
 import { sessionKeys } from '../../store/keys.ts'
 import type { Redis } from '../../store/redis/redis.ts'
+import { type ContextUpdate, ContextUpdates } from '../event/context-updates.ts'
 import type { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { orAborted } from '../or-aborted.ts'
@@ -218,6 +219,15 @@ export class Session<Result = unknown> {
     const context = { hub, redis, tag, deadlineMs, early, createdAt, hasEnded, wasRetried }
     // Whoever writes an event must fit its type, so readers do not check it again.
     return sessionEvents(this.id, context, query) as AsyncGenerator<TroupeEvent, void, undefined>
+  }
+
+  /**
+   * Follows the session like `events`, as changes of the states of its runs: each with the state before, and with what came of a message (created, a
+   * piece of it, completed, the status of a call). Made of events, so nothing more is stored or sent.
+   */
+  async *updates(query: EventsQuery = {}): AsyncGenerator<ContextUpdate, void, undefined> {
+    const updates = new ContextUpdates()
+    for await (const event of this.events(query)) yield* updates.of(event)
   }
 
   async #wasRetried(): Promise<boolean> {

@@ -10,7 +10,7 @@ import type { Spending } from '../policy.ts'
 import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
-import type { FineState } from '../worker/run-state.ts'
+import type { FineState, RunState } from '../worker/run-state.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {
@@ -128,8 +128,14 @@ export interface EventDetails {
   readonly 'tool.failed': CallDetails & { readonly ms?: number; readonly error?: string; readonly thrownAt?: string }
   readonly 'tool.unknown': CallDetails
   readonly 'events.trimmed': { readonly after: string }
+  readonly 'events.dropped': { /** How many transient events. */ readonly count: number }
   readonly 'worker.stateChanged': {
     readonly state: FineState
+    /** The state of its run, one of eleven. */
+    readonly run?: RunState
+    /** What they were before, where this follower got that. */
+    readonly from?: FineState
+    readonly fromRun?: RunState
     /** Counts the claims of the worker: a state of an earlier claim may arrive late, and is dropped. */
     readonly epoch: number
   }

@@ -47,6 +47,8 @@ export const eventTypes = [
   'tool.unknown',
   // Not stored: it tells a follower that some events it asked for have been deleted.
   'events.trimmed',
+  // Not stored: it tells a follower that it was too slow for some transient events.
+  'events.dropped',
   // Transient: published to those who follow now, never stored. `tool.started` is transient too, unless the tool's effect is `once`;
   // and `run.warned` of what happens after the last commit of its turn.
   'worker.stateChanged',

@@ -2,6 +2,7 @@
  * Duty: the port through which a node reports its work: spans, which have a duration, and counters.
  * Owns: the names of spans and counters. Does not own: where the reports go. By default they go nowhere.
  * TELEMETRY-1 Reports change nothing: a port that throws or rejects is ignored, and nothing waits for it.
+ * TELEMETRY-2 What a turn reports and could not record, because its node died, the turn that takes over reports again.
  */
 
 export type SpanName =
@@ -12,7 +13,13 @@ export type SpanName =
   /** An agent runs a tool once; another attempt is another span. */
   | 'tool_call'
 
-export type CounterName = 'tokens.input' | 'tokens.output'
+export type CounterName =
+  | 'tokens.input'
+  | 'tokens.output'
+  /** A model has replied to an agent; `iteration` and `toolCalls` say which reply of the run it is, and how many calls it asks for. */
+  | 'iterations'
+  /** A run of an agent has ended: with `outcome`, and the `iterations` and `toolCalls` of the whole run. */
+  | 'runs'
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 

@@ -8,10 +8,11 @@
 import { thrownFields } from '../../core/code-place.ts'
 import { CancelledError, type RuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
-import { type CancelledEntry, type Entry, encodeEntry } from '../../core/history/entry.ts'
+import { type CancelledEntry, type Entry, encodeEntry, type ResultStatus } from '../../core/history/entry.ts'
 import { encodeTally } from '../../core/history/run/agent-tally.ts'
 import { lastResult, type OpenCall } from '../../core/history/run/open-calls.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
@@ -31,10 +32,28 @@ export interface BeforeFailure {
 
 export class AgentEnd {
   readonly #journal: Journal
+  readonly #telemetry: Telemetry
   #last: { readonly run: number; readonly failure: Failure } | null = null
 
-  constructor(journal: Journal) {
+  constructor(journal: Journal, telemetry: Telemetry) {
     this.#journal = journal
+    this.#telemetry = telemetry
+  }
+
+  /** Reports the end of a run. */
+  countRun(run: number, outcome: ResultStatus): void {
+    if (this.#telemetry === noTelemetry) return
+    const { turn, tally, container } = this.#journal
+    const { sessionId, workerId } = turn.assignment
+    const { iterations } = tally
+    this.#telemetry.count('runs', 1, {
+      sessionId,
+      workerId,
+      run,
+      outcome,
+      iterations,
+      toolCalls: container.run.toolCalls,
+    })
   }
 
   /** How this run failed in this turn. Null if it did not. */
@@ -52,6 +71,7 @@ export class AgentEnd {
     const { position, container } = this.#journal
     const { entries = [], parts = {} } = before
     this.#last = { run: position.run, failure }
+    this.countRun(position.run, 'failed')
     const { code, message: error, origin, attempt } = failure
     this.#journal.log.warn('a run failed', { attempt, code, origin, error, ...logged })
     const open = before.notRun ?? openCallsOf(container)
@@ -92,6 +112,7 @@ export class AgentEnd {
       return this.#journal.entry('toolResult', result, run)
     })
     const entries = [...results, this.#journal.entry('cancelled', said, run)]
+    this.countRun(run, 'cancelled')
     return {
       ...emptyStep(afterRun(run)),
       entries: entries.map(encodeEntry),

@@ -66,7 +66,7 @@ export class AgentTurn {
     this.parts = parts
     this.journal = journal
     this.inbox = new AgentInbox(journal)
-    this.end = new AgentEnd(journal)
+    this.end = new AgentEnd(journal, parts.telemetry)
     this.retries = new Retries(kind.definition, journal)
     this.compactor = new Compactor(this, kind.compaction)
     const { open, run, begunRun } = journal.turn.assignment

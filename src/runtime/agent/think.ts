@@ -12,6 +12,7 @@ import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../co
 import type { Entry } from '../../core/history/entry.ts'
 import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
+import { noTelemetry } from '../../core/ports/telemetry.ts'
 import { cutOffText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
@@ -142,6 +143,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   agentTurn.iteration = iteration
   agentTurn.newest = iteration
   journal.countReply(reply.usage, iteration.decision === 'blank')
+  countIteration(agentTurn, iteration)
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const decides = decidesCalls(agentTurn)
   const accepted = decides ? iteration.calls.length : acceptedCalls(iteration)
@@ -188,6 +190,12 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     journal.add([entry, ...results], parts)
   }
   return null
+}
+
+function countIteration({ parts: { telemetry }, turn }: AgentTurn, { used, calls }: Iteration): void {
+  if (telemetry === noTelemetry) return
+  const { sessionId, workerId } = turn.assignment
+  telemetry.count('iterations', 1, { sessionId, workerId, iteration: used.iterations, toolCalls: calls.length })
 }
 
 /** `ahead`: how many entries come before it in the same step. */

@@ -3,10 +3,10 @@
  * the text that its model streams.
  * TURN-LIVE-1 Nothing is published unless somebody follows the session. What goes on is remembered nevertheless, so that a follower who comes
  *             late is told.
- * TURN-LIVE-2 A state is told when it differs from the one that was told before.
+ * TURN-LIVE-2 A state is told when it, or the state of the run behind it, differs from the one that was told before.
  */
 import type { Assignment, LiveNote, LivePublisher, RunPosition } from '../../core/ports/ports.ts'
-import { type FineState, fineState } from '../../core/worker/run-state.ts'
+import { type FineState, fineState, type RunState } from '../../core/worker/run-state.ts'
 import type { RunDoing } from './run-doing.ts'
 
 export interface LiveCall {
@@ -19,6 +19,12 @@ interface LiveRequest {
   repeated(): LiveNote[]
 }
 
+/** A worker in a fine state, and the state of its run. */
+interface LiveState {
+  readonly state: FineState
+  readonly run: RunState
+}
+
 interface RunningCall extends LiveCall {
   /** What it reported last. */
   progress?: { readonly value: unknown }
@@ -28,13 +34,14 @@ export class TurnLive {
   readonly #assignment: Assignment
   readonly #publisher: LivePublisher
   readonly #calls = new Map<string, RunningCall>()
-  #state: FineState = 'working'
-  #publishedState: FineState | undefined
+  #state: LiveState
+  #published: LiveState | undefined
   #request: LiveRequest | undefined
   #requests = 0
 
   constructor(assignment: Assignment, publisher: LivePublisher) {
     this.#assignment = assignment
+    this.#state = { state: 'working', run: begun(assignment.runState) }
     this.#publisher = publisher
   }
 
@@ -47,10 +54,15 @@ export class TurnLive {
     this.#publisher.publish(this.#assignment.sessionId, this.#assignment.workerId, notes)
   }
 
-  changeState(state: FineState): void {
-    this.#state = state
-    if (state === this.#publishedState || !this.isFollowed) return
-    this.#publishedState = state
+  /** The turn begins. */
+  begin(): void {
+    this.changeState(this.#state)
+  }
+
+  changeState(now: LiveState): void {
+    this.#state = now
+    if ((now.state === this.#published?.state && now.run === this.#published.run) || !this.isFollowed) return
+    this.#published = now
     this.tell([this.#stateNote()])
   }
 
@@ -84,7 +96,7 @@ export class TurnLive {
 
   /** Tells a follower that came late what goes on. */
   repeat(): void {
-    this.#publishedState = this.#state
+    this.#published = this.#state
     const notes = [this.#stateNote(), ...(this.#request?.repeated() ?? [])]
     for (const call of this.#calls.values()) {
       notes.push(['tool.started', { toolCallId: call.toolCallId, toolName: call.toolName }])
@@ -94,7 +106,7 @@ export class TurnLive {
   }
 
   #stateNote(): LiveNote {
-    return ['worker.stateChanged', { state: this.#state, epoch: this.#assignment.epoch }]
+    return ['worker.stateChanged', { ...this.#state, epoch: this.#assignment.epoch }]
   }
 }
 
@@ -107,7 +119,12 @@ export function stateOf(
   { open, runState }: RunPosition,
   { run = runState, firstByteSeen }: Pick<RunDoing, 'run' | 'firstByteSeen'>,
   isOver: boolean,
-): FineState {
-  if (isOver) return fineState({ run: runState, worker: open ? 'parked' : 'idle' })
-  return fineState({ run, firstByteSeen, worker: 'running' })
+): LiveState {
+  if (isOver) return { state: fineState({ run: runState, worker: open ? 'parked' : 'idle' }), run: runState }
+  return { state: fineState({ run, firstByteSeen, worker: 'running' }), run: begun(run) }
+}
+
+/** A worker that runs and has recorded nothing of its run is at its first message. */
+function begun(run: RunState): RunState {
+  return run === 'Idle' || run === 'Failed' ? 'ProcessingUserMessage' : run
 }

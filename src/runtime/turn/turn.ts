@@ -72,7 +72,7 @@ export class Turn {
     const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
     const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps }
     this.#steps = new StepQueue(position, assignment.stateJson, host.policy.lazyCommitMs, () => this.#askPump())
-    if (host.live.isFollowed(assignment.sessionId)) this.live.changeState('working')
+    if (host.live.isFollowed(assignment.sessionId)) this.live.begin()
   }
 
   // What others may ask.

@@ -50,9 +50,12 @@ test('a state comes when it differs, and never after one of a later claim (LIVE-
   const state = (state: string, epoch: number): LiveNote => ['worker.stateChanged', { state, epoch }]
   expect(pass([state('working', 1), state('working', 1), state('working', 2)])).toEqual([
     state('working', 1),
-    state('working', 2),
+    ['worker.stateChanged', { state: 'working', epoch: 2, from: 'working' }],
   ])
   expect(pass([state('waiting', 1)])).toEqual([])
+  expect(pass([state('waiting', 2)])).toEqual([
+    ['worker.stateChanged', { state: 'waiting', epoch: 2, from: 'working' }],
+  ])
 })
 
 test('a call that the follower knows of is not repeated to it, until its end is stored', () => {

@@ -180,6 +180,13 @@ function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: Raw
     : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
 }
 
+const partWithoutDetails = {
+  'worker.cancelled': 'cancelled',
+  'events.trimmed': 'earlier events are no longer kept; `troupe session show` shows the state of all workers',
+  'message.deadLettered': 'a message was put aside as a dead letter',
+  'message.redriven': 'a dead letter was put back into the mailbox',
+} as const
+
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
@@ -197,13 +204,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'step.recorded':
       return `recorded step ${stringOr(details.name)}`
     case 'worker.cancelled':
-      return 'cancelled'
     case 'events.trimmed':
-      return 'earlier events are no longer kept; `troupe session show` shows the state of all workers'
     case 'message.deadLettered':
-      return 'a message was put aside as a dead letter'
     case 'message.redriven':
-      return 'a dead letter was put back into the mailbox'
+      return partWithoutDetails[type]
     case 'worker.cancelRequested':
     case 'session.cancelRequested':
       return cancellingPart(type, details)
@@ -231,6 +235,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'worker.logged':
     case 'iteration.completed':
     case 'worker.stateChanged':
+    case 'events.dropped':
       // One part shows the tools of a commit; the others are not stored, and so belong to no commit.
       return undefined
     case 'message.accepted':

@@ -37,6 +37,7 @@ export function answer(
     return
   }
   machine.apply('answered')
+  end.countRun(position.run, 'completed')
   journal.add(
     [entry, journal.entry('completed', { value })],
     {
