@@ -41,6 +41,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-tool.ts`, 'ToolDefinition'],
     [`${definitions}/define-tool.ts`, 'ToolContext'],
     [`${definitions}/define-tool.ts`, 'Workspace'],
+    [`${definitions}/tool-resolver.ts`, 'ToolResolver'],
   ],
   'docs/reference/client.md': [
     ['src/client/connect-options.ts', 'ConnectOptions'],

@@ -111,6 +111,7 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
+export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.
@@ -175,6 +176,7 @@ export type {
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,
+  CallsDecidedEntry,
   CancelledEntry,
   ChatEntry,
   CompletedEntry,
@@ -191,6 +193,7 @@ export type {
 export { ConversationHistory } from './core/history/history.ts'
 export { estimatedBytes } from './core/history/prompt/estimate.ts'
 export { approvalsOf, type CallApproval } from './core/history/run/call-approvals.ts'
+export type { CallDecision } from './core/history/run/call-decision.ts'
 export type { PendingTurn } from './core/history/run/pending-turn.ts'
 export type { RunMetadata } from './core/history/run/run-metadata.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'

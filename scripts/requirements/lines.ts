@@ -207,7 +207,6 @@ export const lines: readonly Line[] = [
   {
     id: '2.1',
     says: 'The loop takes tools, a resolver, a bound, options of the model and a callback for each iteration.',
-    part: 'loop',
   },
   { id: '2.2', says: 'Each reply has an iteration of its own.' },
   {
@@ -241,7 +240,7 @@ export const lines: readonly Line[] = [
   { id: '2.13', says: 'A run returns its answer, or an error that says which limit or failure ended it.' },
   { id: '2.14', says: 'The same errors in three iterations in a row end the run.' },
   { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.', part: 'loop' },
-  { id: '2.16', says: 'A resolver offers tools, and resolves a call.', part: 'loop' },
+  { id: '2.16', says: 'A resolver offers tools, and resolves a call.' },
   {
     id: '2.17',
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AgentWorker, Json, Tool, ToolContext, ToolDefinition } from 'troupe'
 import { describe, expect, test } from 'vitest'
 import { isTool } from '../../src/core/definition/define-tool.ts'
+import { listedTools } from '../../src/core/definition/tool-resolver.ts'
 import { openWorkspace } from '../../src/runtime/tool/workspace.ts'
 import { folderOf, wholeOf } from '../../workers/_survey/order.ts'
 import { wholePart } from '../../workers/_survey/part.ts'
@@ -37,7 +38,7 @@ async function call(tool: Tool, input: unknown, context: Partial<ToolContext> = 
 describe('the tools', () => {
   test('are exported by the modules that threads load', async () => {
     for (const agent of [surveyor, reader] as AgentWorker[]) {
-      for (const tool of agent.tools ?? []) {
+      for (const tool of listedTools(agent.tools)) {
         const module: Record<string, unknown> = await import(tool.thread ?? 'no thread')
         const tools = Object.values(module).filter((value) => isTool(value))
         expect(tools.map(({ name }) => name)).toContain(tool.name)

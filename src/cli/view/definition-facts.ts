@@ -1,6 +1,7 @@
 /** Duty: the facts of a worker definition that the lists of kinds and tools show. */
 import type { Tool } from '../../core/definition/define-tool.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
+import { listedTools } from '../../core/definition/tool-resolver.ts'
 
 export interface DefinitionFacts {
   readonly sort: 'agent' | 'handler'
@@ -21,8 +22,9 @@ export function definitionFacts(definition: WorkerDefinition): DefinitionFacts {
   }
 }
 
+/** Those of a resolver are not known before it runs. */
 export function toolsOf(definition: WorkerDefinition): readonly Tool[] {
-  return isAgentDefinition(definition) ? (definition.tools ?? []) : []
+  return isAgentDefinition(definition) ? listedTools(definition.tools) : []
 }
 
 /** A definition may hold a model object: ours has an `id`, a model of the AI SDK has `provider` and `modelId`. */

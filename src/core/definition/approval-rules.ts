@@ -48,10 +48,10 @@ const rulesOfRules: Rules<ApprovalRules> = {
 export const ruleGlob = (rule: ApprovalRule) => (typeof rule === 'string' ? rule : rule.tool)
 
 /**
- * Throws a ConfigError that names the wrong rule. `tools`: the names of all tools that the kind has. A name that is none of them is refused,
+ * Throws a ConfigError that names the wrong rule. `tools`: the names of all tools that the kind has, or null if they are not known yet. A name that is none of them is refused,
  * because its rule would protect nothing. A glob may match no tool, so that kinds can share rules.
  */
-export function checkApprovalRules(rules: unknown, tools: readonly string[]): void {
+export function checkApprovalRules(rules: unknown, tools: readonly string[] | null): void {
   if (rules === undefined) return
   checkOptions('approval of an agent', rules, rulesOfRules, ConfigError)
   for (const list of ruleLists) {
@@ -60,7 +60,7 @@ export function checkApprovalRules(rules: unknown, tools: readonly string[]): vo
   }
 }
 
-function checkRule(where: string, rule: unknown, tools: readonly string[]): void {
+function checkRule(where: string, rule: unknown, tools: readonly string[] | null): void {
   const glob = isObject(rule) ? rule.tool : rule
   if (typeof glob !== 'string')
     throw new ConfigError(
@@ -80,7 +80,7 @@ function checkRule(where: string, rule: unknown, tools: readonly string[]): void
       )
   }
   const isName = /^[A-Za-z0-9_-]+$/.test(glob)
-  if (isName && !tools.includes(glob))
+  if (isName && tools !== null && !tools.includes(glob))
     throw new ConfigError(
       `${where} names the tool ${preview(glob)}, which this kind does not have; it has ${tools.join(', ')}.${didYouMean(glob, tools)}`,
     )

@@ -14,6 +14,7 @@ import { type CompactionSettings, checkCompaction } from './compaction-settings.
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
+import { checkResolver, isResolver, type ToolResolver } from './tool-resolver.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
 /** What a function for instructions gets: the identity of the worker, and its folder. */
@@ -69,7 +70,8 @@ export interface AgentWorker<Given = unknown> {
   readonly model?: unknown
   /** With what its model is asked. Default: the provider's settings. */
   readonly settings?: CallSettings
-  readonly tools?: readonly Tool[]
+  /** Its tools; or a resolver, for tools that are known only when it runs. Default: none. */
+  readonly tools?: readonly Tool[] | ToolResolver
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
@@ -152,17 +154,9 @@ export function checkAgent(agent: AgentWorker): void {
   if (typeof instructions !== 'function' && (typeof instructions !== 'string' || instructions.trim() === '')) {
     throw new ConfigError('an agent needs instructions: a text, or a function (self, input) => text.')
   }
-  if (tools !== undefined && !Array.isArray(tools)) throw new ConfigError('tools must be a list: tools: [readFile].')
   if (asks !== undefined && typeof asks !== 'boolean')
     throw new ConfigError(`asks must be true or false, not ${preview(asks)}.`)
-  const names = new Set<string>()
-  for (const tool of tools ?? []) {
-    if (!isTool(tool))
-      throw new ConfigError(`tools holds ${describe(tool)}, which is not a tool: make it with defineTool.`)
-    if (names.has(tool.name)) throw new ConfigError(`two tools have the name "${tool.name}": rename one of them.`)
-    names.add(tool.name)
-  }
-  checkApprovalRules(agent.approval, [...names, ...reservedNames])
+  checkApprovalRules(agent.approval, checkTools(tools))
   checkDeclared(agent, limitNames, 'an agent')
   for (const [name, value] of Object.entries(limits ?? {}) as [string, number | undefined][]) {
     if (value !== undefined && !(Number.isInteger(value) && value >= 1)) {
@@ -188,6 +182,23 @@ export function checkAgent(agent: AgentWorker): void {
   if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
     throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
+}
+
+/** Returns the names of its tools. Null if they are not known before it runs. */
+function checkTools(tools: unknown): readonly string[] | null {
+  if (isResolver(tools)) return checkResolver(tools)
+  if (tools !== undefined && !Array.isArray(tools))
+    throw new ConfigError(
+      'tools must be a list: tools: [readFile]; or a resolver: { availableTools() { … }, resolve(call) { … } }.',
+    )
+  const names = new Set<string>()
+  for (const tool of (tools ?? []) as readonly unknown[]) {
+    if (!isTool(tool))
+      throw new ConfigError(`tools holds ${describe(tool)}, which is not a tool: make it with defineTool.`)
+    if (names.has(tool.name)) throw new ConfigError(`two tools have the name "${tool.name}": rename one of them.`)
+    names.add(tool.name)
+  }
+  return [...names, ...reservedNames]
 }
 
 function describe(value: unknown): string {

@@ -21,22 +21,14 @@ import {
   textOf,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
-import {
-  type AskedEntry,
-  type CompactedEntry,
-  type DelegatedEntry,
-  type Entry,
-  type FailedEntry,
-  isGiven,
-  type RetriedEntry,
-} from './entry.ts'
+import { type CompactedEntry, type Entry, type FailedEntry, isGiven, type RetriedEntry } from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText } from './prompt/prompt-fold.ts'
-import { CallApprovals, isForApproval } from './run/call-approvals.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
+import { ReplyCalls } from './run/reply-calls.ts'
 import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
@@ -51,22 +43,13 @@ export interface SessionMetadata {
 /** What was known of a run when it failed, until the next run begins. */
 interface FailedRun {
   readonly run: MutableRun
-  readonly lastReply: AssistantMessage | null
-  readonly started: ReadonlySet<string>
-  readonly delegated: Map<string, DelegatedEntry['spawned']>
-  readonly asked: ReadonlyMap<string, AskedEntry['asks']>
-  readonly approvals: CallApprovals
-  readonly childResults: Map<number, ResultMessage>
-  readonly results: readonly ToolResultMessage[]
+  readonly calls: ReplyCalls
   readonly firstText: string | undefined
   readonly code: ErrorCode
 }
 
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
-
-/** Of nearly all replies. Nothing is added to it. */
-const noApprovals = new CallApprovals()
 
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
@@ -77,14 +60,7 @@ export class ContextContainer {
   /** How large the next prompt is. */
   readonly size = new ContextSize()
   #run = newRun(0)
-  #lastReply: AssistantMessage | null = null
-  #started = new Set<string>()
-  #delegated = new Map<string, DelegatedEntry['spawned']>()
-  #asked = new Map<string, AskedEntry['asks']>()
-  #approvals = noApprovals
-  #childResults = new Map<number, ResultMessage>()
-  /** Results of the calls of the newest assistant message. */
-  #results: ToolResultMessage[] = []
+  #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
   // An empty conversation may begin with the model.
@@ -107,19 +83,13 @@ export class ContextContainer {
   }
 
   get pending(): PendingTurn {
-    return {
-      calls: this.history.openCalls(),
-      started: this.#started,
-      delegated: this.#delegated,
-      asked: this.#asked,
-      approvals: this.#approvals,
-      childResults: this.#childResults,
-    }
+    const { started, delegated, asked, approvals, decided, childResults } = this.#calls
+    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, childResults }
   }
 
   /** The newest reply of the run in progress. */
   get lastReply(): AssistantMessage | null {
-    return this.#lastReply
+    return this.#calls.reply
   }
 
   /** Facts that the worker got from its parent, and facts of this run. */
@@ -183,19 +153,15 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
-        else if (entry.message.kind === 'answer') this.#approvals.answered(entry.message)
+        else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
         return
       case 'toolStarted':
-        this.#started.add(entry.toolCallId)
-        return
       case 'delegated':
-        this.#delegated.set(entry.toolCallId, entry.spawned)
-        return
       case 'asked':
-        this.#noteAsked(entry)
-        return
       case 'askWithdrawn':
-        this.#approvals.withdrawn(entry)
+      case 'attemptFailed':
+      case 'callsDecided':
+        this.#calls.apply(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -217,21 +183,9 @@ export class ContextContainer {
       case 'cancelled':
         this.#end()
         return
-      case 'attemptFailed':
-        for (const toolCallId of entry.toolCallIds ?? []) this.#started.delete(toolCallId)
-        return
       default:
         this.#say(entry)
     }
-  }
-
-  #noteAsked(entry: AskedEntry): void {
-    if (!isForApproval(entry)) {
-      this.#asked.set(entry.toolCallId, entry.asks)
-      return
-    }
-    if (this.#approvals === noApprovals) this.#approvals = new CallApprovals()
-    this.#approvals.asked(entry)
   }
 
   #say(entry: unknown): void {
@@ -276,30 +230,23 @@ export class ContextContainer {
     else run.cut = []
     run.tokens += tokensOf(message.usage)
     for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
-    this.#clearPending()
-    this.#lastReply = message
+    this.#calls = new ReplyCalls(message)
   }
 
   #answered(message: ToolResultMessage): void {
     for (const [name, value] of Object.entries(message.facts ?? {})) this.#run.facts[name] = value
-    this.#started.delete(message.toolCallId)
-    this.#results.push(message)
+    this.#calls.answered(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
     // The iteration is over. Compare its errors with those of the iteration before.
-    const errors = this.#results
-      .filter(({ status }) => status === 'error')
-      .map(({ toolName, output }) => `${toolName}: ${JSON.stringify(output.value)}`)
-      .sort()
-      .join('\n')
+    const { errors } = this.#calls
     this.#run.sameErrors = errors === '' ? 0 : errors === this.#run.errors ? this.#run.sameErrors + 1 : 1
     this.#run.errors = errors
   }
 
   #childReported(result: ResultMessage): void {
-    this.#childResults.set(result.call, result)
-    const notes = [...this.#delegated.values()].flat()
-    const given = notes.find(({ call }) => call === result.call)?.facts ?? []
+    this.#calls.childResults.set(result.call, result)
+    const given = this.#calls.factsGiven(result.call)
     const { from: workerId, name, workerKind: kind, status } = result
     const facts = factsOf(result.value)
     const failure = result.failure?.message
@@ -326,13 +273,7 @@ export class ContextContainer {
       retriedAfter: failed.code,
       retries: failed.run.retries + 1,
     }
-    this.#lastReply = failed.lastReply
-    this.#started = new Set([...failed.started].filter((id) => !again.has(id)))
-    this.#delegated = failed.delegated
-    this.#asked = new Map([...failed.asked].filter(([id]) => !again.has(id)))
-    this.#approvals = failed.approvals.without(again)
-    this.#childResults = failed.childResults
-    this.#results = failed.results.filter(({ toolCallId }) => !again.has(toolCallId))
+    this.#calls = failed.calls.without(again)
     this.#firstText = failed.firstText
     this.history.reopenCalls(again)
   }
@@ -341,13 +282,7 @@ export class ContextContainer {
   #failed({ failure, leftOut }: FailedEntry): void {
     this.#failedRun = {
       run: this.#run,
-      lastReply: this.#lastReply,
-      started: this.#started,
-      delegated: this.#delegated,
-      asked: this.#asked,
-      approvals: this.#approvals,
-      childResults: this.#childResults,
-      results: this.#results,
+      calls: this.#calls,
       firstText: this.#firstText,
       code: failure.code,
     }
@@ -371,23 +306,13 @@ export class ContextContainer {
 
   #begin(number: number): void {
     this.#run = newRun(number)
-    this.#clearPending()
+    this.#calls = new ReplyCalls(null)
   }
 
   #end(): void {
     this.#isRunOpen = false
     this.history.closeCalls('cancelled', cancelledText)
     this.#begin(this.#run.number + 1)
-  }
-
-  #clearPending(): void {
-    this.#lastReply = null
-    this.#started = new Set()
-    this.#delegated = new Map()
-    this.#asked = new Map()
-    this.#approvals = noApprovals
-    this.#childResults = new Map()
-    this.#results = []
   }
 }
 

@@ -13,6 +13,7 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
+import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
 
@@ -133,6 +134,12 @@ export interface AskWithdrawnEntry extends EntryHead {
   readonly ask: string
 }
 
+/** Code of the kind decided about these calls before they ran: a resolver of its tools, or a hook. Each stands here once, also those left as they are. */
+export interface CallsDecidedEntry extends EntryHead {
+  readonly type: 'callsDecided'
+  readonly calls: readonly CallDecision[]
+}
+
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
@@ -181,6 +188,7 @@ export type Entry =
   | DelegatedEntry
   | AskedEntry
   | AskWithdrawnEntry
+  | CallsDecidedEntry
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
@@ -347,6 +355,8 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'asked':
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
+    case 'callsDecided':
+      return Array.isArray(entry.calls) && entry.calls.every(isObject)
     case 'blank':
       return isObject(entry.usage)
     case 'retried':

@@ -1,5 +1,5 @@
 /**
- * Duty: the port through which an agent gets its tools. Today each agent has one source: the list in its definition.
+ * Duty: the port through which an agent gets its tools. Each agent has one source: the list in its definition, or its resolver.
  * TOOL-SOURCE-1 A source is asked at most once in each turn, before the first model call or tool call. An agent has the same tools during a whole turn.
  * TOOL-SOURCE-2 A source returns the same array while its tools have not changed, because adapters keep what they build from a list.
  */

@@ -10,6 +10,7 @@ import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
+import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
 import { cutOffText } from '../tool/messages.ts'
@@ -17,6 +18,7 @@ import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
+import { decidesCalls } from './call/decide-calls.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -110,11 +112,13 @@ export function iterate(
     toolCalls: limits?.toolCalls ?? policy.toolCalls,
   }
   const callsPerReply = limits?.callsPerReply ?? policy.callsPerReply
-  const { approvals } = journal.container.pending
-  const check = (call: ToolCallBlock): CheckedCall =>
-    isCutOff(reply, call)
-      ? { kind: 'invalid', call, text: cutOffText(call.toolName) }
-      : tools.check(asApproved(call, approvals.get(call.toolCallId)), assignment)
+  const { approvals, decided } = journal.container.pending
+  const check = (call: ToolCallBlock): CheckedCall => {
+    if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName) }
+    const decision = decided.get(call.toolCallId)
+    if (decision?.refused !== undefined) return { kind: 'invalid', call, text: decision.refused }
+    return tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
+  }
   const approve = (one: AcceptedCall) =>
     tools.approve(one, journal.turn.session.approval, new CallApprovalContext(journal, one.call.toolCallId))
   return runStages(reply, used, { who, most, callsPerReply, check, approve })
@@ -141,7 +145,8 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   journal.countReply(reply.usage, iteration.decision === 'blank')
   countIteration(agentTurn, iteration)
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
-  const accepted = acceptedCalls(iteration)
+  const decides = decidesCalls(agentTurn)
+  const accepted = decides ? iteration.calls.length : acceptedCalls(iteration)
   const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
   if (error && !iteration.error)
     agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
@@ -171,6 +176,11 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   } else if (error) {
     machine.apply('limitReached')
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
+  } else if (decides) {
+    // Which calls are valid, and which need an approval, follows from what the kind decides about them.
+    agentTurn.iteration = null
+    machine.apply('callsAccepted')
+    journal.add([entry], parts)
   } else {
     const invalid = iteration.checked.flatMap((call) => (call.kind === 'invalid' ? [call] : []))
     const areInvalid = invalid.length === iteration.checked.length

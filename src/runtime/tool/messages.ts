@@ -10,6 +10,15 @@ export function unknownToolText(name: string, available: readonly string[]): str
   return `Error: unknown tool '${brief(name)}'. Available: ${available.length === 0 ? 'none' : available.join(', ')}`
 }
 
+export function unresolvedText(name: string, reason: string): string {
+  return `Error: tool '${brief(name)}' could not be resolved: ${brief(reason)}. The call was not run.`
+}
+
+/** `reason`: as code of the kind gives it. */
+export function refusedText(name: string, reason: string): string {
+  return `Error: this call of '${brief(name)}' was refused: ${brief(reason)} It was not run.`
+}
+
 export function invalidArgumentsText(name: string, reasons: readonly string[]): string {
   return `Error: invalid arguments for '${brief(name)}': ${reasons.map(brief).join('; ')}`
 }

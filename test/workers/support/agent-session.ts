@@ -13,6 +13,7 @@ import {
   type ToolDefinition,
 } from 'troupe'
 import { z } from 'zod'
+import { listedTools } from '../../../src/core/definition/tool-resolver.ts'
 import { openWorkspace } from '../../../src/runtime/tool/workspace.ts'
 import { type Outcome, type Ran, type SessionOptions, startLimits } from './session.ts'
 
@@ -106,7 +107,7 @@ export class AgentSession {
       await this.#spawn(run, tasksSchema.parse((found as Record<string, Json>)[name]).tasks)
       return
     }
-    const tool = run.agent.tools?.find((each) => each.name === name) as ToolDefinition | undefined
+    const tool = listedTools(run.agent.tools).find((each) => each.name === name) as ToolDefinition | undefined
     if (tool === undefined) throw new Error(`${run.worker.kind} has no tool ${name}`)
     const established: Record<string, Json> = {}
     try {
@@ -195,7 +196,10 @@ export function toolContext(parts: Partial<ToolContext>): ToolContext {
 
 /** The tools of the lines that begin with a number and name exactly one of the agent's tools. */
 function stepsOf(agent: AgentWorker): string[] {
-  const names = new Set([...(agent.tools ?? []).map((tool) => tool.name), ...(agent.spawns ? ['spawn_workers'] : [])])
+  const names = new Set([
+    ...listedTools(agent.tools).map((tool) => tool.name),
+    ...(agent.spawns ? ['spawn_workers'] : []),
+  ])
   if (typeof agent.instructions !== 'string') throw new Error('these instructions are no text')
   return agent.instructions.split('\n').flatMap((line) => {
     if (!/^\d+\./.test(line)) return []

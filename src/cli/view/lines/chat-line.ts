@@ -12,6 +12,7 @@ import {
   type UserBlock,
 } from '../../../core/history/chat/chat-message.ts'
 import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
+import type { CallDecision } from '../../../core/history/run/call-decision.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
 import { valueLine, withPlace } from './message-line.ts'
@@ -27,6 +28,7 @@ type ChatType =
   | 'delegated'
   | 'asked'
   | 'askWithdrawn'
+  | 'callsDecided'
   | 'blank'
 type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 
@@ -57,9 +59,18 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `asked ${entry.asks.map(({ id, question }) => `${valueLine(question)} (ask ${id})`).join('; ')}`
     case 'askWithdrawn':
       return `ask ${entry.ask} needs no answer any more`
+    case 'callsDecided':
+      return `decided: ${entry.calls.map(decisionText).join('; ')}`
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }
+}
+
+function decisionText({ toolCallId, tool, arguments: input, refused }: CallDecision): string {
+  if (refused !== undefined) return `${toolCallId} does not run: ${valueLine(refused)}`
+  const means = tool === undefined ? '' : ` as ${tool}`
+  const changed = input === undefined ? '' : ` with ${cut(JSON.stringify(input), argumentsColumns)}`
+  return `${toolCallId} runs${means}${changed}`
 }
 
 /** A call that was held back by an approval did not fail: it did not run. */

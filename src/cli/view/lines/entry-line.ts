@@ -74,6 +74,7 @@ function entryText(entry: Entry): string {
     case 'delegated':
     case 'asked':
     case 'askWithdrawn':
+    case 'callsDecided':
     case 'blank':
       return chatLine(entry)
     default:

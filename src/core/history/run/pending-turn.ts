@@ -3,6 +3,7 @@ import type { ResultMessage } from '../../worker/message.ts'
 import type { ToolCallBlock } from '../chat/chat-message.ts'
 import type { AskedEntry, DelegatedEntry } from '../entry.ts'
 import type { CallApprovals } from './call-approvals.ts'
+import type { CallDecision } from './call-decision.ts'
 
 /** What the newest assistant message asked for, and how far it is carried out. */
 export interface PendingTurn {
@@ -16,6 +17,8 @@ export interface PendingTurn {
   readonly asked: ReadonlyMap<string, AskedEntry['asks']>
   /** Calls of which a person was asked whether they may run. */
   readonly approvals: CallApprovals
+  /** What code of the kind decided about calls before they run. */
+  readonly decided: ReadonlyMap<string, CallDecision>
   /** Results of these children that are recorded so far, by the number of the spawn. */
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }

@@ -13,15 +13,18 @@ import type { AgentTools } from './agent-tools.ts'
 import { passApprovals } from './approvals.ts'
 import type { AskInput } from './ask-person.ts'
 import { beginAsk, takeAnswers, waitForAnswers } from './asked-calls.ts'
+import { decideCalls, decidesCalls } from './decide-calls.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
 import { type CallsEnd, runLocalCalls } from './local-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
-export async function act(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
+export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pause | null> {
   const { journal, inbox, retries } = agentTurn
   const { container, machine } = journal
   toTools(machine)
   if (!takeAnswers(agentTurn)) return null
+  const tools = decidesCalls(agentTurn) ? await decideCalls(agentTurn, listed) : listed
+  if (agentTurn.isOver) return null
   // A call that started children, or asked, waits for them, even if the kind may not do so any more (DELEGATED-1, ASKED-1).
   const { pending } = container
   const isWaiting = (id: string) => pending.delegated.has(id) || pending.asked.has(id)

@@ -6,12 +6,14 @@
  * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked at most once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
  */
 
+import { preview } from '../../../core/check/preview.ts'
 import type { Fit } from '../../../core/check/schema-problems.ts'
 import type { AgentSelf } from '../../../core/definition/define-agent.ts'
-import type { ApprovalContext, Tool } from '../../../core/definition/define-tool.ts'
+import { type ApprovalContext, isTool, type Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
-import { TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import { isResolver, listedTools } from '../../../core/definition/tool-resolver.ts'
+import { ConfigError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
@@ -40,8 +42,8 @@ export class Toolbox {
   #opened: { readonly list: readonly Tool[]; readonly tools: AgentTools }
 
   /** Throws a ConfigError that names a tool of the definition which no model could call. */
-  constructor(definition: AgentDefinition, source: ToolSource = listedTools(definition)) {
-    const list = definition.tools ?? noTools
+  constructor(definition: AgentDefinition, source: ToolSource = sourceOf(definition)) {
+    const list = listedTools(definition.tools)
     this.#definition = definition
     this.#source = source
     this.#opened = { list, tools: new AgentTools(definition, list) }
@@ -56,11 +58,21 @@ export class Toolbox {
 }
 
 const mayRun = { do: 'run' } as const
-const noTools: readonly Tool[] = []
+const noneResolved: ReadonlyMap<string, Tool> = new Map()
 
-/** The source of an agent whose definition lists its tools. */
-function listedTools({ tools = noTools }: AgentDefinition): ToolSource {
-  return { tools: async () => tools }
+/** The list of the definition, or its resolver. */
+function sourceOf({ tools }: AgentDefinition): ToolSource {
+  if (!isResolver(tools)) {
+    const list = listedTools(tools)
+    return { tools: async () => list }
+  }
+  return {
+    async tools() {
+      const list: unknown = await runUserPart('availableTools', () => tools.availableTools())
+      if (Array.isArray(list) && list.every(isTool)) return list
+      throw new ConfigError(`availableTools must return a list of tools, made with defineTool, not ${preview(list)}.`)
+    },
+  }
 }
 
 export class AgentTools {
@@ -70,12 +82,29 @@ export class AgentTools {
   readonly #own: readonly ToolSpec[]
   /** By the names of permitted tools and the descriptions of kinds. Adapters keep what they build from a list, so it must be the same array. */
   readonly #specs = new Map<string, readonly ToolSpec[]>()
+  /** Tools of single calls, by the ids of the calls: what a resolver says. */
+  readonly #resolved: ReadonlyMap<string, Tool>
 
   /** Throws a ConfigError that names the tool. */
-  constructor(definition: AgentDefinition, tools: readonly Tool[]) {
+  constructor(
+    definition: AgentDefinition,
+    tools: readonly Tool[],
+    registry = new ToolRegistry(tools),
+    resolved = noneResolved,
+  ) {
     this.#definition = definition
-    this.#registry = new ToolRegistry(tools)
+    this.#registry = registry
+    this.#resolved = resolved
     this.#own = definition.asks ? [...this.#registry.specs(), askSpec] : this.#registry.specs()
+  }
+
+  /** The same tools, and these for single calls. */
+  resolving(resolved: ReadonlyMap<string, Tool>): AgentTools {
+    return new AgentTools(this.#definition, [], this.#registry, resolved)
+  }
+
+  #toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
+    return this.#resolved.get(toolCallId) ?? this.#registry.get(toolName)
   }
 
   kinds({ permissions }: Assignment): readonly string[] {
@@ -121,6 +150,11 @@ export class AgentTools {
     )
   }
 
+  /** A tool that troupe gives to agents. */
+  isBuiltIn(name: string): boolean {
+    return this.isDelegation(name) || this.isAsk(name)
+  }
+
   isDelegation(name: string): boolean {
     return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
   }
@@ -132,7 +166,7 @@ export class AgentTools {
   check(call: ToolCallBlock, assignment: Assignment): CheckedCall {
     const { toolName } = call
     const fit = this.#fitOf(call, assignment)
-    if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.#names(assignment)) }
+    if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.names(assignment)) }
     if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
     return { kind: 'accepted', call, input: fit.value, verdict: mayRun }
   }
@@ -140,7 +174,7 @@ export class AgentTools {
   /** Does this call need an approval? One that is forbidden is invalid. */
   approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
-    const tool = this.#registry.get(call.toolName) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const tool = this.#toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
     const { policy, trusted } = approval
     const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
     if (verdict.do === 'deny')
@@ -149,13 +183,13 @@ export class AgentTools {
   }
 
   /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
-  inputSchema(toolName: string): Readonly<Record<string, unknown>> {
-    const tool = this.#registry.get(toolName)
+  inputSchema(call: ToolCallBlock): Readonly<Record<string, unknown>> {
+    const tool = this.#toolOf(call)
     return tool === undefined ? {} : inputFormOf(tool).inputSchema
   }
 
-  schemaHash(toolName: string): string {
-    return schemaHash(this.inputSchema(toolName))
+  schemaHash(call: ToolCallBlock): string {
+    return schemaHash(this.inputSchema(call))
   }
 
   /** Null if the worker has no such tool. */
@@ -165,7 +199,7 @@ export class AgentTools {
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
-    const tool = this.#registry.get(toolName)
+    const tool = this.#toolOf(call)
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -173,14 +207,15 @@ export class AgentTools {
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one
-      const tool = this.#registry.get(call.toolName)
+      const tool = this.#toolOf(call)
       const wasStarted = started.has(call.toolCallId)
       if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
       return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []
     })
   }
 
-  #names(assignment: Assignment): string[] {
+  /** The names that a model may call. */
+  names(assignment: Assignment): string[] {
     const own = this.#own.flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
     return this.kinds(assignment).length > 0 ? [...own, spawnToolName, sendToolName] : own
   }

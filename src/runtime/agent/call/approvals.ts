@@ -11,6 +11,7 @@ import type { ApprovalContext } from '../../../core/definition/define-tool.ts'
 import { TerminalError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { CallApproval } from '../../../core/history/run/call-approvals.ts'
+import { asDecided } from '../../../core/history/run/call-decision.ts'
 import { askId } from '../../../core/ids.ts'
 import type { AskOrder } from '../../../core/ports/ports.ts'
 import { type ApprovalDetails, approvalBody } from '../../../core/worker/ask/approval-ask.ts'
@@ -179,7 +180,7 @@ function isAsApproved(
   if (!read.ok) return false
   return (
     approval.hash ===
-    approvalHash({ tool, schemaHash: tools.schemaHash(tool), workerId, toolCallId, arguments: read.value })
+    approvalHash({ tool, schemaHash: tools.schemaHash(call), workerId, toolCallId, arguments: read.value })
   )
 }
 
@@ -188,14 +189,16 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
   const { workerId } = turn.assignment
   const { whenNobodyAnswers, approvalMs } = turn.session.approval
   const { run, pending } = journal.container
-  const written = new Map(pending.calls.map((call) => [call.toolCallId, call]))
+  const written = new Map(
+    pending.calls.map((call) => [call.toolCallId, asDecided(call, pending.decided.get(call.toolCallId))]),
+  )
   const opened = asks.map(({ one, approval, standing }) => {
-    // As the model wrote it, even if a person has changed it.
+    // As the model wrote it and code of the kind decided, even if a person has changed it.
     const call = written.get(one.call.toolCallId) ?? one.call
     const { toolCallId, toolName: tool } = call
     const read = readArguments(call)
     const args = read.ok ? read.value : (call.inputText ?? null)
-    const schemaHash = tools.schemaHash(tool)
+    const schemaHash = tools.schemaHash(call)
     const hash = approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: args })
     const { why, eachTime, again } = standing as Standing & { kind: 'ask' }
     const details = {
@@ -208,7 +211,7 @@ function openAsks(agentTurn: AgentTurn, tools: AgentTools, asks: readonly Standi
       ...(eachTime && { eachTime }),
       ...(again !== undefined && { again }),
     }
-    const body = approvalBody(details as ApprovalDetails, tools.inputSchema(tool))
+    const body = approvalBody(details as ApprovalDetails, tools.inputSchema(call))
     const id = askId(workerId, journal.position.run, `${toolCallId}:approval:${run.retries}`, (approval?.asks ?? 0) + 1)
     const answer = encodeAnswer(JSON.stringify(whenNobodyAnswers), { status: 'expired', by: null, reason: null })
     const order: AskOrder = {

@@ -5,6 +5,7 @@
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { isTool, type Tool } from '../../../core/definition/define-tool.ts'
 import { isAgentDefinition, isWorkerDefinition } from '../../../core/definition/define-worker.ts'
+import { listedTools } from '../../../core/definition/tool-resolver.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { type Attempt, ToolAttempt } from '../attempt.ts'
 import { openWorkspace } from '../workspace.ts'
@@ -45,7 +46,7 @@ async function findTool(moduleUrl: string, name: string): Promise<Tool> {
     throw new Error(`the module of tool "${name}", ${moduleUrl}, cannot be loaded in a thread: ${reason}`, { cause })
   }
   const worker = module.default
-  const ofWorker = isWorkerDefinition(worker) && isAgentDefinition(worker) ? (worker.tools ?? []) : []
+  const ofWorker = isWorkerDefinition(worker) && isAgentDefinition(worker) ? listedTools(worker.tools) : []
   const found = [...Object.values(module), ...ofWorker].find((value) => isTool(value) && value.name === name)
   if (found !== undefined) return found as Tool
   throw new Error(

@@ -1,0 +1,103 @@
+/**
+ * Duty: what is recorded of the calls of the newest reply, until all of them have their results. Only the container changes it
+ * (../context-container.ts).
+ */
+import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
+import type { AssistantMessage, ToolResultMessage } from '../chat/chat-message.ts'
+import type { AskedEntry, DelegatedEntry, Entry } from '../entry.ts'
+import { CallApprovals, isForApproval } from './call-approvals.ts'
+import type { CallDecision } from './call-decision.ts'
+
+/** Of nearly all replies. Nothing is added to them. */
+const noApprovals = new CallApprovals()
+const noDecisions: ReadonlyMap<string, CallDecision> = new Map()
+
+/** What the newest reply is, or its calls, or their results are about. */
+type CallEntry = Extract<
+  Entry,
+  { readonly type: 'toolStarted' | 'delegated' | 'asked' | 'askWithdrawn' | 'attemptFailed' | 'callsDecided' }
+>
+
+export class ReplyCalls {
+  /** Null before the first reply of a run. */
+  readonly reply: AssistantMessage | null
+  started = new Set<string>()
+  delegated = new Map<string, DelegatedEntry['spawned']>()
+  asked = new Map<string, AskedEntry['asks']>()
+  approvals = noApprovals
+  decided = noDecisions
+  childResults = new Map<number, ResultMessage>()
+  results: ToolResultMessage[] = []
+
+  constructor(reply: AssistantMessage | null) {
+    this.reply = reply
+  }
+
+  apply(entry: CallEntry): void {
+    switch (entry.type) {
+      case 'toolStarted':
+        this.started.add(entry.toolCallId)
+        return
+      case 'delegated':
+        this.delegated.set(entry.toolCallId, entry.spawned)
+        return
+      case 'asked':
+        this.#asked(entry)
+        return
+      case 'askWithdrawn':
+        this.approvals.withdrawn(entry)
+        return
+      case 'attemptFailed':
+        for (const toolCallId of entry.toolCallIds ?? []) this.started.delete(toolCallId)
+        return
+      case 'callsDecided':
+        this.decided = new Map([...this.decided, ...entry.calls.map((one) => [one.toolCallId, one] as const)])
+    }
+  }
+
+  #asked(entry: AskedEntry): void {
+    if (!isForApproval(entry)) {
+      this.asked.set(entry.toolCallId, entry.asks)
+      return
+    }
+    if (this.approvals === noApprovals) this.approvals = new CallApprovals()
+    this.approvals.asked(entry)
+  }
+
+  personAnswered(message: AnswerMessage): void {
+    this.approvals.answered(message)
+  }
+
+  /** Names of the facts that a child got. */
+  factsGiven(call: number): readonly string[] {
+    return [...this.delegated.values()].flat().find((child) => child.call === call)?.facts ?? []
+  }
+
+  answered(result: ToolResultMessage): void {
+    this.started.delete(result.toolCallId)
+    this.results.push(result)
+  }
+
+  /** The errors of these calls, one line each, in an order that does not depend on which came first. */
+  get errors(): string {
+    return this.results
+      .filter(({ status }) => status === 'error')
+      .map(({ toolName, output }) => `${toolName}: ${JSON.stringify(output.value)}`)
+      .sort()
+      .join('\n')
+  }
+
+  /** As it was, but nothing is known of these calls: they begin anew. */
+  without(again: ReadonlySet<string>): ReplyCalls {
+    const others = <Value>(map: ReadonlyMap<string, Value>) => new Map([...map].filter(([id]) => !again.has(id)))
+    const calls = new ReplyCalls(this.reply)
+    calls.started = new Set([...this.started].filter((id) => !again.has(id)))
+    calls.delegated = this.delegated
+    calls.asked = others(this.asked)
+    calls.approvals = this.approvals.without(again)
+    calls.decided = others(this.decided)
+    calls.childResults = this.childResults
+    calls.results = this.results.filter(({ toolCallId }) => !again.has(toolCallId))
+    return calls
+  }
+}

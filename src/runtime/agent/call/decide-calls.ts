@@ -1,0 +1,95 @@
+/**
+ * Duty: let code of the kind decide about the open calls of a reply before they run: which tools they mean.
+ * Owns: the decisions, which are recorded. Does not own: what a call may do (agent-tools.ts, approvals.ts), which follows from the decision.
+ * DECIDE-CALLS-1 A call is decided about once. The decision is recorded with or before anything that follows from it.
+ * DECIDE-CALLS-2 A call that was started, asked about or delegated before there was a decision is carried out as its model wrote it.
+ * DECIDE-CALLS-3 If the code fails, the call does not run.
+ */
+import type { Tool } from '../../../core/definition/define-tool.ts'
+import { isTool } from '../../../core/definition/define-tool.ts'
+import { isResolver, type ToolResolver } from '../../../core/definition/tool-resolver.ts'
+import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
+import type { CallDecision } from '../../../core/history/run/call-decision.ts'
+import { readOnly } from '../../../core/read-only.ts'
+import { refusedText, unknownToolText, unresolvedText } from '../../tool/messages.ts'
+import type { AgentTurn } from '../agent-turn.ts'
+import { runHook } from '../hook/run-hook.ts'
+import type { AgentTools } from './agent-tools.ts'
+
+/** What the resolver says of a call. */
+type Found = { readonly tool: Tool } | { readonly refused: string }
+
+/** True if code of the kind decides about calls. Then nothing is known of a reply before it is asked. */
+export function decidesCalls({ kind }: Pick<AgentTurn, 'kind'>): boolean {
+  return isResolver(kind.definition.tools)
+}
+
+/** Returns the tools of the kind, with those to which the open calls resolve. The decisions are part of the container. */
+export async function decideCalls(agentTurn: AgentTurn, tools: AgentTools): Promise<AgentTools> {
+  const { journal, kind } = agentTurn
+  const { calls, decided } = journal.container.pending
+  const resolver = kind.definition.tools
+  const found = isResolver(resolver) ? await resolveAll(agentTurn, tools, resolver, calls) : new Map<string, Found>()
+  if (agentTurn.isOver) return tools
+  const open = calls.filter((call) => isUndecided(agentTurn, call))
+  const decisions = open.map((call) => decisionOf(call, found.get(call.toolCallId)))
+  // A decision that is lost with its node led to nothing: the next turn asks again.
+  if (decisions.length > 0) journal.add([journal.entry('callsDecided', { calls: decisions })], {}, { lazy: true })
+  if (found.size === 0) return tools
+  const resolved = calls.flatMap((call) => {
+    const one = found.get(call.toolCallId)
+    const { tool: name = call.toolName } = decided.get(call.toolCallId) ?? {}
+    const isNew = !decided.has(call.toolCallId)
+    return one !== undefined && 'tool' in one && (isNew || one.tool.name === name)
+      ? [[call.toolCallId, one.tool] as const]
+      : []
+  })
+  return tools.resolving(new Map(resolved))
+}
+
+function isUndecided({ journal }: AgentTurn, { toolCallId }: ToolCallBlock): boolean {
+  const { decided, started, delegated, asked, approvals } = journal.container.pending
+  const known = [decided, started, delegated, asked].some((calls) => calls.has(toolCallId))
+  return !known && approvals.get(toolCallId) === undefined
+}
+
+function decisionOf({ toolCallId, toolName }: ToolCallBlock, found: Found | undefined): CallDecision {
+  if (found === undefined) return { toolCallId }
+  if ('refused' in found) return { toolCallId, refused: found.refused }
+  return { toolCallId, ...(found.tool.name !== toolName && { tool: found.tool.name }) }
+}
+
+/** By the id of the call. Tools that troupe gives to agents are not resolved. */
+async function resolveAll(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  resolver: ToolResolver,
+  calls: readonly ToolCallBlock[],
+): Promise<Map<string, Found>> {
+  const own = calls.filter(({ toolName }) => !tools.isBuiltIn(toolName))
+  const found = await Promise.all(
+    own.map(async (call) => [call.toolCallId, await resolve(agentTurn, tools, resolver, call)] as const),
+  )
+  return new Map(found)
+}
+
+async function resolve(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  resolver: ToolResolver,
+  { toolCallId, toolName, input }: ToolCallBlock,
+): Promise<Found> {
+  const written = readOnly({ toolCallId, toolName, input: structuredClone(input) })
+  const end = await runHook(agentTurn, 'resolve', `call ${toolCallId} of "${toolName}" is not run`, (self) =>
+    resolver.resolve(written, self),
+  )
+  if (end.kind === 'over') return { refused: '' }
+  if (end.kind === 'failed') return { refused: unresolvedText(toolName, end.error.message) }
+  const { value } = end
+  if (isTool(value)) return { tool: value }
+  if (value === null || value === undefined)
+    return { refused: unknownToolText(toolName, tools.names(agentTurn.turn.assignment)) }
+  const { refuse } = value
+  if (typeof refuse === 'string' && refuse.trim() !== '') return { refused: refusedText(toolName, refuse) }
+  return { refused: unresolvedText(toolName, 'its resolver answered neither a tool nor { refuse }') }
+}
