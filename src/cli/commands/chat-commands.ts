@@ -1,7 +1,7 @@
 /**
  * Duty: what a person may type in a conversation at the terminal beside messages: `/status` and its like.
- * CHAT-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message, and so is what begins with two slashes, without the first.
- * CHAT-2 A command changes nothing of what is read or answered, except the end of the conversation.
+ * TYPED-COMMANDS-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message, and so is what begins with two slashes, without the first.
+ * TYPED-COMMANDS-2 A command changes nothing of what is read or answered, except the end of the conversation.
  */
 import type { Session } from '../../client/session/session.ts'
 import { didYouMean } from '../../core/check/closest.ts'

@@ -1,4 +1,4 @@
-/** What a person types in a conversation at the terminal beside messages (CHAT-1, CHAT-2). */
+/** What a person types in a conversation at the terminal beside messages (TYPED-COMMANDS-1, TYPED-COMMANDS-2). */
 import { describe, expect, test } from 'vitest'
 import { chatted } from '../../../src/cli/commands/chat-commands.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
