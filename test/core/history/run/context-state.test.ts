@@ -8,7 +8,7 @@ import type { Failure } from '../../../../src/core/worker/failure.ts'
 import { runStates } from '../../../../src/core/worker/run-state.ts'
 
 const failure: Failure = {
-  code: 'model_unavailable' as Failure['code'],
+  code: 'model_unavailable',
   message: 'the provider is down',
   origin: 'model',
   at: 7,
