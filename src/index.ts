@@ -70,6 +70,7 @@ export type {
   ApprovalContext,
   Effect,
   Reconciled,
+  TerminalTool,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -173,6 +174,7 @@ export {
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
   AgentResult,
+  AgentResultOf,
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,

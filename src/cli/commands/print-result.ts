@@ -42,7 +42,7 @@ function cutText(reason: CutReason): string {
 
 /** Text stays text, and any other value becomes indented JSON. A person wants to read the words of an agent; --json has its facts. */
 function textOf(value: unknown): string {
-  if (isAgentResult(value)) return value.text
+  if (isAgentResult(value)) return value.output === undefined ? value.text : prettyJson(value.output)
   return typeof value === 'string' ? value : prettyJson(value)
 }
 

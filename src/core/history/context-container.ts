@@ -201,8 +201,10 @@ export class ContextContainer {
     }
     this.history.add(message)
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
+      this.#isRunOpen = true
+      if (message.about === 'output') this.#run.misfits++
+    } else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
@@ -267,6 +269,7 @@ export class ContextContainer {
     this.#run = {
       ...failed.run,
       failure: null,
+      misfits: 0,
       sameErrors: 0,
       errors: '',
       startedAt: at,

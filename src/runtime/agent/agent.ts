@@ -38,6 +38,7 @@ import { ContextLimit } from './compaction/context-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
+import { outputFormOf } from './reply/output.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 import { modelFailed, think } from './think.ts'
 import { userMessage } from './user-message.ts'
@@ -51,6 +52,7 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
     definition,
     model,
     toolbox: new Toolbox(definition),
+    output: outputFormOf(definition),
     compaction: compactionOf(definition, model, parts),
   }
   return async (turn) => {

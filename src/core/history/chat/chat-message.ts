@@ -93,6 +93,8 @@ const userMessageSchema = z.looseObject({
   name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
+  /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
+  about: z.string().optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -221,6 +223,7 @@ export interface UserMessage extends MessageHead {
   readonly from?: string | undefined
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
+  readonly about?: string | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

@@ -163,6 +163,11 @@ export class AgentTools {
     return this.isDelegation(name) || this.isAsk(name)
   }
 
+  /** True for a call that ends the run instead of being run. */
+  isTerminal(call: ToolCallBlock): boolean {
+    return this.#toolOf(call)?.terminal === true
+  }
+
   isDelegation(name: string): boolean {
     return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
   }
