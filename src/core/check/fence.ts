@@ -9,8 +9,14 @@ const opening = /^\s{0,3}(`{3,}|~{3,})[^`\n]*$/
 export function withoutFence(text: string): string {
   const lines = text.trim().split('\n')
   const end = endOfFence(lines, 0)
-  if (end !== null) return end === lines.length - 1 ? lines.slice(1, end).join('\n') : text
-  return inOneLine(lines) ?? text
+  return end === lines.length - 1 ? lines.slice(1, end).join('\n') : text
+}
+
+/** As `withoutFence`, for a fence that begins and ends on the same line: `` ```json {"a":1}``` ``. */
+export function withoutInlineFence(text: string): string {
+  const line = text.trim()
+  if (line.length < 6 || line.includes('\n') || !line.startsWith('```') || !line.endsWith('```')) return text
+  return line.slice(3, -3).replace(/^[a-z0-9+-]*(?=[\s[{"])/i, '')
 }
 
 /** The text within the only fence of a text that has more around it. Null if it has none, or several. */
@@ -36,10 +42,4 @@ function endOfFence(lines: readonly string[], at: number): number | null {
     if (line.length >= mark.length && line === (mark[0] as string).repeat(line.length)) return index
   }
   return null
-}
-
-/** A fence that begins and ends on the same line: `` ```json {"a":1}``` ``. */
-function inOneLine([line = '', ...more]: readonly string[]): string | null {
-  if (more.length > 0 || line.length < 6 || !line.startsWith('```') || !line.endsWith('```')) return null
-  return line.slice(3, -3).replace(/^[a-z0-9+-]*(?=[\s[{"])/i, '')
 }

@@ -1,6 +1,6 @@
 /** Fences that models put around JSON. */
 import { expect, test } from 'vitest'
-import { onlyFenceIn, withoutFence } from '../../../src/core/check/fence.ts'
+import { onlyFenceIn, withoutFence, withoutInlineFence } from '../../../src/core/check/fence.ts'
 
 const json = '{"a":1}'
 
@@ -13,10 +13,14 @@ test.each([
   ['tildes', `~~~\n${json}\n~~~`],
   ['blanks and empty lines around it', `\n\n  \`\`\`JSON  \n${json}\n\`\`\`  \n\n`],
   ['line breaks of Windows', `\`\`\`json\r\n${json}\r\n\`\`\`\r\n`],
-  ['one line', `\`\`\`json ${json}\`\`\``],
-  ['one line without a word', `\`\`\`${json}\`\`\``],
 ])('a text with %s around it is read without it [0.11]', (_, text) => {
   expect(withoutFence(text).trim()).toBe(json)
+})
+
+test.each(['json', 'json ', ''])('a fence on one line, behind %j, is read by itself', (word) => {
+  const text = `\`\`\`${word}${json}\`\`\``
+  expect(withoutInlineFence(text).trim()).toBe(json)
+  expect(withoutFence(text)).toBe(text)
 })
 
 test.each([

@@ -4,7 +4,7 @@
  * OUTPUT-1 Whatever ends a run, its value fits the schema: a text, or the arguments of a terminal tool.
  */
 import type { z } from 'zod'
-import { onlyFenceIn, withoutFence } from '../../../core/check/fence.ts'
+import { onlyFenceIn, withoutFence, withoutInlineFence } from '../../../core/check/fence.ts'
 import { type Fit, fitTo } from '../../../core/check/schema-problems.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { ConfigError } from '../../../core/errors.ts'
@@ -60,10 +60,11 @@ export function fitOutput(output: z.ZodType, value: unknown): Fit<unknown> {
 
 /** Models put a fence around JSON, and some also words around the fence. */
 function jsonIn(text: string): Json | undefined {
-  const whole = parsed(withoutFence(text))
-  if (whole !== undefined) return whole
-  const within = onlyFenceIn(text)
-  return within === null ? undefined : parsed(within)
+  for (const within of [withoutFence(text), withoutInlineFence(text), onlyFenceIn(text)]) {
+    const value = within === null ? undefined : parsed(within)
+    if (value !== undefined) return value
+  }
+  return undefined
 }
 
 function parsed(text: string): Json | undefined {
