@@ -221,5 +221,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

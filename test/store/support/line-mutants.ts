@@ -24,12 +24,6 @@ import type { Mutant } from './mutant.ts'
 
 export const lineMutants: readonly Mutant[] = [
   {
-    guard: 'a session waits behind others for a minute at most',
-    script: postScript,
-    takenOut: 'line',
-    check: checks.aSessionStandsAMinuteBehindOthersAtMost,
-  },
-  {
     guard: 'a claim looks past the first ones',
     script: claimScript,
     takenOut: { token: ['512', '32'] },
@@ -173,7 +167,7 @@ export const lineMutants: readonly Mutant[] = [
     takenOut: 'line',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
-  ...['leases', 'wakeups', 'busy', 'run queue'].map((which) => ({
+  ...['leases', 'wakeups', 'busy'].map((which) => ({
     guard: `scores that a clock left far ahead come near: ${which}`,
     script: sweepScript,
     takenOut: 'line' as const,
