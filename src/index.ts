@@ -65,7 +65,7 @@ export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
-export type { AgentLimits, AgentSelf, AgentWorker } from './core/definition/define-agent.ts'
+export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
   Effect,
@@ -206,6 +206,14 @@ export { ConversationHistory } from './core/history/history.ts'
 export { estimatedBytes } from './core/history/prompt/estimate.ts'
 export { approvalsOf, type CallApproval } from './core/history/run/call-approvals.ts'
 export type { CallDecision } from './core/history/run/call-decision.ts'
+export {
+  type ContextState,
+  contextStateOf,
+  sortOfArguments,
+  type ToolArguments,
+  type ToolCallRequest,
+  toolCallRequests,
+} from './core/history/run/context-state.ts'
 export type { PendingTurn } from './core/history/run/pending-turn.ts'
 export type { RunMetadata } from './core/history/run/run-metadata.ts'
 export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'

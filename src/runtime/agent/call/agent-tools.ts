@@ -4,6 +4,7 @@
  * Does not own: running the calls (local-calls.ts, delegated-calls.ts, asked-calls.ts).
  * AGENT-TOOLS-1 A tool that the worker's permissions do not name is not offered to the model, and is unknown when it is called.
  * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked at most once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
+ * AGENT-TOOLS-3 The same holds for a tool that the role of the kind leaves out, also if a resolver names it.
  */
 
 import { preview } from '../../../core/check/preview.ts'
@@ -17,7 +18,7 @@ import { ConfigError, TerminalError, toRuntimeError } from '../../../core/errors
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
-import { decideApproval } from '../../../core/worker/ask/approval.ts'
+import { decideApproval, isDangerous } from '../../../core/worker/ask/approval.ts'
 import { schemaHash } from '../../../core/worker/ask/approval-hash.ts'
 import type { SessionApproval } from '../../../core/worker/ask/session-approval.ts'
 import { runUserPart } from '../../node/user-code.ts'
@@ -57,6 +58,11 @@ export class Toolbox {
   }
 }
 
+/** A planner has only tools that read. */
+function mayHave({ role }: AgentDefinition, tool: Tool): boolean {
+  return role !== 'planner' || (tool.effect === 'pure' && !isDangerous(tool))
+}
+
 const mayRun = { do: 'run' } as const
 const noneResolved: ReadonlyMap<string, Tool> = new Map()
 
@@ -89,7 +95,7 @@ export class AgentTools {
   constructor(
     definition: AgentDefinition,
     tools: readonly Tool[],
-    registry = new ToolRegistry(tools),
+    registry = new ToolRegistry(tools.filter((tool) => mayHave(definition, tool))),
     resolved = noneResolved,
   ) {
     this.#definition = definition
@@ -103,8 +109,11 @@ export class AgentTools {
     return new AgentTools(this.#definition, [], this.#registry, resolved)
   }
 
+  /** Undefined for a tool that the worker does not have, and for one that troupe gives to agents. */
   toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
-    return this.#resolved.get(toolCallId) ?? this.#registry.get(toolName)
+    const resolved = this.#resolved.get(toolCallId)
+    if (resolved && !mayHave(this.#definition, resolved)) return undefined
+    return resolved ?? this.#registry.get(toolName)
   }
 
   kinds({ permissions }: Assignment): readonly string[] {
