@@ -347,7 +347,7 @@ describe('a worker of a kind that no live node hosts any more', () => {
   test('goes to the pool in which its kind was registered since, whoever sweeps', async () => {
     for (const others of [['echo'], []]) {
       await using place = await Place.open()
-      const { root } = await place.create({ label: 'moved', kind: 'moved' })
+      await place.create({ label: 'moved', kind: 'moved' })
       if (others.length === 0) await place.node({ id: 'node-a' }).sweep({ free: 0, leaving: true })
       await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
       const node = place.node({ id: 'node-b', kinds: others.length > 0 ? { default: others } : { new: ['moved'] } })

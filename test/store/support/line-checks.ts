@@ -2,7 +2,6 @@
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
-import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'

@@ -9,7 +9,6 @@ import {
   finishScript,
   limitScript,
   lookScript,
-  postScript,
   pruneScript,
   retryScript,
   sweepScript,
