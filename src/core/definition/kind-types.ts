@@ -9,6 +9,7 @@ import { InputError } from '../errors.ts'
 import { parseKind } from '../ids.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message, ResultMessage } from '../worker/message.ts'
+import type { KindName, ReturnedBy } from './kind-names.ts'
 
 export const definitionMark = Symbol.for('troupe.worker')
 
@@ -47,11 +48,11 @@ export function isDefinition(value: unknown): value is Definition {
  *
  *     if (isResultOf(message, reader) && message.status === 'completed') self.reply(message.value.title)
  */
-export function isResultOf<Result>(
-  message: Message,
-  definition: Definition<never, Result>,
-): message is ResultOf<Result> {
-  return message.kind === 'result' && message.workerKind === kindNamed(definition, 'isResultOf')
+export function isResultOf<Result>(message: Message, definition: Definition<never, Result>): message is ResultOf<Result>
+/** The same by the name of a kind of the project (`troupe kinds --types`). */
+export function isResultOf<Name extends KindName>(message: Message, name: Name): message is ResultOf<ReturnedBy<Name>>
+export function isResultOf(message: Message, kind: Definition | string): boolean {
+  return message.kind === 'result' && message.workerKind === kindNamed(kind, 'isResultOf')
 }
 
 /** The kind of this name, or of this definition. `call`: what got it, for the error. */
