@@ -89,6 +89,7 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     input: DeepReadonly<GivenOf<Name>>,
     options?: SpawnOptions,
   ): WorkerRef<GivenOf<Name>>
+  /** The same by a definition, or by a name of which the compiler knows nothing. */
   spawn<Given, Name extends string = string>(
     this: void,
     kind: (Name & FreeName<Name>) | Definition<Given>,

@@ -15,7 +15,7 @@ import type { Definition } from './kind-types.ts'
 // biome-ignore lint/suspicious/noEmptyInterface: declarations of users fill it
 export interface Kinds {}
 
-export type KindName = keyof Kinds & string
+export type KindName = Extract<keyof Kinds, string>
 
 /** What the kind of this name takes. */
 export type GivenOf<Name extends KindName> =
