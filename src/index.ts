@@ -69,6 +69,7 @@ export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definitio
 export type {
   ApprovalContext,
   Effect,
+  RecipeDefinition,
   Reconciled,
   Tool,
   ToolContext,
@@ -112,6 +113,15 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
+export type {
+  Recipe,
+  RecipeError,
+  RecipeParts,
+  RecipePlan,
+  RecipeResult,
+  RecipeStep,
+  SerialContext,
+} from './core/definition/recipe.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
@@ -189,6 +199,8 @@ export type {
   RunResult,
   SpawnNote,
   StepEntry,
+  SubCallEntry,
+  SubCallStartedEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'

@@ -244,7 +244,6 @@ export const lines: readonly Line[] = [
   {
     id: '2.17',
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',
-    part: 'loop',
   },
   { id: '2.18', says: 'Calls, iterations and ends are measured.' },
   { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },
