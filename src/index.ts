@@ -98,8 +98,15 @@ export type {
   IterationResponse,
   OnIteration,
 } from './core/definition/iteration-context.ts'
-export type { GivenOf, KindName, Kinds, ReturnedBy } from './core/definition/kind-names.ts'
-export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export type {
+  Definition,
+  GivenOf,
+  KindName,
+  Kinds,
+  ResultOf,
+  ReturnedBy,
+  WorkerRef,
+} from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,

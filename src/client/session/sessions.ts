@@ -1,7 +1,13 @@
 /** Duty: the calls of `troupe.sessions`. Does not own: how a session is created (submission.ts), what a session can do (session.ts). */
 import { checkOptions } from '../../core/check/check-options.ts'
-import type { FreeName, GivenOf, KindName, ReturnedBy } from '../../core/definition/kind-names.ts'
-import { type Definition, isDefinition } from '../../core/definition/kind-types.ts'
+import {
+  type Definition,
+  type FreeName,
+  type GivenOf,
+  isDefinition,
+  type KindName,
+  type ReturnedBy,
+} from '../../core/definition/kind-types.ts'
 import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { parseId } from '../../core/ids.ts'

@@ -16,8 +16,15 @@ import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
-import type { FreeName, GivenOf, KindName } from './kind-names.ts'
-import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
+import {
+  type Definition,
+  definitionMark,
+  type FreeName,
+  type GivenOf,
+  isDefinition,
+  type KindName,
+  type WorkerRef,
+} from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
