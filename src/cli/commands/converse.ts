@@ -5,6 +5,7 @@
  *        command says which of the two happened. An error closes nothing, and the command says that, too.
  * TALK-3 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. Without a person at a terminal an
  *        interrupt cancels the answer and leaves the conversation open.
+ * TALK-4 A person at a terminal may type commands (chat-commands.ts). In a pipe each line is a message, whatever it begins with.
  */
 import type { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session/session.ts'
@@ -14,9 +15,10 @@ import { type InputFlags, parseInput } from '../input.ts'
 import type { RawFlag } from '../options.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
 import { MessagePrompt } from '../terminal/message-prompt.ts'
-import { type JsonFlag, safe } from '../terminal/output.ts'
+import { type JsonFlag, pageOf, safe } from '../terminal/output.ts'
 import type { SessionView } from '../terminal/session-view.ts'
 import { AskHere } from './ask/ask-here.ts'
+import { chatted } from './chat-commands.ts'
 import { cancelRunOf, type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
 
@@ -36,9 +38,9 @@ export async function converse({ begin, first, flags, interrupt, view, troupe }:
   using prompt = new MessagePrompt()
   if (prompt.isShown)
     view.tell(
-      'troupe: each line is a message; Ctrl+C or Esc stops an answer; Ctrl+D closes the conversation, Ctrl+C here leaves it open',
+      'troupe: each line is a message; Ctrl+C or Esc stops an answer; Ctrl+D closes the conversation, Ctrl+C here leaves it open; /help shows commands',
     )
-  const next = () => nextMessage(prompt, flags, interrupt, view)
+  const next = (session?: Session) => nextMessage(prompt, flags, interrupt, view, session)
   let message = first
   if (message === undefined) {
     const typed = await next()
@@ -63,7 +65,7 @@ export async function converse({ begin, first, flags, interrupt, view, troupe }:
 async function talk(
   session: Session,
   follower: Follower,
-  next: () => Promise<Typed>,
+  next: (session: Session) => Promise<Typed>,
   { canType, flags, interrupt, view, troupe }: Omit<Talk, 'begin' | 'first'> & { readonly canType: boolean },
 ): Promise<number> {
   for (let run: number | undefined; ; ) {
@@ -72,7 +74,7 @@ async function talk(
     view.end()
     if (result) printResult(session.id, result, flags)
     if (result === undefined || interrupt.exitCode !== undefined) return left(session, interrupt, view)
-    const typed = await next()
+    const typed = await next(session)
     if (typed.kind === 'interrupt') return left(session, interrupt, view)
     if (typed.kind === 'end') {
       await session.close()
@@ -124,12 +126,21 @@ async function nextMessage(
   { as }: InputFlags,
   { signal }: Interrupt,
   view: SessionView,
+  session: Session | undefined,
 ): Promise<Typed> {
   for (;;) {
     const typed = await prompt.next(signal)
     if (typed.kind !== 'line') return typed
+    const said = prompt.isShown
+      ? await chatted(typed.text, session, pageOf(process.stderr))
+      : ({ kind: 'message', text: typed.text } as const)
+    if (said.kind === 'quit') return { kind: 'end' }
+    if (said.kind === 'said') {
+      for (const line of said.lines) view.tell(line)
+      continue
+    }
     try {
-      return { kind: 'message', value: parseInput(typed.text, as, 'the message') }
+      return { kind: 'message', value: parseInput(said.text, as, 'the message') }
     } catch (thrown) {
       if (!prompt.isShown) throw thrown
       view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)

@@ -48,7 +48,9 @@ Ctrl+C or Esc cancels the run; a second one ends this process at once. If the
 terminal is lost, the session goes on.
 With --keep-open each line that you type, or each line of stdin, is the next
 message. Ctrl+C or Esc cancels the answer in progress, and you may go on. Ctrl+D, or
-the end of stdin, closes the conversation. Ctrl+C at the prompt leaves it open.`
+the end of stdin, closes the conversation. Ctrl+C at the prompt leaves it open.
+On a terminal /status, /workers, /usage and /context show how the session stands,
+and /quit closes it. A message that begins with a slash is typed with two.`
 
 export function addRunCommand(program: Command): void {
   const command = program

@@ -243,13 +243,13 @@ function bedrockBlockFaults(block: Fields, at: number): string[] {
       : [`a result at ${at}`]
   }
   if (image !== undefined)
-    return /^(png|jpeg|gif|webp)$/.test(String(image.format)) && isBase64((image.source as unknown as Fields)?.bytes)
+    return /^(png|jpeg|gif|webp)$/.test(String(image.format)) && isBase64((image.source as Fields)?.bytes)
       ? []
       : [`an image at ${at}`]
   if (document !== undefined)
     return /^(pdf|csv|doc|docx|xls|xlsx|html|txt|md)$/.test(String(document.format)) &&
       /^[A-Za-z0-9 ()[\]-]{1,200}$/.test(String(document.name)) &&
-      isBase64((document.source as unknown as Fields)?.bytes)
+      isBase64((document.source as Fields)?.bytes)
       ? []
       : [`a document at ${at}`]
   if (reasoningContent !== undefined) {
@@ -262,7 +262,7 @@ function bedrockBlockFaults(block: Fields, at: number): string[] {
 const bedrock: Check = ({ messages, system, toolConfig }) => {
   const all = list(messages)
   const idsOf = (at: number, field: string) =>
-    list(all[at]?.content).flatMap((block) => (isObject(block[field]) ? [(block[field] as Fields).toolUseId] : []))
+    list(all[at]?.content).flatMap((block) => (isObject(block[field]) ? [block[field].toolUseId] : []))
   const used = all.flatMap((_, at) => idsOf(at, 'toolUse'))
   const tools = list((toolConfig as Fields | undefined)?.tools).map(({ toolSpec }) => toolSpec as Fields)
   return [
@@ -319,7 +319,7 @@ const gemini: Check = ({ contents, systemInstruction, tools }) => {
   const all = list(contents)
   const roles = all.map(({ role }) => role)
   const named = (at: number, field: string) =>
-    list(all[at]?.parts).flatMap((part) => (isObject(part[field]) ? [(part[field] as Fields).name] : []))
+    list(all[at]?.parts).flatMap((part) => (isObject(part[field]) ? [part[field].name] : []))
   return [
     ...(roles[0] === 'user' && roles.at(-1) === 'user' ? [] : ['it does not begin and end with a user']),
     ...roles.flatMap((role, at) =>

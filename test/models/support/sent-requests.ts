@@ -12,14 +12,14 @@ export interface Sender {
   /** `provider/model`. */
   readonly id: string
   /** The body of the request. Throws what the model throws if it sends none. */
-  bodyOf(request: ModelRequest): Promise<unknown>
+  readonly bodyOf: (request: ModelRequest) => Promise<unknown>
 }
 
 /** A model, with a fetch that keeps the body and refuses the request. */
 function sender(name: string, protocol: Protocol, open: (fetch: typeof globalThis.fetch) => Model): Sender {
   let sent: unknown
   const keep = async (_input: unknown, init?: RequestInit) => {
-    sent = JSON.parse(String(init?.body))
+    sent = JSON.parse(init?.body as string)
     return new Response('{"error":{"message":"No.","type":"no","code":400,"status":"no"},"message":"No."}', {
       status: 400,
       headers: { 'content-type': 'application/json' },
@@ -31,7 +31,7 @@ function sender(name: string, protocol: Protocol, open: (fetch: typeof globalThi
     name,
     protocol,
     id: model.id,
-    async bodyOf(request) {
+    bodyOf: async (request) => {
       sent = undefined
       const own = globalThis.fetch
       globalThis.fetch = fetch

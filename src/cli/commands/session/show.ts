@@ -33,13 +33,14 @@ export function addShowCommand(group: Command): void {
   })
 }
 
-function reportLines({ session, workers }: Report, verbose: boolean | undefined, page: Page): string[] {
+/** A session without its workers. */
+export function sessionFacts({ session, workers }: Report, page: Page): string[] {
   const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
   const reason = session.cancelReason ? ` (${escapeLine(session.cancelReason)})` : ''
-  const facts = factLines(
+  return factLines(
     [
       ['session', session.id],
       ['name', session.name === session.kind ? null : escapeLine(session.name)],
@@ -61,11 +62,15 @@ function reportLines({ session, workers }: Report, verbose: boolean | undefined,
     ],
     page,
   )
+}
+
+function reportLines(report: Report, verbose: boolean | undefined, page: Page): string[] {
+  const { session, workers } = report
   const columns = [
-    ...workerColumns(workers, { alreadyShown: failure, verbose }),
-    ...waitsColumn<WorkerReport>(workers, (worker) => worker, now, session.rootId),
+    ...workerColumns(workers, { alreadyShown: session.failure, verbose }),
+    ...waitsColumn<WorkerReport>(workers, (worker) => worker, Date.now(), session.rootId),
   ]
-  return [...facts, '', ...tableLines(workers, columns, page)]
+  return [...sessionFacts(report, page), '', ...tableLines(workers, columns, page)]
 }
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {

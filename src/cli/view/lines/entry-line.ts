@@ -75,6 +75,8 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'subCallStarted':
+    case 'subCall':
     case 'blank':
       return chatLine(entry)
     default:

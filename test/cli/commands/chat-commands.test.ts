@@ -1,0 +1,77 @@
+/** What a person types in a conversation at the terminal beside messages (TYPED-COMMANDS-1, TYPED-COMMANDS-2). */
+import { describe, expect, test } from 'vitest'
+import { chatted } from '../../../src/cli/commands/chat-commands.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { plainPage } from '../view/plain-page.ts'
+
+const page = plainPage()
+
+describe('a typed line', () => {
+  test.each([
+    ['hello', 'hello'],
+    ['/etc/hosts is empty', '/etc/hosts is empty'],
+    ['a /status', 'a /status'],
+    ['//status', '/status'],
+    ['  //status of what?', '  /status of what?'],
+    ['/', '/'],
+    ['/ status', '/ status'],
+    ['{"a":1}', '{"a":1}'],
+  ])('%j is the message %j', async (typed, text) => {
+    expect(await chatted(typed, undefined, page)).toEqual({ kind: 'message', text })
+  })
+
+  test.each(['/quit', '/q', ' /quit '])('%j closes the conversation', async (typed) => {
+    expect(await chatted(typed, undefined, page)).toEqual({ kind: 'quit' })
+  })
+
+  test.each(['/stauts', '/constructor', '/Status', '/help me'])('%j is no message', async (typed) => {
+    expect((await chatted(typed, undefined, page)).kind).toBe('said')
+  })
+
+  test('with an unknown word says which words there are, and the nearest one', async () => {
+    expect(await chatted('/stauts now', undefined, page)).toEqual({
+      kind: 'said',
+      lines: [
+        'troupe: there is no command /stauts; there are /context, /help, /quit, /status, /usage, /workers. A message may begin with two slashes. Did you mean status?',
+      ],
+    })
+  })
+
+  test('before the first message has nothing to show', async () => {
+    expect(await chatted('/usage', undefined, page)).toMatchObject({
+      lines: [expect.stringContaining('the session begins with your first message')],
+    })
+  })
+})
+
+test('/status, /usage, /context and /workers show how the conversation stands, and change nothing', async () => {
+  const model = scriptedModel('test/m', [{ ...say('fine'), usage: { inputTokens: 1_200, outputTokens: 30 } }])
+  await using troupe = await TestTroupe.start({ workers: { clerk: defineWorker({ instructions: 'x', model }) } })
+  const session = await troupe.create('clerk', 'how are you?', { keepOpen: true })
+  await session.result({ run: 1 })
+  const before = await session.root.history()
+  const text = async (typed: string) => {
+    const said = await chatted(typed, session, page)
+    return said.kind === 'said' ? said.lines.join('\n') : said.kind
+  }
+  expect(await text('/usage')).toBe('1 model call; 1.2k tokens in, 30 out')
+  expect(await text('/context')).toMatch(/^messages +2\nsize +about 1.2k tokens$/)
+  expect(await text('/status')).toMatch(/^session +\S+\nkind +clerk\nstate +active\nmode +conversation\n/)
+  expect(await text('/workers')).toMatch(/WORKER.*\n.*clerk +done/)
+  expect(await text('/workers all')).toContain('takes nothing behind it')
+  expect(await text('/help')).toMatch(/^\/context .*\n\/status .*\n\/usage .*\n\/workers .*\n\/quit /)
+  expect(await session.root.history()).toEqual(before)
+})
+
+test('a command that cannot be answered says why, and the conversation goes on', async () => {
+  const handler = defineWorker({ receive: (_, self) => self.reply(1) })
+  await using troupe = await TestTroupe.start({ workers: { handler } })
+  const session = await troupe.create('handler', 1, { keepOpen: true })
+  await session.result({ run: 1 })
+  expect(await chatted('/context', session, page)).toMatchObject({
+    kind: 'said',
+    lines: [expect.stringMatching(/^troupe: worker \S+ of kind handler has no conversation/)],
+  })
+})
