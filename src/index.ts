@@ -98,7 +98,15 @@ export type {
   IterationResponse,
   OnIteration,
 } from './core/definition/iteration-context.ts'
-export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export type {
+  Definition,
+  GivenOf,
+  KindName,
+  Kinds,
+  ResultOf,
+  ReturnedBy,
+  WorkerRef,
+} from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
