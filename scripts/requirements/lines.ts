@@ -244,7 +244,6 @@ export const lines: readonly Line[] = [
   {
     id: '2.17',
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',
-    part: 'loop',
   },
   { id: '2.18', says: 'Calls, iterations and ends are measured.' },
   { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },
@@ -289,7 +288,12 @@ export const lines: readonly Line[] = [
   },
   { id: '3.15', says: 'An executor without state looks a tool up and runs it.' },
   { id: '3.16', says: 'Arguments are a text, a list of texts, or any JSON.' },
-  { id: '3.17', says: 'A tool may take its arguments from a pattern, and says how it is shown.', part: 'supervision' },
+  {
+    id: '3.17',
+    says: 'A tool may take its arguments from a pattern, and says how it is shown.',
+    otherwise:
+      'the schema of a tool may take a text apart by a pattern; how a call is shown is decided by whoever shows it, from events that name the tool.',
+  },
   {
     id: '3.18',
     says: 'A context has branches over one pool of messages.',
@@ -302,7 +306,7 @@ export const lines: readonly Line[] = [
   },
   { id: '3.20', says: 'Processors before a request may go on, change it, end it, or suspend it.', part: 'loop' },
   { id: '3.21', says: 'Each change of state says what was before, and what came of a message.' },
-  { id: '3.22', says: 'Roles decide which tools there are; an empty input is refused.', part: 'supervision' },
+  { id: '3.22', says: 'Roles decide which tools there are; an empty input is refused.' },
 
   { id: '4.1', says: 'A message is one of six sorts, with helpers to tell them apart and its time.' },
   {

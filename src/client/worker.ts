@@ -4,6 +4,7 @@ import { ConflictError, InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat/chat-message.ts'
 import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
+import { type ContextState, contextStateOf, needsHistory } from '../core/history/run/context-state.ts'
 import type { RunMetadata } from '../core/history/run/run-metadata.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
@@ -89,6 +90,16 @@ export class Worker {
     if (row === undefined) throw workerNotFound(this.id)
     if (row.damage !== null) throw row.damage
     return workerReport(row)
+  }
+
+  /**
+   * The state of its run, one of eleven, with the data that belong to it: the calls that wait for an approval or run, the error that is tried again, why
+   * the run failed. Reads the history where the data are there.
+   */
+  async state(): Promise<ContextState> {
+    const report = await this.report()
+    const isAgent = report.usage.modelCalls !== undefined
+    return contextStateOf(report, isAgent && needsHistory(report.run) ? await this.context() : undefined)
   }
 
   /** Entries after position `after`, oldest first. Throws if the worker does not exist. */

@@ -21,6 +21,7 @@ import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
+import { fairMutants } from './support/fair-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -342,6 +343,7 @@ const all = [
   ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...fairMutants,
   ...retryMutants,
   ...amendMutants,
   ...sendMutants,

@@ -54,6 +54,10 @@ const limitNames = [
   ...childLimitNames,
 ] as const
 
+const roles = ['planner', 'actor'] as const
+/** Which of the tools of its definition an agent has. */
+export type Role = (typeof roles)[number]
+
 export interface AgentWorker<Given = unknown> {
   /**
    * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
@@ -72,6 +76,11 @@ export interface AgentWorker<Given = unknown> {
   readonly settings?: CallSettings
   /** Its tools; or a resolver, for tools that are known only when it runs. Default: none. */
   readonly tools?: readonly Tool[] | ToolResolver
+  /**
+   * What its tools are filtered by. A `planner` only reads: its model is offered tools of effect `pure` that are not dangerous, and it spawns nothing.
+   * An `actor` has them all. Default: actor.
+   */
+  readonly role?: Role
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
@@ -130,6 +139,7 @@ export const agentKeys = new Set([
   'model',
   'settings',
   'tools',
+  'role',
   'spawns',
   'asks',
   'approval',
@@ -176,12 +186,20 @@ export function checkAgent(agent: AgentWorker): void {
     throw new ConfigError(
       `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
     )
+  checkRole(agent)
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   const { continues } = agent
   if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
     throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
+}
+
+function checkRole({ role, spawns }: AgentWorker): void {
+  if (role === undefined) return
+  if (!roles.includes(role)) throw new ConfigError(`role must be one of ${roles.join(', ')}, not ${preview(role)}.`)
+  if (role === 'planner' && spawns !== undefined)
+    throw new ConfigError('a planner only reads, so it has no spawns: make it an actor, or leave spawns out.')
 }
 
 /** Returns the names of its tools. Null if they are not known before it runs. */

@@ -85,8 +85,8 @@ export class ContextContainer {
   }
 
   get pending(): PendingTurn {
-    const { started, delegated, asked, approvals, decided, childResults } = this.#calls
-    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, childResults }
+    const { started, delegated, asked, approvals, decided, subCalls, childResults } = this.#calls
+    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
   }
 
   /** The newest reply of the run in progress. */
@@ -168,6 +168,8 @@ export class ContextContainer {
       case 'askWithdrawn':
       case 'attemptFailed':
       case 'callsDecided':
+      case 'subCallStarted':
+      case 'subCall':
         this.#calls.apply(entry)
         return
       case 'blank':

@@ -12,7 +12,7 @@ import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
+import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
@@ -140,6 +140,27 @@ export interface CallsDecidedEntry extends EntryHead {
   readonly calls: readonly CallDecision[]
 }
 
+/** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
+export interface SubCallStartedEntry extends EntryHead {
+  readonly type: 'subCallStarted'
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+}
+
+/** A step of a recipe has ended. It is not run again. */
+export interface SubCallEntry extends EntryHead {
+  readonly type: 'subCall'
+  /** Its tool is of effect `once`. */
+  readonly once?: true
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+  readonly status: ToolStatus
+  readonly output: ToolOutput
+  readonly facts?: Readonly<Record<string, Json>>
+}
+
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
@@ -203,6 +224,8 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | SubCallStartedEntry
+  | SubCallEntry
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
@@ -373,6 +396,10 @@ function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
     case 'asked':
       return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
+    case 'subCallStarted':
+      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
+    case 'subCall':
+      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
     case 'callsDecided':
       return Array.isArray(entry.calls) && entry.calls.every(isObject)
     case 'blank':

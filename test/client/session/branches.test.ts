@@ -136,8 +136,13 @@ describe('worker.metadata', () => {
       'agent_loop.completion_state': 'completed_with_tool_request',
       'agent_loop.last_tool': 'remove',
     })
+    expect(await second.root.state()).toEqual({
+      state: 'AwaitingToolApproval',
+      requests: [{ id: expect.any(String), toolName: 'remove', arguments: { path: 'x' }, approvalStatus: 'pending' }],
+    })
     await asking.client.approvals.decide(ask?.id ?? '', { decision: 'approve' })
     await second.result()
+    expect(await second.root.state()).toEqual({ state: 'Idle' })
     expect(await second.root.metadata()).toEqual({
       'agent_loop.completion_state': 'completed_ready_for_prompt',
       'agent_loop.last_tool': 'remove',

@@ -134,6 +134,20 @@ test('a schema that throws or is asynchronous refuses the arguments', () => {
   ).toEqual(refused('the schema could not check it: it is asynchronous, but schemas must answer at once'))
 })
 
+test('arguments may be taken out of a text by a pattern, and a text that does not fit is refused [3.17]', () => {
+  const copy = /^\/copy (\S+) (\S+)$/
+  const schema = z
+    .string()
+    .regex(copy, 'is not "/copy <from> <to>"')
+    .transform((text) => {
+      const [, from, to] = copy.exec(text) ?? []
+      return { from, to }
+    })
+  expect(check(schema, { arguments: '/copy a b' })).toEqual(accepted({ from: 'a', to: 'b' }))
+  expect(check(schema, {}, '/copy a b')).toEqual(accepted({ from: 'a', to: 'b' }))
+  expect(check(schema, { arguments: '/move a b' })).toEqual(refused('is not "/copy <from> <to>"'))
+})
+
 test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1) [3.16]', () => {
   const schemas = [undefined, person, z.string(), z.array(z.string()), z.json(), z.strictObject({ a: person })]
   fc.assert(

@@ -79,6 +79,8 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'subCallStarted':
+    case 'subCall':
     case 'blank':
       return chatLine(entry)
     default:

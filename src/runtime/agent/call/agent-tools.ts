@@ -4,6 +4,7 @@
  * Does not own: running the calls (local-calls.ts, delegated-calls.ts, asked-calls.ts).
  * AGENT-TOOLS-1 A tool that the worker's permissions do not name is not offered to the model, and is unknown when it is called.
  * AGENT-TOOLS-2 A kind gets its tools from a source, which is asked at most once in each turn (TOOL-SOURCE-1 of core/ports/tool-source.ts).
+ * AGENT-TOOLS-3 The same holds for a tool that the role of the kind leaves out, also if a resolver names it.
  */
 
 import { preview } from '../../../core/check/preview.ts'
@@ -17,7 +18,7 @@ import { ConfigError, TerminalError, toRuntimeError } from '../../../core/errors
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
 import type { ToolSource } from '../../../core/ports/tool-source.ts'
-import { decideApproval } from '../../../core/worker/ask/approval.ts'
+import { decideApproval, isDangerous } from '../../../core/worker/ask/approval.ts'
 import { schemaHash } from '../../../core/worker/ask/approval-hash.ts'
 import type { SessionApproval } from '../../../core/worker/ask/session-approval.ts'
 import { runUserPart } from '../../node/user-code.ts'
@@ -29,8 +30,8 @@ import type { Turn } from '../../turn/turn.ts'
 import type { AcceptedCall, CheckedCall } from '../iteration.ts'
 import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
+import type { LocalCall, LostCall } from './call-host.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
-import type { LocalCall, LostCall } from './local-calls.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -55,6 +56,11 @@ export class Toolbox {
     if (list !== this.#opened.list) this.#opened = { list, tools: new AgentTools(this.#definition, list) }
     return this.#opened.tools
   }
+}
+
+/** A planner has only tools that read. */
+function mayHave({ role }: AgentDefinition, tool: Tool): boolean {
+  return role !== 'planner' || (tool.effect === 'pure' && !isDangerous(tool))
 }
 
 const mayRun = { do: 'run' } as const
@@ -89,7 +95,7 @@ export class AgentTools {
   constructor(
     definition: AgentDefinition,
     tools: readonly Tool[],
-    registry = new ToolRegistry(tools),
+    registry = new ToolRegistry(tools.filter((tool) => mayHave(definition, tool))),
     resolved = noneResolved,
   ) {
     this.#definition = definition
@@ -103,8 +109,11 @@ export class AgentTools {
     return new AgentTools(this.#definition, [], this.#registry, resolved)
   }
 
-  #toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
-    return this.#resolved.get(toolCallId) ?? this.#registry.get(toolName)
+  /** Undefined for a tool that the worker does not have, and for one that troupe gives to agents. */
+  toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
+    const resolved = this.#resolved.get(toolCallId)
+    if (resolved && !mayHave(this.#definition, resolved)) return undefined
+    return resolved ?? this.#registry.get(toolName)
   }
 
   kinds({ permissions }: Assignment): readonly string[] {
@@ -174,7 +183,7 @@ export class AgentTools {
   /** Does this call need an approval? One that is forbidden is invalid. */
   approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
-    const tool = this.#toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const tool = this.toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
     const { policy, trusted } = approval
     const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
     if (verdict.do === 'deny')
@@ -184,7 +193,7 @@ export class AgentTools {
 
   /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
   inputSchema(call: ToolCallBlock): Readonly<Record<string, unknown>> {
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? {} : inputFormOf(tool).inputSchema
   }
 
@@ -199,7 +208,7 @@ export class AgentTools {
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -207,7 +216,7 @@ export class AgentTools {
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one
-      const tool = this.#toolOf(call)
+      const tool = this.toolOf(call)
       const wasStarted = started.has(call.toolCallId)
       if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
       return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []
