@@ -117,7 +117,8 @@ export function iterate(
     toolCalls: limits?.toolCalls ?? policy.toolCalls,
   }
   const callsPerReply = limits?.callsPerReply ?? policy.callsPerReply
-  const { approvals, decided } = journal.container.pending
+  const { container } = journal
+  const { approvals, decided, calls, started } = container.pending
   const check = (call: ToolCallBlock): CheckedCall => {
     if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName) }
     const decision = decided.get(call.toolCallId)
@@ -127,7 +128,10 @@ export function iterate(
   }
   const approve = (one: AcceptedCall) =>
     tools.approve(one, journal.turn.session.approval, new CallApprovalContext(journal, one.call.toolCallId))
-  const isTerminal = ({ call }: AcceptedCall) => tools.isTerminal(call)
+  // A call of a recorded reply may have been run already, if its tool was not terminal then.
+  const isUntouched = ({ toolCallId: id }: ToolCallBlock) =>
+    reply !== container.lastReply || (!started.has(id) && calls.some(({ toolCallId }) => toolCallId === id))
+  const isTerminal = ({ call }: AcceptedCall) => tools.isTerminal(call) && isUntouched(call)
   return runStages(reply, used, { who, most, callsPerReply, check, isTerminal, approve })
 }
 

@@ -102,4 +102,6 @@ describe('a call of a terminal tool', () => {
 test('terminal is true or false', () => {
   const wrong = { name: 'x', description: 'x', effect: 'pure', terminal: 'yes', run: () => 1 } as never
   expect(() => defineTool(wrong)).toThrow(ConfigError)
+  const recipe = () => ({ serial: [], parallel: [] })
+  expect(() => defineTool({ name: 'x', description: 'x', terminal: true, recipe } as never)).toThrow(/has no recipe/)
 })
