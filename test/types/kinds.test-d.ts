@@ -8,6 +8,7 @@ import type {
   RunResult,
   Self,
   Session,
+  Tool,
   Troupe,
   WorkerDefinition,
   WorkerRef,
@@ -141,7 +142,8 @@ test('the result of an agent with an output has its type', async () => {
 })
 
 test('a terminal tool needs neither an effect nor a run, and any other tool needs both', () => {
-  defineTool({ name: 'submit', description: 'Hands it in.', terminal: true, input: z.object({ a: z.string() }) })
+  const input = z.object({ a: z.string() })
+  expectTypeOf(defineTool({ name: 'submit', description: 'Hands it in.', terminal: true, input })).toEqualTypeOf<Tool>()
   // @ts-expect-error -- run and effect are missing
   defineTool({ name: 'submit', description: 'Hands it in.' })
 })
