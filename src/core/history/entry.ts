@@ -13,6 +13,7 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
@@ -140,6 +141,13 @@ export interface CallsDecidedEntry extends EntryHead {
   readonly calls: readonly CallDecision[]
 }
 
+/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
+export interface HookedEntry extends EntryHead {
+  readonly type: 'hooked'
+  readonly hook: 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'goOn'
+}
+
 /** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
 export interface SubCallStartedEntry extends EntryHead {
   readonly type: 'subCallStarted'
@@ -210,6 +218,7 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | HookedEntry
   | SubCallStartedEntry
   | SubCallEntry
   | BlankEntry
@@ -348,47 +357,4 @@ export function writtenAt(json: string | null): number | null {
 /** True for the entry of a run that was cancelled. */
 export function saysCancelled(json: string | null): boolean {
   return json !== null && decodeEntry(json).type === 'cancelled'
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat/chat-codec.ts). */
-function hasItsParts(entry: Fields): boolean {
-  switch (entry.type) {
-    case 'received':
-      return isObject(entry.message) && typeof entry.message.kind === 'string'
-    case 'step':
-      return typeof entry.name === 'string'
-    case 'compacted':
-      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
-    case 'failed':
-      return isObject(entry.failure) && typeof entry.failure.code === 'string'
-    case 'attemptFailed':
-      return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
-    case 'cancelled': {
-      const { dropped, onCancel } = entry
-      const isWhole =
-        dropped === undefined ||
-        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      return isWhole && (onCancel === undefined || isObject(onCancel))
-    }
-    case 'toolStarted':
-      return typeof entry.toolCallId === 'string'
-    case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
-    case 'asked':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
-    case 'subCallStarted':
-      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
-    case 'subCall':
-      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
-    case 'callsDecided':
-      return Array.isArray(entry.calls) && entry.calls.every(isObject)
-    case 'blank':
-      return isObject(entry.usage)
-    case 'retried':
-      return entry.reopened === undefined || Array.isArray(entry.reopened)
-    default:
-      return true
-  }
 }
