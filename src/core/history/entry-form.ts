@@ -1,4 +1,4 @@
-/** Duty: know which fields of an entry its readers rely on. An entry without them is passed over (ENTRY-2 of entry.ts). */
+/** Duty: say whether an entry that was read has the fields that readers rely on. Another program may have written over any part of it. */
 import { isObject } from '../check/is-object.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -12,6 +12,8 @@ export function hasItsParts(entry: Fields): boolean {
       return typeof entry.name === 'string'
     case 'compacted':
       return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
+    case 'undone':
+      return Number.isSafeInteger(entry.from)
     case 'failed':
       return isObject(entry.failure) && typeof entry.failure.code === 'string'
     case 'attemptFailed':

@@ -103,8 +103,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
-/** A message of an agent's conversation. */
-export type ChatEntry = EntryHead & ChatMessage
+/** A message of an agent's conversation. `pushed`: somebody added it from outside while the worker rested, and it came through no mailbox. */
+export type ChatEntry = EntryHead & ChatMessage & { readonly pushed?: true }
 
 /** A `once` tool is about to run. If no result follows because of a crash, nobody knows whether the tool took effect. */
 export interface ToolStartedEntry extends EntryHead {
@@ -205,6 +205,20 @@ export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
 }
 
+/** What somebody outside changed of the prompts of a worker that rests. */
+export type ContextChange = 'expanded' | 'undone' | 'redone' | 'pushed'
+
+/** The last turn was taken back: what stands from this position on, up to this entry, is in no prompt (core/history/undone.ts). */
+export interface UndoneEntry extends EntryHead {
+  readonly type: 'undone'
+  readonly from: number
+}
+
+/** The last entry `undone` no longer holds. */
+export interface RedoneEntry extends EntryHead {
+  readonly type: 'redone'
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -225,6 +239,8 @@ export type Entry =
   | RetriedEntry
   | CompactedEntry
   | ExpandedEntry
+  | UndoneEntry
+  | RedoneEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
