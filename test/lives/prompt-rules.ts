@@ -45,8 +45,3 @@ function callsOf(message: PromptMessage): string[] {
     ? message.content.flatMap((block) => (block.type === 'tool-call' ? [block.toolCallId] : []))
     : []
 }
-
-/** All that a model reads in a prompt. */
-export function textIn({ messages }: Pick<ModelRequest, 'messages'>): string {
-  return JSON.stringify(messages)
-}
