@@ -61,6 +61,12 @@ const arrowList = [
     to: 'GeneratingResponse',
     why: 'an answer that does not fit the output of its kind is answered with what is wrong',
   },
+  {
+    event: 'answerHeld',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a hook of the kind asks for more than the answer',
+  },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
   {

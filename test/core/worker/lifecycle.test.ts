@@ -45,6 +45,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'outputRefused', 'GeneratingResponse'],
   ['ProcessingToolResults', 'answered', 'Idle'],
+  ['ProcessingLLMResponse', 'answerHeld', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],
