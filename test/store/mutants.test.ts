@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
@@ -344,6 +345,7 @@ const all = [
   ...wakeupMutants,
   ...fairMutants,
   ...retryMutants,
+  ...amendMutants,
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,

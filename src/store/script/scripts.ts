@@ -166,6 +166,13 @@ export const retryScript = defineScript({
   args: words('event mail texts'),
 })
 
+export const amendScript = defineScript({
+  file: 'amend.lua',
+  keys: words('record log events'),
+  header: words('worker version position'),
+  args: words('event entry'),
+})
+
 export const pruneScript = defineScript({
   file: 'prune.lua',
   keys: words('sessions cancelling meta'),

@@ -1,6 +1,7 @@
 /** Mutants with the name of the check that catches each. */
 
 import * as agentChecks from './agent-checks.ts'
+import * as amendChecks from './amend-checks.ts'
 import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
@@ -23,6 +24,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    amendChecks,
     approvalChecks,
     askChecks,
     cancelChecks,
