@@ -75,13 +75,13 @@ export const listSpec: ToolSpec = {
   inputSchema: { type: 'object', properties: {}, additionalProperties: false },
 }
 
-/** The two tools as a model sees them. `areToldOf`: its model is told how detached children end. `describe` returns the description of a kind, or an empty text. */
+/** The two tools as a model sees them. `endsAreSaid`: its model is told how detached children end. `describe` returns the description of a kind, or an empty text. */
 export function delegationSpecs(
   kinds: readonly string[],
   describe: (kind: string) => string,
-  areToldOf = false,
+  endsAreSaid = false,
 ): readonly ToolSpec[] {
-  const afterwards = areToldOf ? 'you are told when it has ended' : 'reports to nobody'
+  const afterwards = endsAreSaid ? 'you are told when it has ended' : 'reports to nobody'
   const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
   const text = (description: string) => ({ type: 'string', description })
   return [
