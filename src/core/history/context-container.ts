@@ -102,6 +102,11 @@ export class ContextContainer {
     return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
   }
 
+  /** Results of the calls of the newest reply, in the order in which they came. */
+  get lastResults(): readonly ToolResultMessage[] {
+    return this.#calls.results
+  }
+
   /** The newest reply of the run in progress. */
   get lastReply(): AssistantMessage | null {
     return this.#calls.reply
@@ -197,6 +202,10 @@ export class ContextContainer {
       case 'subCallStarted':
       case 'subCall':
         this.#calls.apply(entry)
+        return
+      case 'hooked':
+        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
+        else if (entry.hook === 'stop') this.#run.held++
         return
       case 'blank':
         this.#run.blanks++

@@ -20,6 +20,7 @@ import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -136,7 +137,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
+function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -173,6 +174,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
+    if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
   } else if (error) {
@@ -191,6 +193,18 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
+  return null
+}
+
+async function answerUnlessHeld(
+  agentTurn: AgentTurn,
+  reply: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<null> {
+  if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  answer(agentTurn, reply, entry, parts)
+  agentTurn.compactor.afterAnswer()
   return null
 }
 
