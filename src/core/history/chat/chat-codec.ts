@@ -52,6 +52,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
         isOptionalText(message.about) &&
+        areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)
       )
@@ -160,6 +161,10 @@ function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {
 
 function isNumber(value: unknown): boolean {
   return Number.isFinite(value)
+}
+
+function areOptionalTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
 }
 
 function isOptionalText(value: unknown): boolean {

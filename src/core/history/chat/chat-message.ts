@@ -95,6 +95,8 @@ const userMessageSchema = z.looseObject({
   nudge: z.boolean().optional(),
   /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
   about: z.string().optional(),
+  /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
+  ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -224,6 +226,7 @@ export interface UserMessage extends MessageHead {
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
   readonly about?: string | undefined
+  readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }
