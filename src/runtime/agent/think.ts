@@ -138,7 +138,7 @@ export function iterate(
   return runStages(reply, used, { who, most, callsPerReply, check, isTerminal, approve })
 }
 
-/** OUTPUT-1: the arguments of a terminal tool are the result. */
+/** AGENT-OUTPUT-1: the arguments of a terminal tool are the result. */
 function asOutput({ output }: AgentDefinition, checked: AcceptedCall): CheckedCall {
   if (output === undefined) return checked
   const { call, input } = checked

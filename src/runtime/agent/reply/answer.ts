@@ -1,12 +1,13 @@
 /**
  * Duty: take the text of a reply as the answer of a run: its result, or, if it does not fit the `output` of its kind, a reason to ask again.
  * Does not own: the end itself (complete.ts), ends without an answer (../agent-end.ts).
- * ANSWER-1 How often an answer did not fit follows from the history alone, so a node that takes over counts the same.
+ * AGENT-ANSWER-1 How often an answer did not fit follows from the history alone, so a node that takes over counts the same.
  */
 import type { ModelReply } from '../../../core/definition/model.ts'
 import { TerminalError } from '../../../core/errors.ts'
+import { cutReasonOf } from '../../../core/history/agent-result.ts'
 import { textOf } from '../../../core/history/chat/chat-message.ts'
-import { cutReasonOf, type Entry } from '../../../core/history/entry.ts'
+import type { Entry } from '../../../core/history/entry.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import type { StepParts } from '../journal.ts'
 import { complete } from './complete.ts'

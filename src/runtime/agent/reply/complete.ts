@@ -1,6 +1,7 @@
 /** Duty: end a run with a result. Does not own: which result (answer.ts, terminal.ts), ends without one (../agent-end.ts). */
 import { toRuntimeError } from '../../../core/errors.ts'
-import type { AgentResult, Entry } from '../../../core/history/entry.ts'
+import type { AgentResult } from '../../../core/history/agent-result.ts'
+import type { Entry } from '../../../core/history/entry.ts'
 import { toJson } from '../../../core/json.ts'
 import { afterRun, completedNote, endingOf } from '../../../core/worker/run-ends.ts'
 import type { AgentTurn } from '../agent-turn.ts'

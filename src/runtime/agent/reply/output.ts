@@ -1,7 +1,7 @@
 /**
  * Duty: what a kind's `output` means for its model and its replies: how the model is told of it, and which value a text holds.
  * Does not own: what follows from a reply that does not fit (answer.ts).
- * OUTPUT-1 Whatever ends a run, its value fits the schema: a text, or the arguments of a terminal tool.
+ * AGENT-OUTPUT-1 Whatever ends a run, its value fits the schema: a text, or the arguments of a terminal tool.
  */
 import type { z } from 'zod'
 import { onlyFenceIn, withoutFence, withoutInlineFence } from '../../../core/check/fence.ts'
