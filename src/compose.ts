@@ -30,6 +30,7 @@ import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
 import { currentUserCall } from './runtime/node/user-code.ts'
 import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
+import { RedisBlobStore } from './store/blob-store.ts'
 import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
 import { type Place, placesOf } from './store/keys.ts'
@@ -267,6 +268,7 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
     return {
       turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
       upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
+      blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
     }
   })
   return new RuntimeNode({ id, kinds, concurrency, policy, permissions, stores, waker, live: parts.live, log })

@@ -17,6 +17,7 @@ import * as agentChecks from './support/agent-checks.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { blobMutants } from './support/blob-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
@@ -351,6 +352,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...blobMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {
