@@ -98,7 +98,15 @@ export type {
   IterationResponse,
   OnIteration,
 } from './core/definition/iteration-context.ts'
-export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export type {
+  Definition,
+  GivenOf,
+  KindName,
+  Kinds,
+  ResultOf,
+  ReturnedBy,
+  WorkerRef,
+} from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
@@ -233,5 +241,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

@@ -77,7 +77,7 @@ export const lines: readonly Line[] = [
   },
   { id: '1.11', says: 'A run that succeeds adds its answer to the history; one that fails or is cancelled adds none.' },
   { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.', part: 'context' },
-  { id: '1.13', says: 'A turn can be stored without an input.', part: 'branching' },
+  { id: '1.13', says: 'A turn can be stored without an input.' },
   {
     id: '1.14',
     says: 'A session builds, lists and deletes workers.',

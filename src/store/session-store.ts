@@ -16,6 +16,7 @@ import {
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { AmendStore } from './person/amend-store.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
 import { PauseStore } from './person/pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
@@ -118,6 +119,7 @@ export type AnswerAnswer =
 export class SessionStore {
   readonly partition: number
   readonly pauses: PauseStore
+  readonly amendments: AmendStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
@@ -142,6 +144,7 @@ export class SessionStore {
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
+    this.amendments = new AmendStore(caller, keys, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)
   }

@@ -13,6 +13,7 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
@@ -102,8 +103,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
-/** A message of an agent's conversation. */
-export type ChatEntry = EntryHead & ChatMessage
+/** A message of an agent's conversation. `pushed`: somebody added it from outside while the worker rested, and it came through no mailbox. */
+export type ChatEntry = EntryHead & ChatMessage & { readonly pushed?: true }
 
 /** A `once` tool is about to run. If no result follows because of a crash, nobody knows whether the tool took effect. */
 export interface ToolStartedEntry extends EntryHead {
@@ -197,6 +198,20 @@ export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
 }
 
+/** What somebody outside changed of the prompts of a worker that rests. */
+export type ContextChange = 'expanded' | 'undone' | 'redone' | 'pushed'
+
+/** The last turn was taken back: what stands from this position on, up to this entry, is in no prompt (core/history/undone.ts). */
+export interface UndoneEntry extends EntryHead {
+  readonly type: 'undone'
+  readonly from: number
+}
+
+/** The last entry `undone` no longer holds. */
+export interface RedoneEntry extends EntryHead {
+  readonly type: 'redone'
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -216,6 +231,8 @@ export type Entry =
   | RetriedEntry
   | CompactedEntry
   | ExpandedEntry
+  | UndoneEntry
+  | RedoneEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -348,47 +365,4 @@ export function writtenAt(json: string | null): number | null {
 /** True for the entry of a run that was cancelled. */
 export function saysCancelled(json: string | null): boolean {
   return json !== null && decodeEntry(json).type === 'cancelled'
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat/chat-codec.ts). */
-function hasItsParts(entry: Fields): boolean {
-  switch (entry.type) {
-    case 'received':
-      return isObject(entry.message) && typeof entry.message.kind === 'string'
-    case 'step':
-      return typeof entry.name === 'string'
-    case 'compacted':
-      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
-    case 'failed':
-      return isObject(entry.failure) && typeof entry.failure.code === 'string'
-    case 'attemptFailed':
-      return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
-    case 'cancelled': {
-      const { dropped, onCancel } = entry
-      const isWhole =
-        dropped === undefined ||
-        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      return isWhole && (onCancel === undefined || isObject(onCancel))
-    }
-    case 'toolStarted':
-      return typeof entry.toolCallId === 'string'
-    case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
-    case 'asked':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
-    case 'subCallStarted':
-      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
-    case 'subCall':
-      return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
-    case 'callsDecided':
-      return Array.isArray(entry.calls) && entry.calls.every(isObject)
-    case 'blank':
-      return isObject(entry.usage)
-    case 'retried':
-      return entry.reopened === undefined || Array.isArray(entry.reopened)
-    default:
-      return true
-  }
 }
