@@ -21,7 +21,14 @@ import {
   textOf,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
-import { type CompactedEntry, type Entry, type FailedEntry, isGiven, type RetriedEntry } from './entry.ts'
+import {
+  type CompactedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type OrderedEntry,
+  type RetriedEntry,
+} from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
@@ -75,6 +82,7 @@ export class ContextContainer {
   #failedRun: FailedRun | null = null
   /** The summaries that nobody took back, the newest last: whether each stands for something. */
   readonly #summaries: boolean[] = []
+  #owedOrder: OrderedEntry | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -137,6 +145,11 @@ export class ContextContainer {
     return this.#passedOver
   }
 
+  /** An order to compact that was received, and of which nothing has come yet. */
+  get owedOrder(): OrderedEntry | null {
+    return this.#owedOrder
+  }
+
   /** True if a summary stands for the beginning of its prompts. */
   get isCompacted(): boolean {
     return this.#summaries.at(-1) ?? false
@@ -183,6 +196,13 @@ export class ContextContainer {
         // A summary that could not be used stands for nothing, and so does what takes it back.
         if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
         return
+      case 'ordered':
+        if (entry.order.do === 'compact') this.#owedOrder = entry
+        else this.#runOn(entry)
+        return
+      case 'orderRefused':
+        if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
+        return
       case 'undone':
       case 'redone':
         // Who reads the history leaves out what no longer counts (undone.ts).
@@ -193,8 +213,11 @@ export class ContextContainer {
       case 'retried':
         this.#retried(entry)
         return
-      case 'completed':
       case 'cancelled':
+        this.#owedOrder = null
+        this.#end()
+        return
+      case 'completed':
         this.#end()
         return
       default:
@@ -229,7 +252,14 @@ export class ContextContainer {
     else if (message.type === 'toolResult') this.#answered(message)
   }
 
-  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+  /** A run without an input of its own answers what is there. */
+  #runOn({ at }: OrderedEntry): void {
+    this.#isRunOpen = true
+    this.#run.startedAt ??= at
+  }
+
+  #compacted({ firstKept, text, owed, usage, order }: CompactedEntry): void {
+    if (order !== undefined && this.#owedOrder?.message === order) this.#owedOrder = null
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
     const isUsed = this.history.compact(firstKept, texts)
