@@ -63,6 +63,14 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type {
+  AgentHooks,
+  AnswerToCheck,
+  CallResult,
+  CallToCheck,
+  CallVerdict,
+  HookText,
+} from './core/definition/agent-hooks.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
@@ -203,6 +211,7 @@ export type {
   Entry,
   EntryHead,
   FailedEntry,
+  HookedEntry,
   ReceivedEntry,
   RunResult,
   SpawnNote,

@@ -142,6 +142,13 @@ export interface CallsDecidedEntry extends EntryHead {
   readonly calls: readonly CallDecision[]
 }
 
+/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
+export interface HookedEntry extends EntryHead {
+  readonly type: 'hooked'
+  readonly hook: 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'goOn'
+}
+
 /** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
 export interface SubCallStartedEntry extends EntryHead {
   readonly type: 'subCallStarted'
@@ -246,6 +253,7 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | HookedEntry
   | SubCallStartedEntry
   | SubCallEntry
   | BlankEntry

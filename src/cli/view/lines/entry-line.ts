@@ -83,6 +83,7 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'hooked':
     case 'subCallStarted':
     case 'subCall':
     case 'blank':
