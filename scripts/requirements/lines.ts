@@ -122,7 +122,6 @@ export const lines: readonly Line[] = [
   {
     id: '1.29',
     says: 'A chat in the terminal has commands for compaction, usage, context and status.',
-    part: 'surface',
   },
   {
     id: '1.30',
