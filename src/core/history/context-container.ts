@@ -15,7 +15,6 @@ import { readChatMessage } from './chat/chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
-  isCutText,
   type Json,
   type ToolResultMessage,
   textOf,
@@ -37,7 +36,16 @@ import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import {
+  countedAnew,
+  countReply,
+  countResults,
+  emptyFacts,
+  inputOf,
+  type MutableRun,
+  newRun,
+  type RunSoFar,
+} from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -299,13 +307,7 @@ export class ContextContainer {
   }
 
   #replied(message: AssistantMessage): void {
-    const run = this.#run
-    run.iterations++
-    run.blanks = 0
-    if (isCutText(message)) run.cut.push(textOf(message.content))
-    else run.cut = []
-    run.tokens += tokensOf(message.usage)
-    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+    countReply(this.#run, message)
     this.#calls = new ReplyCalls(message)
   }
 
@@ -314,10 +316,7 @@ export class ContextContainer {
     this.#calls.answered(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
-    // The iteration is over. Compare its errors with those of the iteration before.
-    const { errors } = this.#calls
-    this.#run.sameErrors = errors === '' ? 0 : errors === this.#run.errors ? this.#run.sameErrors + 1 : 1
-    this.#run.errors = errors
+    countResults(this.#run, this.#calls)
   }
 
   #childReported(result: ResultMessage): void {
@@ -343,9 +342,7 @@ export class ContextContainer {
     this.#run = {
       ...failed.run,
       failure: null,
-      misfits: 0,
-      sameErrors: 0,
-      errors: '',
+      ...countedAnew,
       startedAt: at,
       retriedAfter: failed.code,
       retries: failed.run.retries + 1,

@@ -56,6 +56,12 @@ const arrowList = [
     why: 'a text that was cut off at its length is continued',
   },
   {
+    event: 'replyTimedOut',
+    from: 'AwaitingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a reply that took too long is answered in the conversation: smaller steps',
+  },
+  {
     event: 'outputRefused',
     from: 'ProcessingLLMResponse',
     to: 'GeneratingResponse',

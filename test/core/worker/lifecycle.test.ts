@@ -43,6 +43,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
+  ['AwaitingLLMResponse', 'replyTimedOut', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'outputRefused', 'GeneratingResponse'],
   ['ProcessingToolResults', 'answered', 'Idle'],
   ['ProcessingLLMResponse', 'answerHeld', 'GeneratingResponse'],

@@ -60,6 +60,7 @@ function isOurs(message: Fields): boolean {
       return (
         typeof message.model === 'string' &&
         isOptionalText(message.asked) &&
+        isOptionalFlag(message.interrupted) &&
         knownReasons.has(message.finishReason) &&
         isUsage(message.usage) &&
         isListOf(message.content, isAssistantBlock)
@@ -72,6 +73,7 @@ function isOurs(message: Fields): boolean {
         isOutput(message.output) &&
         isFacts(message.facts) &&
         isFailure(message.failure) &&
+        isOptionalFlag(message.isBroken) &&
         isOptionalText(message.thrownAt)
       )
     case 'error':

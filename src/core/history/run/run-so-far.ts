@@ -2,7 +2,9 @@
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
-import type { ChildFacts, Json } from '../chat/chat-message.ts'
+import { tokensOf } from '../../worker/usage.ts'
+import { type AssistantMessage, type ChildFacts, isCutText, type Json, textOf } from '../chat/chat-message.ts'
+import type { ReplyCalls } from './reply-calls.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -16,6 +18,12 @@ export interface RunSoFar {
   readonly cut: readonly string[]
   /** Answers that did not fit the output of its kind. */
   readonly misfits: number
+  /** Replies that took too long, and were answered in the conversation. */
+  readonly interruptions: number
+  /** Replies with a call whose arguments could not be read. */
+  readonly brokenReplies: number
+  /** How often in a row each tool has failed, of those that failed the last time. */
+  readonly failing: ReadonlyMap<string, number>
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -49,6 +57,9 @@ export interface MutableRun {
   blanks: number
   cut: string[]
   misfits: number
+  interruptions: number
+  brokenReplies: number
+  failing: ReadonlyMap<string, number>
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -63,6 +74,9 @@ export interface MutableRun {
   held: number
 }
 
+/** Of nearly all runs. Nothing is added to it. */
+const noFailures: ReadonlyMap<string, number> = new Map()
+
 export function newRun(number: number): MutableRun {
   return {
     number,
@@ -72,6 +86,9 @@ export function newRun(number: number): MutableRun {
     blanks: 0,
     cut: [],
     misfits: 0,
+    interruptions: 0,
+    brokenReplies: 0,
+    failing: noFailures,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
@@ -85,6 +102,41 @@ export function newRun(number: number): MutableRun {
     resultsSeen: 0,
     held: 0,
   }
+}
+
+/** A run that failed and goes on: what could fail it again is counted anew. */
+export const countedAnew = {
+  misfits: 0,
+  interruptions: 0,
+  brokenReplies: 0,
+  failing: noFailures,
+  sameErrors: 0,
+  errors: '',
+} as const
+
+/** Counts a reply of its model. */
+export function countReply(run: MutableRun, message: AssistantMessage): void {
+  run.iterations++
+  run.blanks = 0
+  if (message.interrupted) run.interruptions++
+  if (isCutText(message)) run.cut.push(textOf(message.content))
+  else run.cut = []
+  run.tokens += tokensOf(message.usage)
+  for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+}
+
+/** Counts an iteration whose calls all have their results. Compares its errors with those of the iteration before. */
+export function countResults(run: MutableRun, { errors, results }: Pick<ReplyCalls, 'errors' | 'results'>): void {
+  run.sameErrors = errors === '' ? 0 : errors === run.errors ? run.sameErrors + 1 : 1
+  run.errors = errors
+  if (errors === '' && run.failing.size === 0) return
+  if (results.some(({ isBroken }) => isBroken)) run.brokenReplies++
+  const failing = new Map(run.failing)
+  for (const { toolName, status } of results) {
+    if (status === 'error') failing.set(toolName, (failing.get(toolName) ?? 0) + 1)
+    else if (status === 'ok') failing.delete(toolName)
+  }
+  run.failing = failing
 }
 
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.
