@@ -14,6 +14,7 @@ import {
   type SessionApproval,
 } from '../core/worker/ask/session-approval.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
+import type { SendTime } from '../core/worker/steer.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
@@ -36,10 +37,11 @@ import {
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-/** Of a message: its digest, and whether the caller gave it, who may give it to another message as well. */
-interface MessageKey {
+/** Of a message: the digest of its key, and whether the caller gave it, who may give it to another message as well. */
+interface PostOptions {
   readonly digest: string
   readonly isGiven: boolean
+  readonly when?: SendTime
 }
 
 /**
@@ -52,6 +54,8 @@ interface Placed {
   readonly wakeups: readonly Wakeup[]
   /** The pool in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty. */
   readonly wokenIn: string
+  /** A run in progress takes it before its turn. */
+  readonly steers: boolean
 }
 
 export type PostAnswer = Placed | PostRefused
@@ -155,7 +159,12 @@ export class SessionStore {
     return this.#creation.createMany(orders)
   }
 
-  async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {
+  async post(
+    workerId: string,
+    mail: string,
+    { digest, isGiven, when }: PostOptions,
+    event: string,
+  ): Promise<PostAnswer> {
     const worker = workerKeys(this.#keys.tag, workerId)
     const reply = await this.#caller.call(
       postScript,
@@ -174,6 +183,7 @@ export class SessionStore {
         wakeupMs: this.#policy.wakeupMs,
         event,
         asked: isGiven ? digestAsked(mail) : undefined,
+        when: when === 'queue' ? undefined : when,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -377,6 +387,7 @@ function decodePost(reply: Reply, script: string): PostAnswer {
         position: Number(reply[1]),
         wakeups: parseWakeups(reply[2]),
         wokenIn: String(reply[3] ?? ''),
+        steers: reply[4] === '!',
       }
     case 'not_found':
     case 'terminal':

@@ -204,6 +204,7 @@ export class ContextContainer {
     if (message.type === 'user' && message.nudge) this.#isRunOpen = true
     else if (message.type === 'user') {
       this.#isRunOpen = true
+      if (message.when !== undefined) this.#steered()
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
@@ -213,6 +214,14 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
+  }
+
+  /** Another answer is wanted now, and the model may get out of its errors. */
+  #steered(): void {
+    this.#run.steers++
+    this.#run.cut = []
+    this.#run.sameErrors = 0
+    this.#run.errors = ''
   }
 
   #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {

@@ -31,6 +31,7 @@ import type { Facts } from '../../tool/fact-collector.ts'
 import { brief } from '../../tool/messages.ts'
 import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
+import type { Turn } from '../../turn/turn.ts'
 import type { Journal } from '../journal.ts'
 import { editedOutput } from './approval-words.ts'
 
@@ -82,7 +83,7 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
   const runNext = async () => {
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       // If another call has added a failure, the run ends, and no further call begins.
-      if (!mayCall(host.journal.turn) || host.journal.container.run.failure) return
+      if (!mayBegin(host.journal.turn) || host.journal.container.run.failure) return
       const end = await runCall(host, next)
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
@@ -112,7 +113,7 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   const { tool, call } = local
   const { turn } = journal
   if (tool.effect === 'once') {
-    if (!mayCall(turn)) return done
+    if (!mayBegin(turn)) return done
     const { toolCallId, toolName } = call
     journal.add([journal.entry('toolStarted', { toolCallId, toolName })], {
       notes: [['tool.started', { toolCallId, toolName }]],
@@ -120,11 +121,16 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   }
   if (tool.effect === 'once') await turn.pausing.beginning(turn.settled())
   else if (tool.effect !== 'pure') await turn.settled()
-  if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayCall(turn))) return done
+  if (!(tool.effect === 'once' ? mayFinishCall(turn) : mayBegin(turn))) return done
   const startedAt = performance.now()
   const outcome = await runTool(host, local)
   if (!mayRecord(turn)) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
+}
+
+/** A message that interrupts the calls keeps those from beginning that have not begun. */
+function mayBegin(turn: Turn): boolean {
+  return mayCall(turn) && !turn.steers.interrupts
 }
 
 async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promise<ToolOutcome> {
@@ -151,7 +157,7 @@ function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallB
     toolCallId,
     attempt: failedAttempts + 1,
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
-    signal: turn.signal,
+    signal: turn.steers.work.signal,
     folder,
     bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
     limits: { ...assignment.limits, ...turn.session.spending.allowed },
