@@ -42,6 +42,9 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-tool.ts`, 'ToolContext'],
     [`${definitions}/define-tool.ts`, 'Workspace'],
     [`${definitions}/tool-resolver.ts`, 'ToolResolver'],
+    [`${definitions}/recipe.ts`, 'RecipePlan'],
+    [`${definitions}/recipe.ts`, 'RecipeStep'],
+    [`${definitions}/recipe.ts`, 'RecipeParts'],
   ],
   'docs/reference/client.md': [
     ['src/client/connect-options.ts', 'ConnectOptions'],

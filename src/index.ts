@@ -69,6 +69,7 @@ export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definitio
 export type {
   ApprovalContext,
   Effect,
+  RecipeDefinition,
   Reconciled,
   Tool,
   ToolContext,
@@ -97,7 +98,15 @@ export type {
   IterationResponse,
   OnIteration,
 } from './core/definition/iteration-context.ts'
-export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export type {
+  Definition,
+  GivenOf,
+  KindName,
+  Kinds,
+  ResultOf,
+  ReturnedBy,
+  WorkerRef,
+} from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
@@ -111,6 +120,15 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
+export type {
+  Recipe,
+  RecipeError,
+  RecipeParts,
+  RecipePlan,
+  RecipeResult,
+  RecipeStep,
+  SerialContext,
+} from './core/definition/recipe.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
@@ -188,6 +206,8 @@ export type {
   RunResult,
   SpawnNote,
   StepEntry,
+  SubCallEntry,
+  SubCallStartedEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'
@@ -221,5 +241,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

@@ -129,7 +129,7 @@ export class HistoryFold {
     this.#order(position, entry)
     if (entry.type === 'received') this.#received(entry)
     else if (entry.type === 'step') this.open.steps++
-    else if (entry.type === 'user' && !entry.nudge) this.#input(entry.from ?? null)
+    else if (entry.type === 'user' && !entry.nudge && !entry.pushed) this.#input(entry.from ?? null)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)

@@ -14,12 +14,14 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
+import { fairMutants } from './support/fair-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -30,6 +32,7 @@ import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { startMutants } from './support/start-mutants.ts'
+import { steerMutants } from './support/steer-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -341,7 +344,9 @@ const all = [
   ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...fairMutants,
   ...retryMutants,
+  ...amendMutants,
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,
@@ -351,6 +356,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...steerMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

@@ -100,6 +100,7 @@ export class Roster {
         return
       case 'context.compacted':
       case 'compaction.failed':
+      case 'context.changed':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

@@ -7,6 +7,7 @@
 import { rootIdOf } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
+import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
 import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../../store/record/session-record.ts'
 import type { WorkerMode } from '../../store/record/worker-record.ts'
@@ -37,6 +38,8 @@ export interface SessionFacts {
   readonly paused: PauseNote | null
   /** Its policy for approvals, the tools that are trusted, and what happens if nobody answers. */
   readonly approval: SessionApproval
+  /** Its share of the slots beside other sessions, and how far in front of them it stands. */
+  readonly turnShare: TurnShare
   /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
@@ -61,6 +64,7 @@ export function factsOf(
     cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
     paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
     approval: session.approval,
+    turnShare: session.turnShare,
     result: session.end?.result ?? earlier,
   }
 }

@@ -35,6 +35,8 @@ const sessionJob = z.strictObject({
   approval: z.enum(approvalPolicies).optional(),
   whenNobodyAnswers: z.enum(nobodyAnswersWords).optional(),
   approvalMs: z.number().optional(),
+  weight: z.number().optional(),
+  priority: z.number().optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown(), when: z.enum(sendTimes).optional() })
 const answerJob = z
@@ -42,7 +44,7 @@ const answerJob = z
   .refine(({ answer }) => answer !== undefined, { path: ['answer'], error: 'is missing; an answer may be null' })
 
 const forms =
-  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?}, {"worker", "input", "when"?} or {"ask", "answer", "by"?, "reason"?}'
+  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?}, {"worker", "input", "when"?} or {"ask", "answer", "by"?, "reason"?}'
 
 /** What BullMQ keeps as the return value of a job. */
 export interface JobDone {

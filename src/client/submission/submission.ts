@@ -28,17 +28,19 @@ import { encodeInput } from '../../core/worker/message.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import type { SendTime } from '../../core/worker/steer.ts'
+import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
 import { placesOf } from '../../store/keys.ts'
+import { refusalOfPost } from '../../store/post-answer.ts'
 import type { Redis } from '../../store/redis/redis.ts'
 import type { ScriptCaller } from '../../store/script/script.ts'
-import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../../store/session-store.ts'
+import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session-store.ts'
 import { extraWakeup } from '../../store/wakeups.ts'
 import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
 import { checkLimits } from './limits.ts'
 
-export interface CreateSession extends ApprovalOptions {
+export interface CreateSession extends ApprovalOptions, GivenTurnShare {
   readonly kind: string
   /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
   readonly input?: unknown
@@ -67,6 +69,7 @@ const createRules: Rules<CreateSession> = {
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   ...approvalOptionRules,
+  ...turnShareRules,
   idempotencyKey: keyRule,
 }
 
@@ -104,6 +107,8 @@ export interface SubmissionContext {
   /** Who calls, for events. */
   readonly actor?: string | undefined
 }
+
+const startTurnShare = encodeTurnShare(defaultTurnShare)
 
 /** Who created and sent nothing for so long takes the system to be idle. */
 const quietMs = 5
@@ -198,6 +203,7 @@ export class Submission {
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
     const approval = approvalText(request)
+    const turnShare = encodeTurnShare(request)
     const key = request.idempotencyKey
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
@@ -236,6 +242,7 @@ export class Submission {
       limits,
       permissions,
       approval,
+      turnShare: turnShare === startTurnShare ? undefined : turnShare,
       event,
     } as const
     return { request, store, order }

@@ -5,7 +5,7 @@
  */
 import type { IterationDecision } from '../definition/iteration-context.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
-import type { AskNote } from '../history/entry.ts'
+import type { AskNote, ContextChange } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
 import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
@@ -125,6 +125,11 @@ export interface EventDetails {
     readonly outputTokens: number
   }
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
+  readonly 'context.changed': {
+    /** Somebody from outside took a summary back, took the last turn back, took that back, or added a message. */
+    readonly how: ContextChange
+    readonly by?: string
+  }
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }

@@ -73,6 +73,8 @@ export class ContextContainer {
   /** The run that began with this first text. */
   #firstRun = 0
   #failedRun: FailedRun | null = null
+  /** The summaries that nobody took back, the newest last: whether each stands for something. */
+  readonly #summaries: boolean[] = []
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -83,8 +85,8 @@ export class ContextContainer {
   }
 
   get pending(): PendingTurn {
-    const { started, delegated, asked, approvals, decided, childResults } = this.#calls
-    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, childResults }
+    const { started, delegated, asked, approvals, decided, subCalls, childResults } = this.#calls
+    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
   }
 
   /** The newest reply of the run in progress. */
@@ -135,6 +137,11 @@ export class ContextContainer {
     return this.#passedOver
   }
 
+  /** True if a summary stands for the beginning of its prompts. */
+  get isCompacted(): boolean {
+    return this.#summaries.at(-1) ?? false
+  }
+
   /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
@@ -161,6 +168,8 @@ export class ContextContainer {
       case 'askWithdrawn':
       case 'attemptFailed':
       case 'callsDecided':
+      case 'subCallStarted':
+      case 'subCall':
         this.#calls.apply(entry)
         return
       case 'blank':
@@ -171,7 +180,12 @@ export class ContextContainer {
         this.#compacted(entry)
         return
       case 'expanded':
-        if (this.history.expand()) this.size.restart(this.history.prompt())
+        // A summary that could not be used stands for nothing, and so does what takes it back.
+        if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
+        return
+      case 'undone':
+      case 'redone':
+        // Who reads the history leaves out what no longer counts (undone.ts).
         return
       case 'failed':
         this.#failed(entry)
@@ -227,7 +241,9 @@ export class ContextContainer {
   #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
-    if (this.history.compact(firstKept, texts)) this.size.restart(this.history.prompt())
+    const isUsed = this.history.compact(firstKept, texts)
+    this.#summaries.push(isUsed)
+    if (isUsed) this.size.restart(this.history.prompt())
     else this.#passedOver++
   }
 

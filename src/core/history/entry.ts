@@ -12,7 +12,8 @@ import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
+import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
@@ -104,8 +105,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
-/** A message of an agent's conversation. */
-export type ChatEntry = EntryHead & ChatMessage
+/** A message of an agent's conversation. `pushed`: somebody added it from outside while the worker rested, and it came through no mailbox. */
+export type ChatEntry = EntryHead & ChatMessage & { readonly pushed?: true }
 
 /** A `once` tool is about to run. If no result follows because of a crash, nobody knows whether the tool took effect. */
 export interface ToolStartedEntry extends EntryHead {
@@ -140,6 +141,27 @@ export interface AskWithdrawnEntry extends EntryHead {
 export interface CallsDecidedEntry extends EntryHead {
   readonly type: 'callsDecided'
   readonly calls: readonly CallDecision[]
+}
+
+/** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
+export interface SubCallStartedEntry extends EntryHead {
+  readonly type: 'subCallStarted'
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+}
+
+/** A step of a recipe has ended. It is not run again. */
+export interface SubCallEntry extends EntryHead {
+  readonly type: 'subCall'
+  /** Its tool is of effect `once`. */
+  readonly once?: true
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+  readonly status: ToolStatus
+  readonly output: ToolOutput
+  readonly facts?: Readonly<Record<string, Json>>
 }
 
 /** A model's reply without text and without tool calls. */
@@ -178,6 +200,20 @@ export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
 }
 
+/** What somebody outside changed of the prompts of a worker that rests. */
+export type ContextChange = 'expanded' | 'undone' | 'redone' | 'pushed'
+
+/** The last turn was taken back: what stands from this position on, up to this entry, is in no prompt (core/history/undone.ts). */
+export interface UndoneEntry extends EntryHead {
+  readonly type: 'undone'
+  readonly from: number
+}
+
+/** The last entry `undone` no longer holds. */
+export interface RedoneEntry extends EntryHead {
+  readonly type: 'redone'
+}
+
 export type Entry =
   | ReceivedEntry
   | StepEntry
@@ -191,10 +227,14 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | SubCallStartedEntry
+  | SubCallEntry
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
   | ExpandedEntry
+  | UndoneEntry
+  | RedoneEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -327,43 +367,4 @@ export function writtenAt(json: string | null): number | null {
 /** True for the entry of a run that was cancelled. */
 export function saysCancelled(json: string | null): boolean {
   return json !== null && decodeEntry(json).type === 'cancelled'
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat/chat-codec.ts). */
-function hasItsParts(entry: Fields): boolean {
-  switch (entry.type) {
-    case 'received':
-      return isObject(entry.message) && typeof entry.message.kind === 'string'
-    case 'step':
-      return typeof entry.name === 'string'
-    case 'compacted':
-      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
-    case 'failed':
-      return isObject(entry.failure) && typeof entry.failure.code === 'string'
-    case 'attemptFailed':
-      return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
-    case 'cancelled': {
-      const { dropped, onCancel } = entry
-      const isWhole =
-        dropped === undefined ||
-        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      return isWhole && (onCancel === undefined || isObject(onCancel))
-    }
-    case 'toolStarted':
-      return typeof entry.toolCallId === 'string'
-    case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
-    case 'asked':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
-    case 'callsDecided':
-      return Array.isArray(entry.calls) && entry.calls.every(isObject)
-    case 'blank':
-      return isObject(entry.usage)
-    case 'retried':
-      return entry.reopened === undefined || Array.isArray(entry.reopened)
-    default:
-      return true
-  }
 }

@@ -342,7 +342,7 @@ export class Turn {
       version: this.#version,
       wakeup: host.wakeup,
       steersSeen: this.steers.seen,
-      ending: end && plan && { end, plan },
+      ending: end && plan && { end, plan, turnMs: Math.round(performance.now() - this.startedAt) },
     })
   }
 

@@ -55,6 +55,7 @@ describe('a record', () => {
       begunRun: 0,
       crashes: 0,
       lastWords: null,
+      queuedAt: null,
       hasFailed: false,
       data: '',
       parentId: null,

@@ -1,6 +1,7 @@
 /** `troupe worker …`: one worker, or the workers of a session. */
 import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
+import { addAmendCommands } from './amend.ts'
 import { addCancelCommand } from './cancel.ts'
 import { addDiffCommand } from './diff.ts'
 import { addForkCommand } from './fork.ts'
@@ -9,7 +10,7 @@ import { addListCommand } from './list.ts'
 import { addShowCommand } from './show.ts'
 
 export function addWorkerCommands(program: Command): void {
-  const group = addGroup(program, 'worker', 'list, show, read histories, fork, diff, cancel', [
+  const group = addGroup(program, 'worker', 'list, show, read histories, fork, diff, undo, cancel', [
     ['troupe worker history 0199…', 'the messages that it received'],
   ])
   addListCommand(group)
@@ -17,5 +18,6 @@ export function addWorkerCommands(program: Command): void {
   addHistoryCommand(group)
   addForkCommand(group)
   addDiffCommand(group)
+  addAmendCommands(group)
   addCancelCommand(group)
 }

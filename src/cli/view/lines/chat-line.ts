@@ -29,6 +29,8 @@ type ChatType =
   | 'asked'
   | 'askWithdrawn'
   | 'callsDecided'
+  | 'subCallStarted'
+  | 'subCall'
   | 'blank'
 type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 
@@ -61,6 +63,10 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `ask ${entry.ask} needs no answer any more`
     case 'callsDecided':
       return `decided: ${entry.calls.map(decisionText).join('; ')}`
+    case 'subCallStarted':
+      return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} started`
+    case 'subCall':
+      return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${outputText(entry.output)}`
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }

@@ -30,8 +30,8 @@ import type { Turn } from '../../turn/turn.ts'
 import type { AcceptedCall, CheckedCall } from '../iteration.ts'
 import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
+import type { LocalCall, LostCall } from './call-host.ts'
 import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
-import type { LocalCall, LostCall } from './local-calls.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -109,7 +109,8 @@ export class AgentTools {
     return new AgentTools(this.#definition, [], this.#registry, resolved)
   }
 
-  #toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
+  /** Undefined for a tool that the worker does not have, and for one that troupe gives to agents. */
+  toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
     const resolved = this.#resolved.get(toolCallId)
     if (resolved && !mayHave(this.#definition, resolved)) return undefined
     return resolved ?? this.#registry.get(toolName)
@@ -182,7 +183,7 @@ export class AgentTools {
   /** Does this call need an approval? One that is forbidden is invalid. */
   approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
-    const tool = this.#toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const tool = this.toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
     const { policy, trusted } = approval
     const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
     if (verdict.do === 'deny')
@@ -192,7 +193,7 @@ export class AgentTools {
 
   /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
   inputSchema(call: ToolCallBlock): Readonly<Record<string, unknown>> {
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? {} : inputFormOf(tool).inputSchema
   }
 
@@ -207,7 +208,7 @@ export class AgentTools {
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -215,7 +216,7 @@ export class AgentTools {
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one
-      const tool = this.#toolOf(call)
+      const tool = this.toolOf(call)
       const wasStarted = started.has(call.toolCallId)
       if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
       return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []

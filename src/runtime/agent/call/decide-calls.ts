@@ -73,6 +73,12 @@ async function resolveAll(
   return new Map(found)
 }
 
+/** The tool, with the recipe that the resolver has for it. */
+function withRecipe(tool: Tool, resolver: ToolResolver): Tool {
+  const recipe = resolver.dispatchRecipe?.(tool.name)
+  return typeof recipe === 'function' ? Object.freeze({ ...tool, recipe }) : tool
+}
+
 async function resolve(
   agentTurn: AgentTurn,
   tools: AgentTools,
@@ -80,9 +86,10 @@ async function resolve(
   { toolCallId, toolName, input }: ToolCallBlock,
 ): Promise<Found> {
   const written = readOnly({ toolCallId, toolName, input: structuredClone(input) })
-  const end = await runHook(agentTurn, 'resolve', `call ${toolCallId} of "${toolName}" is not run`, (self) =>
-    resolver.resolve(written, self),
-  )
+  const end = await runHook(agentTurn, 'resolve', `call ${toolCallId} of "${toolName}" is not run`, async (self) => {
+    const resolution = await resolver.resolve(written, self)
+    return isTool(resolution) ? withRecipe(resolution, resolver) : resolution
+  })
   if (end.kind === 'over') return { refused: '' }
   if (end.kind === 'failed') return { refused: unresolvedText(toolName, end.error.message) }
   const { value } = end
