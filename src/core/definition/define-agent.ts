@@ -7,6 +7,7 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat/chat-message.ts'
 import { policy } from '../policy.ts'
+import { type AgentHooks, checkHooks } from './agent-hooks.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
@@ -121,6 +122,8 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** Functions that steer its loop: before and after tool calls, and when its model has answered. Default: none. */
+  readonly hooks?: AgentHooks
   /**
    * Called after each iteration: when all calls of a reply have their results, or its run is over. The run waits for it, at most 30 s. What it returns
    * or throws changes nothing. After a crash it may be called again for an iteration, or miss one.
@@ -153,6 +156,7 @@ export const agentKeys = new Set([
   'compaction',
   'pool',
   'retries',
+  'hooks',
   'onIteration',
   'onCancel',
   'onCancelMs',
@@ -187,6 +191,7 @@ export function checkAgent(agent: AgentWorker): void {
       `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
     )
   checkRole(agent)
+  checkHooks(agent.hooks)
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   const { continues } = agent

@@ -21,7 +21,14 @@ import {
   textOf,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
-import { type CompactedEntry, type Entry, type FailedEntry, isGiven, type RetriedEntry } from './entry.ts'
+import {
+  type CompactedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type OrderedEntry,
+  type RetriedEntry,
+} from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
@@ -75,6 +82,7 @@ export class ContextContainer {
   #failedRun: FailedRun | null = null
   /** The summaries that nobody took back, the newest last: whether each stands for something. */
   readonly #summaries: boolean[] = []
+  #owedOrder: OrderedEntry | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -87,6 +95,11 @@ export class ContextContainer {
   get pending(): PendingTurn {
     const { started, delegated, asked, approvals, decided, subCalls, childResults } = this.#calls
     return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
+  }
+
+  /** Results of the calls of the newest reply, in the order in which they came. */
+  get lastResults(): readonly ToolResultMessage[] {
+    return this.#calls.results
   }
 
   /** The newest reply of the run in progress. */
@@ -137,6 +150,11 @@ export class ContextContainer {
     return this.#passedOver
   }
 
+  /** An order to compact that was received, and of which nothing has come yet. */
+  get owedOrder(): OrderedEntry | null {
+    return this.#owedOrder
+  }
+
   /** True if a summary stands for the beginning of its prompts. */
   get isCompacted(): boolean {
     return this.#summaries.at(-1) ?? false
@@ -172,6 +190,10 @@ export class ContextContainer {
       case 'subCall':
         this.#calls.apply(entry)
         return
+      case 'hooked':
+        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
+        else if (entry.hook === 'stop') this.#run.held++
+        return
       case 'blank':
         this.#run.blanks++
         this.#run.tokens += tokensOf(entry.usage)
@@ -183,6 +205,13 @@ export class ContextContainer {
         // A summary that could not be used stands for nothing, and so does what takes it back.
         if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
         return
+      case 'ordered':
+        if (entry.order.do === 'compact') this.#owedOrder = entry
+        else this.#runOn(entry)
+        return
+      case 'orderRefused':
+        if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
+        return
       case 'undone':
       case 'redone':
         // Who reads the history leaves out what no longer counts (undone.ts).
@@ -193,8 +222,11 @@ export class ContextContainer {
       case 'retried':
         this.#retried(entry)
         return
-      case 'completed':
       case 'cancelled':
+        this.#owedOrder = null
+        this.#end()
+        return
+      case 'completed':
         this.#end()
         return
       default:
@@ -238,7 +270,14 @@ export class ContextContainer {
     this.#run.errors = ''
   }
 
-  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+  /** A run without an input of its own answers what is there. */
+  #runOn({ at }: OrderedEntry): void {
+    this.#isRunOpen = true
+    this.#run.startedAt ??= at
+  }
+
+  #compacted({ firstKept, text, owed, usage, order }: CompactedEntry): void {
+    if (order !== undefined && this.#owedOrder?.message === order) this.#owedOrder = null
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
     const isUsed = this.history.compact(firstKept, texts)

@@ -58,6 +58,12 @@ const arrowList = [
         why: 'a message came that the model reads next: in place of the end of the run, or of the calls that it interrupts',
       }) as const,
   ),
+  {
+    event: 'answerHeld',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a hook of the kind asks for more than the answer',
+  },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
   {

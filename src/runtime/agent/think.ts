@@ -20,6 +20,7 @@ import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -143,7 +144,12 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
 }
 
 /** `steers`: inputs that wait and steer the run. */
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply, steers: readonly Mail[]): Pause | null {
+function replied(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  reply: AcceptedReply,
+  steers: readonly Mail[],
+): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -184,6 +190,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply, 
       return null
     }
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
+    if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
   } else if (error) {
@@ -202,6 +209,18 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply, 
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
+  return null
+}
+
+async function answerUnlessHeld(
+  agentTurn: AgentTurn,
+  reply: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<null> {
+  if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  answer(agentTurn, reply, entry, parts)
+  agentTurn.compactor.afterAnswer()
   return null
 }
 

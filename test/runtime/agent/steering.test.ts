@@ -47,7 +47,7 @@ const messageOf = (session: Session, text: string, when: 'queue' | 'steer' | 'in
 describe('a message that steers', () => {
   test('comes behind the results of the open calls, before the next model call of the same run [4.12]', async () => {
     const gate = Promise.withResolvers<string>()
-    const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'pure', run: () => gate.promise })
+    const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
     const { model } = gated([call('wait'), say('Done.')])
     const agent = defineWorker({ instructions, model, tools: [wait] })
     await using troupe = await TestTroupe.start({ workers: { agent } })
