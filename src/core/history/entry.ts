@@ -63,8 +63,7 @@ export interface ReceivedEntry extends EntryHead {
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
   readonly asks?: readonly AskNote[]
-  /** A message interrupted the handler while it received this one. Nothing else of it is recorded. */
-  readonly interrupted?: true
+  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of it is recorded. */
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */

@@ -45,7 +45,7 @@ const messageOf = (session: Session, text: string, when: 'queue' | 'steer' | 'in
   session.root.send(text, { when })
 
 describe('a message that steers', () => {
-  test('comes behind the results of the open calls, before the next model call of the same run [4.12]', async () => {
+  test('comes behind the results of the open calls, before the next model call of the same run', async () => {
     const gate = Promise.withResolvers<string>()
     const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
     const { model } = gated([call('wait'), say('Done.')])
