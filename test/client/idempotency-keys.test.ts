@@ -49,6 +49,7 @@ test('a key used for one worker is free for another', async () => {
     expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({
       position: 1,
       again: false,
+      steers: false,
       warning: null,
     })
     expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })

@@ -84,6 +84,11 @@ export interface AgentWorker<Given = unknown> {
   readonly role?: Role
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
+  /**
+   * With `true`, detached children are tasks in the background: its model is told in its next prompt that one has ended, lists them with the tool
+   * `list_tasks`, and cannot start one under the name of one that still runs. Needs `spawns`. Default: false.
+   */
+  readonly background?: boolean
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
   readonly asks?: boolean
   /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
@@ -144,6 +149,7 @@ export const agentKeys = new Set([
   'tools',
   'role',
   'spawns',
+  'background',
   'asks',
   'approval',
   'limits',
@@ -200,7 +206,11 @@ export function checkAgent(agent: AgentWorker): void {
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 
-function checkRole({ role, spawns }: AgentWorker): void {
+function checkRole({ role, spawns, background }: AgentWorker): void {
+  if (background !== undefined && typeof background !== 'boolean')
+    throw new ConfigError(`background must be true or false, not ${preview(background)}.`)
+  if (background && spawns === undefined)
+    throw new ConfigError('background is for agents that may spawn: name the kinds in spawns.')
   if (role === undefined) return
   if (!roles.includes(role)) throw new ConfigError(`role must be one of ${roles.join(', ')}, not ${preview(role)}.`)
   if (role === 'planner' && spawns !== undefined)

@@ -33,6 +33,7 @@ import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText } from './prompt/prompt-fold.ts'
+import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
@@ -58,6 +59,9 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
+/** Of nearly all workers. Nothing is added to it. */
+const noTasks = new BackgroundTasks()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
@@ -70,6 +74,7 @@ export class ContextContainer {
   #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
+  #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
@@ -110,6 +115,11 @@ export class ContextContainer {
   /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
     return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
+  }
+
+  /** Its detached children. */
+  get background(): BackgroundTasks {
+    return this.#background
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
@@ -180,8 +190,11 @@ export class ContextContainer {
         if (entry.message.kind === 'result') this.#childReported(entry.message)
         else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
         return
-      case 'toolStarted':
       case 'delegated':
+        if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
+        this.#calls.apply(entry)
+        return
+      case 'toolStarted':
       case 'asked':
       case 'askWithdrawn':
       case 'attemptFailed':
@@ -247,8 +260,10 @@ export class ContextContainer {
     }
     this.history.add(message)
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
+      this.#isRunOpen = true
+      if (message.ended) this.#begunBackground().told(message.ended)
+    } else if (message.type === 'user') {
       this.#isRunOpen = true
       if (message.when !== undefined) this.#steered()
       this.#run.inputText ??= textOf(message.content)
@@ -268,6 +283,11 @@ export class ContextContainer {
     this.#run.cut = []
     this.#run.sameErrors = 0
     this.#run.errors = ''
+  }
+
+  #begunBackground(): BackgroundTasks {
+    if (this.#background === noTasks) this.#background = new BackgroundTasks()
+    return this.#background
   }
 
   /** A run without an input of its own answers what is there. */

@@ -19,6 +19,7 @@ import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
+import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
 import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
@@ -47,6 +48,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
+  if (mayTellEnds(agentTurn)) await tellEnds(agentTurn)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
   if (!mayCall(turn)) return null

@@ -53,6 +53,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
         (message.when === undefined || steerings.includes(message.when as Steering)) &&
+        areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)
       )
@@ -163,6 +164,10 @@ function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {
 
 function isNumber(value: unknown): boolean {
   return Number.isFinite(value)
+}
+
+function areOptionalTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
 }
 
 function isOptionalText(value: unknown): boolean {
