@@ -185,6 +185,12 @@ export const policy = {
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,
+  /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
+  blobBytesMax: 16_777_216,
+  /** All blobs of a session together. */
+  sessionBlobBytesMax: 268_435_456,
+  /** How many blobs a session may have. Pruning removes them in one script. */
+  sessionBlobsMax: 5_000,
   /** A submitted job with more data is refused before it is parsed. Its input has the limit of a message; other languages may escape each letter. */
   submitBytesMax: 4_194_304,
   /** How many objects, lists and names of fields the data of a submitted job may hold. */

@@ -37,7 +37,7 @@ import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, noteSteer, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -265,7 +265,7 @@ export class ContextContainer {
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      if (message.when !== undefined) this.#steered()
+      if (message.when !== undefined) noteSteer(this.#run)
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
@@ -275,14 +275,6 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
-  }
-
-  /** Another answer is wanted now, and the model may get out of its errors. */
-  #steered(): void {
-    this.#run.steers++
-    this.#run.cut = []
-    this.#run.sameErrors = 0
-    this.#run.errors = ''
   }
 
   #begunBackground(): BackgroundTasks {

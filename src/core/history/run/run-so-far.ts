@@ -87,6 +87,14 @@ export function newRun(number: number): MutableRun {
   }
 }
 
+/** An input steered the run: another answer is wanted now, and the model may get out of its errors. */
+export function noteSteer(run: MutableRun): void {
+  run.steers++
+  run.cut = []
+  run.sameErrors = 0
+  run.errors = ''
+}
+
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.
 export function emptyFacts(): Record<string, Json> {
   return Object.create(null) as Record<string, Json>
