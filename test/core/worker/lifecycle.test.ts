@@ -46,6 +46,8 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['ProcessingLLMResponse', 'steered', 'GeneratingResponse'],
   ['AwaitingToolApproval', 'steered', 'GeneratingResponse'],
   ['ExecutingTools', 'steered', 'GeneratingResponse'],
+  ['ProcessingLLMResponse', 'outputRefused', 'GeneratingResponse'],
+  ['ProcessingToolResults', 'answered', 'Idle'],
   ['ProcessingLLMResponse', 'answerHeld', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],

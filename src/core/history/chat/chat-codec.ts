@@ -53,6 +53,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
         (message.when === undefined || steerings.includes(message.when as Steering)) &&
+        isOptionalText(message.about) &&
         areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)

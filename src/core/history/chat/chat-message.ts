@@ -96,6 +96,8 @@ const userMessageSchema = z.looseObject({
   nudge: z.boolean().optional(),
   /** It came while the agent was busy, and was sent to steer or to interrupt what it did. */
   when: z.enum(steerings).optional(),
+  /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
+  about: z.string().optional(),
   /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
   ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
@@ -227,6 +229,7 @@ export interface UserMessage extends MessageHead {
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
   readonly when?: Steering | undefined
+  readonly about?: string | undefined
   readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined

@@ -16,6 +16,8 @@ export interface RunSoFar {
   readonly cut: readonly string[]
   /** How many inputs steered it. */
   readonly steers: number
+  /** Answers that did not fit the output of its kind. */
+  readonly misfits: number
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -49,6 +51,7 @@ export interface MutableRun {
   blanks: number
   cut: string[]
   steers: number
+  misfits: number
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -72,6 +75,7 @@ export function newRun(number: number): MutableRun {
     blanks: 0,
     cut: [],
     steers: 0,
+    misfits: 0,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
