@@ -11,14 +11,7 @@
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model } from '../../core/definition/model.ts'
-import {
-  ConfigError,
-  InputError,
-  InvariantError,
-  TerminalError,
-  TransientError,
-  toRuntimeError,
-} from '../../core/errors.ts'
+import { ConfigError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import { lastStep } from '../handler/last-step.ts'

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
-import type { ChildFacts, Json } from '../chat/chat-message.ts'
+import { type ChildFacts, type Json, textOf, type UserMessage } from '../chat/chat-message.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -91,8 +91,11 @@ export function newRun(number: number): MutableRun {
   }
 }
 
-/** An input steered the run: another answer is wanted now, and the model may get out of its errors. */
-export function noteSteer(run: MutableRun): void {
+/** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */
+export function noteInput(run: MutableRun, { when, content, at }: UserMessage): void {
+  run.inputText ??= textOf(content)
+  run.startedAt ??= at
+  if (when === undefined) return
   run.steers++
   run.cut = []
   run.sameErrors = 0
