@@ -154,7 +154,8 @@ describe.concurrent('correct workers pass', () => {
           expect(readdirSync(folder)).toHaveLength(1)
           expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
           expect(histories.map(({ kind }) => kind)).toEqual(['starter', 'stamp'])
-          const told = histories[0]?.entries.flatMap((entry) => (entry.type === 'user' ? (entry.ended ?? []) : [])) ?? []
+          const told =
+            histories[0]?.entries.flatMap((entry) => (entry.type === 'user' ? (entry.ended ?? []) : [])) ?? []
           expect(new Set(told).size).toBe(told.length)
         },
       }),
