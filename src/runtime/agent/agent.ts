@@ -16,10 +16,12 @@ import {
   ConfigError,
   InputError,
   InvariantError,
+  type RuntimeError,
   TerminalError,
   TransientError,
   toRuntimeError,
 } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event/event.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
 import { toJson } from '../../core/json.ts'
@@ -35,6 +37,7 @@ import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
+import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
@@ -190,15 +193,18 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const input = readInput(agentTurn, mail)
-  const entries = [entryOf(mail, journal, input)]
+  const full = historyFull(agentTurn)
+  const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
+  // A message to a full conversation is received, and is no message of it.
+  const entries = [full === null ? entryOf(mail, journal, input) : journal.entry('received', { message: mail.message })]
+  const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
     machine.apply('limitReached')
-    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
+    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
+    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes }, { lazy: true })
   }
   inbox.take(mail)
   return null
@@ -216,7 +222,7 @@ function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
 }
 
 /** The input as the schema of the kind returns it, or why it does not fit. */
-type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: InputError }
+type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: RuntimeError }
 
 /** The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. */
 function entryOf({ message }: Mail, journal: Journal, input: ReadInput): Entry {
