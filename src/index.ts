@@ -81,6 +81,7 @@ export type {
   Effect,
   RecipeDefinition,
   Reconciled,
+  TerminalTool,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -159,6 +160,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export type { AgentResult, AgentResultOf } from './core/history/agent-result.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -200,7 +202,6 @@ export {
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
-  AgentResult,
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,

@@ -137,6 +137,11 @@ export function askKey(tag: string, id: string): string {
   return `${tag}:ask:${id}`
 }
 
+/** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */
+export function blobKey(tag: string, sessionId: string, id: string): string {
+  return `${tag}:s:${sessionId}:blob:${id}`
+}
+
 /** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
@@ -155,5 +160,7 @@ export function sessionKeys(tag: string, id: string) {
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */
     quiet: `${session}:quiet`,
+    /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
+    blobs: `${session}:blobs`,
   }
 }
