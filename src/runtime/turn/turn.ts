@@ -24,7 +24,7 @@ import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import { TakeOver } from './take-over.ts'
 import type { TurnHost } from './turn-host.ts'
-import { stateOf, TurnLive } from './turn-live.ts'
+import { runOf, stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
 import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
@@ -256,7 +256,7 @@ export class Turn {
 
   #tellState({ isOver = false } = {}): void {
     if (this.#live === undefined && !this.host.live.isFollowed(this.assignment.sessionId)) return
-    this.live.changeState(stateOf(this.position, this.doing, isOver))
+    this.live.changeState(stateOf(this.position, this.doing, isOver), runOf(this.position, this.doing, isOver))
   }
 
   // The order of commits.
