@@ -44,6 +44,7 @@ import {
   inputOf,
   type MutableRun,
   newRun,
+  noteInput,
   type RunSoFar,
 } from './run/run-so-far.ts'
 
@@ -274,8 +275,7 @@ export class ContextContainer {
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      this.#run.inputText ??= textOf(message.content)
-      this.#run.startedAt ??= message.at
+      noteInput(this.#run, message)
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number

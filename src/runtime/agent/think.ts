@@ -14,6 +14,7 @@ import type { Entry } from '../../core/history/entry.ts'
 import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
+import type { Mail } from '../../core/worker/message.ts'
 import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
@@ -21,6 +22,7 @@ import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { historyFull } from './history-limit.ts'
 import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
@@ -42,6 +44,7 @@ import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import { endByTool } from './reply/terminal.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
+import { readSteers, recordSteers } from './steered.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
@@ -50,6 +53,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
+  const full = historyFull(agentTurn)
+  if (full !== null) return limitReached(agentTurn, full)
   if (mayTellEnds(agentTurn)) await tellEnds(agentTurn)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
@@ -86,20 +91,26 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
-    if (agentTurn.isOver) return null
+    if (agentTurn.isOver || turn.steers.interrupts) return null
     if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
     if (agentTurn.isOver || answerTimeout(agentTurn, toRuntimeError(thrown))) return null
     return modelFailed(agentTurn, thrown)
   }
   if (agentTurn.isOver) return null
+  const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
+  if (agentTurn.isOver) return null
   machine.apply('replyReceived')
-  return replied(agentTurn, tools, reply)
+  return replied(agentTurn, tools, reply, steers)
 }
 
 /** The same for the same prompt. */
 function requestKey({ turn, journal, compactor }: AgentTurn, number: number): string {
-  const { blanks } = journal.container.run
-  const again = [...(blanks > 0 ? [blanks] : []), ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : [])]
+  const { blanks, steers } = journal.container.run
+  const again = [
+    ...(steers > 0 ? [`s${steers}`] : []),
+    ...(blanks > 0 ? [blanks] : []),
+    ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : []),
+  ]
   return [`${turn.assignment.workerId}/${journal.position.run}/${number}`, ...again].join('.')
 }
 
@@ -159,7 +170,13 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Promise<null> | null {
+/** `steers`: inputs that wait and steer the run. */
+function replied(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  reply: AcceptedReply,
+  steers: readonly Mail[],
+): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -196,6 +213,10 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
+    if (steers.length > 0 && iteration.used.iterations < iteration.most.iterations) {
+      recordSteers(agentTurn, steers, { entries: [entry], parts })
+      return null
+    }
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
     if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
@@ -310,9 +331,13 @@ function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string
   return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${what}. Create sessions with a higher limits.${name}${raise}`
 }
 
-function overBudget({ journal, end }: AgentTurn, what: string): null {
+function overBudget(agentTurn: AgentTurn, what: string): null {
+  return limitReached(agentTurn, new LimitError('budget_exceeded', what))
+}
+
+function limitReached({ journal, end }: AgentTurn, error: LimitError): null {
   journal.machine.apply('limitReached')
-  end.fail(new LimitError('budget_exceeded', what), 'runtime', 1)
+  end.fail(error, 'runtime', 1)
   return null
 }
 

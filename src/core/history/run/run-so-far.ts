@@ -3,7 +3,14 @@ import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
 import { tokensOf } from '../../worker/usage.ts'
-import { type AssistantMessage, type ChildFacts, isCutText, type Json, textOf } from '../chat/chat-message.ts'
+import {
+  type AssistantMessage,
+  type ChildFacts,
+  isCutText,
+  type Json,
+  textOf,
+  type UserMessage,
+} from '../chat/chat-message.ts'
 import type { ReplyCalls } from './reply-calls.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
@@ -16,6 +23,8 @@ export interface RunSoFar {
   readonly blanks: number
   /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
   readonly cut: readonly string[]
+  /** How many inputs steered it. */
+  readonly steers: number
   /** Answers that did not fit the output of its kind. */
   readonly misfits: number
   /** Replies that took too long, and were answered in the conversation. */
@@ -56,6 +65,7 @@ export interface MutableRun {
   iterations: number
   blanks: number
   cut: string[]
+  steers: number
   misfits: number
   interruptions: number
   brokenReplies: number
@@ -85,6 +95,7 @@ export function newRun(number: number): MutableRun {
     iterations: 0,
     blanks: 0,
     cut: [],
+    steers: 0,
     misfits: 0,
     interruptions: 0,
     brokenReplies: 0,
@@ -137,6 +148,17 @@ export function countResults(run: MutableRun, { errors, results }: Pick<ReplyCal
     else if (status === 'ok') failing.delete(toolName)
   }
   run.failing = failing
+}
+
+/** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */
+export function noteInput(run: MutableRun, { when, content, at }: UserMessage): void {
+  run.inputText ??= textOf(content)
+  run.startedAt ??= at
+  if (when === undefined) return
+  run.steers++
+  run.cut = []
+  run.sameErrors = 0
+  run.errors = ''
 }
 
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.
