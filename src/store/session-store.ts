@@ -15,6 +15,7 @@ import {
 } from '../core/worker/ask/session-approval.ts'
 import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
+import { ForkStore } from './fork/fork-store.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
 import { PauseStore } from './person/pause-store.ts'
@@ -118,6 +119,7 @@ export type AnswerAnswer =
 export class SessionStore {
   readonly partition: number
   readonly pauses: PauseStore
+  readonly forks: ForkStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
@@ -141,6 +143,7 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.forks = new ForkStore(redis, caller, keys, policy, deadlineMs)
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)

@@ -20,6 +20,7 @@ import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
+import { forkMutants } from './support/fork-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -351,6 +352,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...forkMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

@@ -121,7 +121,8 @@ for index = 1, #old, 2 do
     if plan.last then
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', heldKeyOf(tag, id), quietKeyOf(tag, id))
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', heldKeyOf(tag, id), quietKeyOf(tag, id),
+        originalsKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

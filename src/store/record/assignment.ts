@@ -96,6 +96,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     steps: record.steps,
     stateJson: state === '' ? null : state,
     begunRun: record.begunRun,
+    isDryRun: record.copied === 'dry',
     commitId: record.lastCommit.id,
     resultsTaken: resultsTaken,
     resultsSeen: resultsTaken + (results?.length ?? 0),

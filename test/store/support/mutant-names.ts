@@ -6,6 +6,7 @@ import * as batchChecks from './batch-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
+import * as forkChecks from './fork-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -35,6 +36,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     pauseChecks,
     releaseChecks,
     startChecks,
+    forkChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

@@ -35,7 +35,7 @@ export function addShowCommand(group: Command): void {
 
 /** A session without its workers. */
 export function sessionFacts({ session, workers }: Report, page: Page): string[] {
-  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -48,6 +48,7 @@ export function sessionFacts({ session, workers }: Report, page: Page): string[]
       ['state', page.paint(stateStyle(state), state) + reason],
       ['paused', paused && escapeLine(pauseText(paused))],
       ['mode', mode],
+      ['copy of', forkedFrom && forkText(forkedFrom)],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
@@ -75,6 +76,10 @@ function reportLines(report: Report, verbose: boolean | undefined, page: Page): 
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
   return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+}
+
+function forkText({ sessionId, at, dryRun }: NonNullable<Report['session']['forkedFrom']>): string {
+  return `${sessionId}, as it was ${momentAndAge(at)}${dryRun ? '; a dry run' : ''}`
 }
 
 /** Null for a session that says nothing of approvals. */

@@ -131,7 +131,13 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
 
 /** What somebody changed of a session. */
 function sessionPart(
-  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalChanged' | 'session.limited',
+  type:
+    | 'session.paused'
+    | 'session.resumed'
+    | 'session.retried'
+    | 'session.forked'
+    | 'session.approvalChanged'
+    | 'session.limited',
   details: RawEvent['details'],
 ): string {
   switch (type) {
@@ -140,6 +146,8 @@ function sessionPart(
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.forked':
+      return `forked: session ${stringOr(details.into)}${details.dryRun ? ', a dry run,' : ''} goes on from here as well`
     case 'session.approvalChanged':
       return approvalPart(details)
     case 'session.limited':
@@ -214,6 +222,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.paused':
     case 'session.resumed':
     case 'session.retried':
+    case 'session.forked':
     case 'session.approvalChanged':
     case 'session.limited':
       return sessionPart(type, details)

@@ -7,6 +7,7 @@
  *         rule. The same holds for a started call that is no longer valid because the kind or the time has changed; there only
  *         the answer "it was done" is believed.
  * LOCAL-3 Nothing is recorded about a call that was stopped because the turn is over. The next turn decides by what is recorded.
+ * LOCAL-4 In a dry run only pure tools run. Any other call gets a result that says so, and is never started.
  */
 import { performance } from 'node:perf_hooks'
 import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
@@ -104,6 +105,10 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
 const done: CallsEnd = { kind: 'done' }
 
 async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<CallsEnd> {
+  if (host.journal.turn.assignment.isDryRun && local.tool?.effect !== 'pure') {
+    if (mayRecord(host.journal.turn)) recordResult(host.journal, local, 'cancelled', dryOutput(local), 'tool.failed')
+    return done
+  }
   if (local.isLost || local.wasStarted) {
     const found = await reconcile(host, local)
     if (found === 'settled' || local.isLost) return done
@@ -125,6 +130,14 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
   const outcome = await runTool(host, local)
   if (!mayRecord(turn)) return done
   return settle(host, local, outcome, Math.round(performance.now() - startedAt))
+}
+
+/** LOCAL-4: also of a call that the session had started which this one is a copy of. */
+function dryOutput({ call: { toolName } }: LocalCall | LostCall): ToolOutput {
+  return {
+    type: 'error-text',
+    value: `This call of '${toolName}' was not run, and changed nothing: this session is a dry run, in which only tools without effects run.`,
+  }
 }
 
 async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promise<ToolOutcome> {
