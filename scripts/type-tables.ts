@@ -41,7 +41,13 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-tool.ts`, 'ToolDefinition'],
     [`${definitions}/define-tool.ts`, 'ToolContext'],
     [`${definitions}/define-tool.ts`, 'Workspace'],
+    [`${definitions}/agent-hooks.ts`, 'AgentHooks'],
+    [`${definitions}/agent-hooks.ts`, 'CallToCheck'],
+    [`${definitions}/agent-hooks.ts`, 'AnswerToCheck'],
     [`${definitions}/tool-resolver.ts`, 'ToolResolver'],
+    [`${definitions}/recipe.ts`, 'RecipePlan'],
+    [`${definitions}/recipe.ts`, 'RecipeStep'],
+    [`${definitions}/recipe.ts`, 'RecipeParts'],
   ],
   'docs/reference/client.md': [
     ['src/client/connect-options.ts', 'ConnectOptions'],

@@ -76,7 +76,7 @@ export interface StartNodeOptions {
   readonly models?: ModelSettings | undefined
   /** Called as `(fields, message)` with the logs of workers and with what goes wrong: pino(), console, … Default: none, and nothing is logged. */
   readonly logger?: LoggerLike | undefined
-  /** Receives spans of turns, model calls and tool calls, and counts of tokens, iterations and ends of agents' runs. Default: none. */
+  /** Receives spans of turns, model calls, tool calls and steps of recipes, and counts of tokens, iterations and ends of agents' runs. Default: none. */
   readonly telemetry?: Telemetry | undefined
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number | undefined

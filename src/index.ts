@@ -45,6 +45,7 @@ export type {
 } from './client/queries.ts'
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/branches.ts'
+export type { Compacted, CompactQuery } from './client/session/orders.ts'
 export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
@@ -62,6 +63,14 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type {
+  AgentHooks,
+  AnswerToCheck,
+  CallResult,
+  CallToCheck,
+  CallVerdict,
+  HookText,
+} from './core/definition/agent-hooks.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
@@ -69,6 +78,7 @@ export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definitio
 export type {
   ApprovalContext,
   Effect,
+  RecipeDefinition,
   Reconciled,
   Tool,
   ToolContext,
@@ -97,7 +107,15 @@ export type {
   IterationResponse,
   OnIteration,
 } from './core/definition/iteration-context.ts'
-export type { Definition, ResultOf, WorkerRef } from './core/definition/kind-types.ts'
+export type {
+  Definition,
+  GivenOf,
+  KindName,
+  Kinds,
+  ResultOf,
+  ReturnedBy,
+  WorkerRef,
+} from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
 export type {
   Model,
@@ -111,6 +129,15 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
+export type {
+  Recipe,
+  RecipeError,
+  RecipeParts,
+  RecipePlan,
+  RecipeResult,
+  RecipeStep,
+  SerialContext,
+} from './core/definition/recipe.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
@@ -184,10 +211,13 @@ export type {
   Entry,
   EntryHead,
   FailedEntry,
+  HookedEntry,
   ReceivedEntry,
   RunResult,
   SpawnNote,
   StepEntry,
+  SubCallEntry,
+  SubCallStartedEntry,
   ToolStartedEntry,
 } from './core/history/entry.ts'
 export { ConversationHistory } from './core/history/history.ts'
@@ -221,5 +251,6 @@ export type {
 } from './core/worker/message.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
+export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'

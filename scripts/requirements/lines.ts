@@ -77,7 +77,7 @@ export const lines: readonly Line[] = [
   },
   { id: '1.11', says: 'A run that succeeds adds its answer to the history; one that fails or is cancelled adds none.' },
   { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.', part: 'context' },
-  { id: '1.13', says: 'A turn can be stored without an input.', part: 'branching' },
+  { id: '1.13', says: 'A turn can be stored without an input.' },
   {
     id: '1.14',
     says: 'A session builds, lists and deletes workers.',
@@ -196,7 +196,7 @@ export const lines: readonly Line[] = [
     otherwise:
       'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
   },
-  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.', part: 'steering' },
+  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
@@ -244,7 +244,6 @@ export const lines: readonly Line[] = [
   {
     id: '2.17',
     says: 'A recipe runs steps one after the other, then side by side, and composes a result.',
-    part: 'loop',
   },
   { id: '2.18', says: 'Calls, iterations and ends are measured.' },
   { id: '2.19', says: 'Conversations are read and written in the wire forms of three providers.' },

@@ -143,6 +143,8 @@ export interface SessionFlags {
   readonly limit?: Partial<SessionLimits>
   readonly permissions?: Permissions
   readonly approval?: ApprovalPolicy
+  readonly weight?: number
+  readonly priority?: number
 }
 
 export function addSessionOptions(command: Command): Command {
@@ -161,6 +163,12 @@ export function addSessionOptions(command: Command): Command {
         'manual: tools and kinds say which calls a person approves (default); auto: all run, but dangerous tools and deny rules; readOnly: pure tools alone',
       ).choices(approvalPolicies),
     )
+    .option(
+      '--weight <n>',
+      'share of the slots beside other sessions that have work waiting, 1 to 1000 (default 1)',
+      wholeNumber(0),
+    )
+    .option('--priority <n>', 'whose turn is first when a slot becomes free, 0 to 9 (default 0)', wholeNumber(0))
 }
 
 export function sessionRequest(kind: string, input: unknown, flags: SessionFlags): CreateSession {
@@ -172,6 +180,8 @@ export function sessionRequest(kind: string, input: unknown, flags: SessionFlags
     limits: flags.limit,
     permissions: flags.permissions,
     approval: flags.approval,
+    weight: flags.weight,
+    priority: flags.priority,
   }
 }
 

@@ -1,6 +1,7 @@
 /** Duty: one worker as programs see it: send it a message, cancel it, read its report, its history, its mailbox. */
 import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
 import { ConflictError, InputError } from '../core/errors.ts'
+import type { ChatMessage } from '../core/history/chat/chat-message.ts'
 import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { type ContextState, contextStateOf, needsHistory } from '../core/history/run/context-state.ts'
@@ -18,8 +19,10 @@ import {
   mailboxRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
+import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
+import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -132,6 +135,58 @@ export class Worker {
   async diff(other: Worker): Promise<ConversationDiff> {
     const [left, right] = [await this.context(), await other.context()]
     return diffOf(left.history.messages, right.history.messages)
+  }
+
+  /**
+   * Takes the last summary back: from now on the prompts of this agent are as they would be without it, byte by byte. Only while the worker rests.
+   * Throws `transition_illegal` if no summary stands for anything, or if the worker is at work.
+   */
+  async expand(): Promise<void> {
+    await amend(this.#amended, 'expanded', expanding(this.id))
+  }
+
+  /**
+   * Takes the last turn back: the last input, and all that followed from it, are in no prompt any more, and neither are messages that were pushed behind
+   * it. The history keeps them. What tools did outside is not taken back. Only while the worker rests. Throws `transition_illegal` if there is no turn.
+   */
+  async undo(): Promise<void> {
+    await amend(this.#amended, 'undone', undoing(this.id))
+  }
+
+  /** Lets the turn count again that `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
+  async redo(): Promise<void> {
+    await amend(this.#amended, 'redone', redoing(this.id))
+  }
+
+  /**
+   * Adds a message to the conversation of an agent that rests, and wakes nobody: of a user, of the system, or a reply without calls. It gets its position
+   * as its id. Resolves with that position.
+   */
+  async push(message: ChatMessage): Promise<number> {
+    return amend(this.#amended, 'pushed', pushing(message), false)
+  }
+
+  /**
+   * Has a summary written for the beginning of the conversation of an agent, as it is written when the window of its model is full, and resolves with
+   * what came of it. The order stands in the inbox between the messages: at once if the worker rests, else after its run; messages behind it do not wait
+   * for the summary. For conversations and children, not for the root of a job.
+   */
+  async compact(query: CompactQuery = {}): Promise<Compacted> {
+    checkOptions('compact', query, compactRules, InputError)
+    return compact(this.#amended, query)
+  }
+
+  /**
+   * Begins a run of an agent that rests on what is in its history, without an input: after `push`, or after a run that failed. Resolves with the number
+   * of the run. Throws an InputError if there are no messages, or if the last one is not an input.
+   */
+  async run(): Promise<number> {
+    return runOn(this.#amended)
+  }
+
+  get #amended(): Parameters<typeof amend>[0] {
+    const history = (query: HistoryQuery) => this.history(query)
+    return { id: this.id, submission: this.#submission, store: this.#store, history }
   }
 
   /** The messages that wait: signals, then results, then inputs; at most `limit` of each. Throws if the worker does not exist. */

@@ -55,6 +55,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   if (end) {
     fields.wait = end.wait
     fields.retryMs = end.retryMs
+    fields.turnMs = end.turnMs || undefined
     Object.assign(fields, slotFields(request, end.next, context))
   }
   return { fields, texts }

@@ -38,6 +38,8 @@ export interface SessionOrder {
   readonly permissions?: string | undefined
   /** As `encodeApproval` writes it; empty or absent: the default. */
   readonly approval?: string | undefined
+  /** As `encodeTurnShare` writes it; absent: the default. */
+  readonly turnShare?: string | undefined
   readonly event: string
 }
 
@@ -120,7 +122,8 @@ export class CreateSessions {
 
   /** What is as a session starts by default is left out. */
   #prepare(order: SessionOrder): Prepared {
-    const { sessionId, kind, name, pool, mode, limits, permissions, approval, keyDigest, event, history = [] } = order
+    const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, keyDigest, event } = order
+    const history = order.history ?? []
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeAllowed(limits)
@@ -134,6 +137,7 @@ export class CreateSessions {
       permissions: permissions || undefined,
       caps: caps === startCaps ? undefined : caps,
       approval: approval || undefined,
+      turnShare,
       entries: history.length || undefined,
       rests: order.mail === null || undefined,
     }
@@ -149,6 +153,7 @@ export class CreateSessions {
           mail,
           askedCaps(limits),
           ...(approval ? [approval] : []),
+          ...(turnShare ? [turnShare] : []),
           ...history,
         ]),
       )

@@ -51,7 +51,7 @@ export function partitionKeys(tag: string) {
     live: (session: string) => `${tag}:live:${session}`,
     /** hash; slot to `<nonce> <worker> <purpose>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
     claims: (node: string) => `${tag}:claims:${node}`,
-    /** zset; queued worker by its time; until claimed. */
+    /** zset; queued worker by its place, a virtual time in µs; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
     /** zset; wake-up by the time it is stale in ms; until answered or stale. */
     wakeups: (pool: string) => `${tag}:wakeups:${pool}`,
@@ -59,6 +59,8 @@ export function partitionKeys(tag: string) {
     busy: (pool: string) => `${tag}:busy:${pool}`,
     /** string; slots of all live nodes of the pool; rewritten by each sweep. */
     slots: (pool: string) => `${tag}:slots:${pool}`,
+    /** zset; the virtual time of each pool, in µs: the place of the worker that was taken last; for ever. */
+    clocks: `${tag}:clocks`,
     /** string; workers a slot that is awake may be expected to take in a row; some seconds. */
     workersPerWake: (pool: string) => `${tag}:per-wake:${pool}`,
     /** hash; record of a worker of a copy that is being made; until the copy is there, an hour at most. */

@@ -17,6 +17,7 @@ import type { Refusal } from '../core/worker/refusal.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { ForkStore } from './fork/fork-store.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { AmendStore } from './person/amend-store.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
 import { PauseStore } from './person/pause-store.ts'
 import { poolOfKindLine } from './record/register-line.ts'
@@ -120,6 +121,7 @@ export class SessionStore {
   readonly partition: number
   readonly pauses: PauseStore
   readonly forks: ForkStore
+  readonly amendments: AmendStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
   readonly #keys: PartitionKeys
@@ -145,6 +147,7 @@ export class SessionStore {
     this.#deadlineMs = deadlineMs
     this.forks = new ForkStore(redis, caller, keys, policy, deadlineMs)
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
+    this.amendments = new AmendStore(caller, keys, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)
     this.#cancels = new Cancels(caller, keys, policy, deadlineMs)
   }

@@ -2,7 +2,6 @@
  * Duty: read when workers were queued, when what they wait for is due, and until when their leases last. It never writes.
  * WORKER-TIMES-1 Two reads for any number of workers. A worker with very many timers has no due time, so that both stay short.
  */
-import { unhostedPool } from '../core/ids.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import type { WorkerRecord } from './record/worker-record.ts'
 import type { Redis } from './redis/redis.ts'
@@ -29,18 +28,17 @@ interface Row {
 export async function workerTimesOf(redis: Redis, keys: PartitionKeys, rows: readonly Row[]): Promise<WorkerTimes[]> {
   const reading = redis.pipeline()
   for (const { id, record } of rows) {
-    if (record.status === 'queued') reading.zscore(keys.run(record.pool), id).zscore(keys.run(unhostedPool), id)
-    else if (record.status === 'running') reading.zscore(keys.leases, id)
+    if (record.status === 'running') reading.zscore(keys.leases, id)
     else if (isTimed(record)) reading.hrandfield(workerKeys(keys.tag, id).timers, timersMost + 1)
     else if (isRetried(record)) reading.zscore(keys.timers, `${id}:retry`)
   }
   const replies = (await repliesOf(reading)).values()
   const next = () => replies.next().value
   const times = rows.map(({ id, record }) => {
-    if (record.status === 'queued') return { ...none, queuedAt: scoreOr(next(), next()) }
-    if (record.status === 'running') return { ...none, leaseEndsAt: scoreOr(next()) }
+    if (record.status === 'queued') return { ...none, queuedAt: record.queuedAt }
+    if (record.status === 'running') return { ...none, leaseEndsAt: scoreIn(next()) }
     if (isTimed(record)) return { ...none, timers: timersIn(next()).map((timer) => `${id}:${timer}`) }
-    return isRetried(record) ? { ...none, dueAt: scoreOr(next()) } : none
+    return isRetried(record) ? { ...none, dueAt: scoreIn(next()) } : none
   })
   const timers = times.flatMap((one) => one.timers)
   const scores = timers.length === 0 ? [] : await orElse(redis.zmscore(keys.timers, ...timers), [])
@@ -62,10 +60,9 @@ function isTimed(record: WorkerRecord): boolean {
   return record.status === 'parked' && !isRetried(record) && record.signalsOpen > 0
 }
 
-/** The first of these that is a score. A key that another program wrote over answers an error: the audit names it. */
-function scoreOr(...replies: unknown[]): number | null {
-  const score = replies.find((reply) => typeof reply === 'string')
-  return score === undefined ? null : Number(score)
+/** A key that another program wrote over answers an error: the audit names it. */
+function scoreIn(reply: unknown): number | null {
+  return typeof reply === 'string' ? Number(reply) : null
 }
 
 /** None, where there are too many to look at. */

@@ -32,7 +32,6 @@ test('an answer changes the ask, the mailbox and the run queue in one script', a
       'asks',
       'events',
       'run:default',
-      's:<one>',
       'w:<one.root>',
       'w:<one.root>:asks',
       'w:<one.root>:mail:signals',

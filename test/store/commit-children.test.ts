@@ -39,7 +39,7 @@ describe('a spawn', () => {
       },
       'w:<child>:mail:inbox': ['i\t<one.root>\t"for child"'],
       's:<one>:workers': ['<child>'],
-      's:<one>': { workers: '2', score: 'now' },
+      's:<one>': { workers: '2' },
       'run:default': ['<child> now'],
       'w:<one.root>': expect.objectContaining({ status: 'parked', calls: '1', pendingCalls: '1', holder: '' }),
       'w:<one.root>:log': ['{"type":"received"}'],
@@ -142,7 +142,6 @@ describe('a message to another worker', () => {
       'w:<two.root>:mail:inbox': ['i\t-\t"a"', 'i\t-\t"b"'],
       'w:<two.root>': { status: 'queued' },
       'run:default': ['<two.root> now'],
-      's:<two>': { score: 'now' },
     })
   })
 

@@ -76,7 +76,7 @@ describe('the run of a root', () => {
     expect(changed).toMatchObject({
       'w:<one.root>': { status: 'queued', run: '2' },
       'run:default': ['<one.root> now'],
-      's:<one>': { 'result:1': 'completed 1', score: 'now' },
+      's:<one>': { 'result:1': 'completed 1' },
     })
     expect(changed['s:<one>']).not.toHaveProperty('state')
     expect(changed.events).toEqual([['run.completed <one.root>']])

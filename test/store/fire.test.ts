@@ -33,7 +33,6 @@ describe('a timer that is due', () => {
       'w:<one.root>:timers': { t1: null },
       'w:<one.root>:mail:signals': ['t\tt1\t"t1"'],
       'w:<one.root>': { status: 'queued' },
-      's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
       'wakeups:default': ['w*-default-1 now+20s'],
       events: [['message.accepted <one.root> {"kind":"timer","id":"t1"}']],
@@ -130,7 +129,6 @@ describe('a retry that is due', () => {
     expect(changed).toEqual({
       timers: null,
       'w:<one.root>': { status: 'queued' },
-      's:<one>': expect.anything(),
       'run:default': ['<one.root> now'],
     })
   })

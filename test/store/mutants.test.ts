@@ -14,12 +14,14 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
+import { fairMutants } from './support/fair-mutants.ts'
 import { forkMutants } from './support/fork-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
@@ -342,7 +344,9 @@ const all = [
   ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...fairMutants,
   ...retryMutants,
+  ...amendMutants,
   ...sendMutants,
   ...cancelMutants,
   ...spendingMutants,

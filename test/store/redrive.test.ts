@@ -37,7 +37,6 @@ describe('a redrive', () => {
     expect(changed).toEqual({
       'w:<one.root>': { status: 'queued' },
       'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
-      's:<one>': { score: 'now' },
       'run:default': ['<one.root> now'],
       'wakeups:default': [expect.stringContaining('now+20s')],
       events: [['message.redriven <one.root>']],

@@ -34,15 +34,6 @@ describe('after the clock has stepped back', () => {
     })
   })
 
-  test('a worker queued hours ahead of the clock moves to one minute ahead; one within a minute stays', async () => {
-    await using place = await Place.open()
-    const [far, near] = [await place.create({ label: 'far' }), await place.create({ label: 'near' })]
-    const now = await place.now()
-    await place.redis.zadd(place.keys.run('default'), now + 3_600_000, far.root, now + 70_000, near.root)
-    await place.node().sweep({ free: 0 })
-    expect(await place.dump()).toMatchObject({ 'run:default': ['<far.root> now+60s', '<near.root> now+70s'] })
-  })
-
   test('a node that was seen in the future is seen now, and keeps its assignments', async () => {
     await using place = await Place.open()
     const [a, b] = [place.node(), place.node({ id: 'node-b' })]

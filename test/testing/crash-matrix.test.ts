@@ -20,6 +20,7 @@ import { isAlive } from '../../src/dev/program.ts'
 import { readJournal } from '../../src/testing/crash/journal.ts'
 import { isLong } from '../support/fault-settings.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { entryFile } from './scenarios/payments.ts'
 
 type Kind =
   | 'payer'
@@ -36,6 +37,7 @@ type Kind =
   | 'guest'
   | 'asker'
   | 'expecter'
+  | 'settler'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -95,6 +97,33 @@ describe.concurrent('correct workers pass', () => {
     expect(report.runs).toBeGreaterThan(report.points.length)
     expect(told[0]).toMatchObject({ done: 1, point: null })
     expect(told.at(-1)).toMatchObject({ done: told.length, total: told.length, violations: 0 })
+  })
+
+  test('an agent whose tool is a recipe, killed at every point: no step that has ended is run again (RECIPE-CALLS-1) [2.17]', async () => {
+    const report = await crashMatrix(
+      scenario('settler', {
+        replies: { settler: [call('settle'), say('settled')] },
+        check: ({ result, histories, runs, point }) => {
+          expect(result).toMatchObject({ status: 'completed', value: { text: 'settled', facts: { paid: 250 } } })
+          const entries = histories[0]?.entries ?? []
+          expect(entries).toContainEqual(
+            expect.objectContaining({ type: 'toolResult', output: { type: 'json', value: { entered: 3, errors: 0 } } }),
+          )
+          const keys = new Set(runs.flatMap(({ name, idempotencyKey }) => (name === 'enter' ? [idempotencyKey] : [])))
+          expect(keys.size).toBe(2)
+          for (const key of keys) {
+            expect(readFileSync(entryFile(key), 'utf8')).toBe('entered\n')
+            rmSync(entryFile(key))
+          }
+          const pays = runs.filter(({ what, name }) => what === 'tool' && name === 'pay')
+          expect(pays.length).toBeLessThanOrEqual(point?.includes('enter') ? 1 : 2)
+        },
+      }),
+    )
+    expect(report).toMatchObject({ violations: [], leftOut: 0 })
+    expect(report.points).toEqual(
+      expect.arrayContaining(['before tool enter of settler #2', 'after tool enter of settler #2']),
+    )
   })
 
   test('a handler that spawns, with an effect that its key guards', async () => {

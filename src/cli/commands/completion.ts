@@ -71,7 +71,7 @@ async function valuesOf(argument: string): Promise<Candidate[]> {
     const folder = await workersFolder(await configOf({}))
     if (folder === undefined) return []
     const { kindsOfFiles } = await import('../../compose.ts')
-    return (await kindsOfFiles(folder)).map((word) => ({ word, description: '' }))
+    return (await kindsOfFiles(folder)).map(({ kind }) => ({ word: kind, description: '' }))
   } catch {
     return []
   }

@@ -1,15 +1,20 @@
 /** `troupe kinds`: the kinds that nodes host, and the kinds of the local worker files. */
-import type { Command } from 'commander'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { type Command, Option } from 'commander'
 import type { KindSummary } from '../../client/summaries.ts'
 import type { Config } from '../../config.ts'
+import { ConfigError, InputError } from '../../core/errors.ts'
 import { defaultPool } from '../../core/ids.ts'
 import { exitCodes, toComplaint } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFlags } from '../options.ts'
-import { safe, tell } from '../terminal/output.ts'
+import { print, safe, tell } from '../terminal/output.ts'
+import { count } from '../view/amounts.ts'
 import { listing } from '../view/answer.ts'
 import { type DefinitionFacts, definitionFacts } from '../view/definition-facts.ts'
+import { kindTypesMark, kindTypesText } from '../view/kind-types-text.ts'
 import type { Column } from '../view/table.ts'
 import { printAnswer } from './verb.ts'
 
@@ -25,16 +30,36 @@ interface KindRow extends KindSummary {
   readonly spawns: readonly string[] | null
 }
 
+interface KindsFlags extends ConnectionFlags {
+  readonly workers?: string
+  readonly types?: boolean
+  readonly out?: string
+}
+
 export function addKindsCommand(program: Command): void {
   const command = program.command('kinds').description('kinds that nodes host, and kinds of local files')
   addConnectionOptions(addWorkersOption(command))
+    .addOption(
+      new Option(
+        '--types',
+        'print a TypeScript declaration of the kinds of local files, for the compiler of your project',
+      ).conflicts('json'),
+    )
+    .addOption(
+      new Option('--out <file>', 'write the declaration into this file').implies({ types: true }).conflicts('json'),
+    )
   addExamples(command, [
     ['troupe kinds', ''],
     ['troupe kinds --workers ./agents', 'also a check that all files there can be loaded'],
+    ['troupe kinds --out kinds.d.ts', 'names, inputs and results are known to the compiler'],
   ])
-  command.action(async (flags: ConnectionFlags & { workers?: string }) => {
+  command.action(async (flags: KindsFlags) => {
     const config = await configOf(flags)
     const folder = await workersFolder(config)
+    if (flags.types) {
+      await declareKinds(folder, flags.out)
+      return
+    }
     const local = folder === undefined ? undefined : await localKinds(folder)
     const hosted = await hostedKinds(config, local !== undefined)
     const answer = listing(joinKinds(hosted, local ?? []), {
@@ -43,6 +68,30 @@ export function addKindsCommand(program: Command): void {
     })
     printAnswer(answer, flags)
   })
+}
+
+/** Prints the declaration of the kinds, or writes it. Loads no file, so that one that does not compile yet is declared too. */
+async function declareKinds(folder: string | undefined, out: string | undefined): Promise<void> {
+  if (folder === undefined)
+    throw new ConfigError('there is no folder of worker files: name one with --workers or TROUPE_WORKERS.')
+  const { kindsOfFiles } = await import('../../compose.ts')
+  const kinds = await kindsOfFiles(folder)
+  const file = resolve(out ?? 'kinds.d.ts')
+  const text = kindTypesText(kinds, file)
+  if (out === undefined) {
+    for (const line of text.trimEnd().split('\n')) print(line)
+    return
+  }
+  const before = await readFile(file, 'utf8').catch(() => '')
+  if (before !== '' && !before.startsWith(kindTypesMark))
+    throw new InputError(`the file ${out} was not written by this command: name another one, or remove it.`)
+  try {
+    await mkdir(dirname(file), { recursive: true })
+    await writeFile(file, text)
+  } catch (cause) {
+    throw new InputError(`the file ${out} cannot be written: ${(cause as NodeJS.ErrnoException).code}.`, { cause })
+  }
+  tell(`troupe: ${count(kinds.length, 'kind')} in ${safe(out)}`)
 }
 
 /** Without local worker files Redis is the only source; with them Redis may be away. */

@@ -96,10 +96,11 @@ export class Roster {
         return
       case 'message.accepted':
       case 'session.retried':
-        if (details.kind !== 'timer') this.#runAgain(workerId)
+        if (details.kind !== 'timer' && details.kind !== 'order') this.#runAgain(workerId)
         return
       case 'context.compacted':
       case 'compaction.failed':
+      case 'context.changed':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

@@ -8,8 +8,8 @@ import { nameRule } from '../../core/definition/worker-name.ts'
 import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
-import type { Entry } from '../../core/history/entry.ts'
 import { type RunMetadata, RunMetadataFold } from '../../core/history/run/run-metadata.ts'
+import { countingEntries, type PlacedEntry } from '../../core/history/undone.ts'
 import { parseId } from '../../core/ids.ts'
 import { type ContextQuery, type HistoryQuery, positionRule } from '../queries.ts'
 import type { WorkerReport } from '../report.ts'
@@ -42,7 +42,7 @@ export interface ConversationDiff {
 interface Conversing {
   readonly id: string
   report(): Promise<WorkerReport>
-  history(query: HistoryQuery): Promise<readonly { readonly position: number; readonly entry: Entry }[]>
+  history(query: HistoryQuery): Promise<readonly PlacedEntry[]>
 }
 
 /** Entries are read in pages, so that a long history is no long answer of Redis. */
@@ -56,7 +56,8 @@ export async function contextOf(worker: Conversing, at: number | undefined): Pro
   if (at !== undefined && at > last)
     throw new InputError(`at: the history of worker ${workerId} ends at position ${last}, not ${at}.`)
   const container = new ContextContainer({ sessionId, workerId, name, kind, parentId, depth })
-  await readEntries(worker, at ?? last, (entry) => container.apply(entry))
+  const items = await readEntries(worker, at ?? last)
+  for (const { entry } of countingEntries(items)) container.apply(entry)
   if (container.history.isEmpty && report.usage.modelCalls === undefined)
     throw new InputError(
       `worker ${workerId} of kind ${kind} has no conversation: it is no agent, or has received nothing.`,
@@ -67,19 +68,22 @@ export async function contextOf(worker: Conversing, at: number | undefined): Pro
 /** What the runs of this worker left behind. */
 export async function metadataOf(worker: Conversing): Promise<RunMetadata> {
   const fold = new RunMetadataFold()
-  await readEntries(worker, (await worker.report()).historyLength - 1, (entry) => fold.apply(entry))
+  const items = await readEntries(worker, (await worker.report()).historyLength - 1)
+  for (const { entry } of countingEntries(items)) fold.apply(entry)
   return fold.metadata
 }
 
 /** Reads the entries from the first to that of the position `last`. */
-async function readEntries(worker: Conversing, last: number, take: (entry: Entry) => void): Promise<void> {
+export async function readEntries(worker: Pick<Conversing, 'history'>, last: number): Promise<PlacedEntry[]> {
+  const pages: (readonly PlacedEntry[])[] = []
   for (let after = -1; after < last; ) {
     const items = await worker.history({ after, limit: Math.min(pageSize, last - after) })
     const end = items.at(-1)
-    if (end === undefined) return
-    for (const { entry } of items) take(entry)
+    if (end === undefined) break
+    pages.push(items)
     after = end.position
   }
+  return pages.flat()
 }
 
 /** What `sessions.create` has to be asked for. */

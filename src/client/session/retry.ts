@@ -117,6 +117,8 @@ async function orderOf(
   if (!record.hasFailed || record.status !== 'idle') throw notFailed(sessionId, 'active')
   const run = record.run - 1
   const entries = await entriesOfRun(store, row, run)
+  if (entries.some((entry) => (entry.run ?? run) > run))
+    throw impossible(sessionId, 'its history was changed from outside since, with an undo or a message')
   const facts = { run, epoch: record.epoch, at: Date.now(), next: historyLength, entries }
   const verdict = planRetry(facts, decision)
   const { version } = record.lastCommit

@@ -7,6 +7,7 @@
 import { rootIdOf } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
+import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
 import {
   decodeResultLine,
@@ -44,6 +45,8 @@ export interface SessionFacts {
   readonly approval: SessionApproval
   /** The session that it is a copy of, and when it was copied (ms since 1970); null if it is none. */
   readonly forkedFrom: (ForkOf & { readonly dryRun: boolean }) | null
+  /** Its share of the slots beside other sessions, and how far in front of them it stands. */
+  readonly turnShare: TurnShare
   /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
@@ -69,6 +72,7 @@ export function factsOf(
     paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
     approval: session.approval,
     forkedFrom: forkOf(session),
+    turnShare: session.turnShare,
     result: session.end?.result ?? earlier,
   }
 }

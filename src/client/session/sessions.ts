@@ -1,6 +1,13 @@
 /** Duty: the calls of `troupe.sessions`. Does not own: how a session is created (submission.ts), what a session can do (session.ts). */
 import { checkOptions } from '../../core/check/check-options.ts'
-import { type Definition, isDefinition } from '../../core/definition/kind-types.ts'
+import {
+  type Definition,
+  type FreeName,
+  type GivenOf,
+  isDefinition,
+  type KindName,
+  type ReturnedBy,
+} from '../../core/definition/kind-types.ts'
 import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { parseId } from '../../core/ids.ts'
@@ -32,7 +39,17 @@ export interface Sessions {
    * Creates a session. The same call with the same idempotency key returns the same session again. `follow: true`: the first `events()` of the
    * session also gets what nodes told before, from the very beginning; it must come within half a minute.
    */
-  create(this: void, request: CreateSession, options?: CreateOptions): Promise<Session>
+  create<Name extends string>(
+    this: void,
+    request: Omit<CreateSession, 'kind'> & { readonly kind: Name & FreeName<Name> },
+    options?: CreateOptions,
+  ): Promise<Session>
+  /** Creates a session of a kind of the project: the types of its input and of its result are known by its name (`troupe kinds --types`). */
+  create<Name extends KindName>(
+    this: void,
+    request: NoInfer<CreateOf<GivenOf<Name>>> & { readonly kind: Name },
+    options?: CreateOptions,
+  ): Promise<Session<ReturnedBy<Name>>>
   /**
    * Creates a session of the kind of this definition (its field `kind`). The types of the input and of the result are known, and an input that does not
    * fit is refused.

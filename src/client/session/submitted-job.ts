@@ -34,6 +34,8 @@ const sessionJob = z.strictObject({
   approval: z.enum(approvalPolicies).optional(),
   whenNobodyAnswers: z.enum(nobodyAnswersWords).optional(),
   approvalMs: z.number().optional(),
+  weight: z.number().optional(),
+  priority: z.number().optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
 const answerJob = z
@@ -41,7 +43,7 @@ const answerJob = z
   .refine(({ answer }) => answer !== undefined, { path: ['answer'], error: 'is missing; an answer may be null' })
 
 const forms =
-  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?}, {"worker", "input"} or {"ask", "answer", "by"?, "reason"?}'
+  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?}, {"worker", "input"} or {"ask", "answer", "by"?, "reason"?}'
 
 /** What BullMQ keeps as the return value of a job. */
 export interface JobDone {

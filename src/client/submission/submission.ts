@@ -25,8 +25,10 @@ import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
 import { encodeInput } from '../../core/worker/message.ts'
+import { encodeOrder, type Order } from '../../core/worker/order.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
+import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
 import { placesOf } from '../../store/keys.ts'
 import type { Redis } from '../../store/redis/redis.ts'
@@ -37,7 +39,7 @@ import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
 import { checkLimits } from './limits.ts'
 
-export interface CreateSession extends ApprovalOptions {
+export interface CreateSession extends ApprovalOptions, GivenTurnShare {
   readonly kind: string
   /** The first message. It may be left out where a conversation begins with a history: then the session waits for its first message. */
   readonly input?: unknown
@@ -66,6 +68,7 @@ const createRules: Rules<CreateSession> = {
   limits: { expects: 'an object like { workers: 500 }', fits: isObject },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   ...approvalOptionRules,
+  ...turnShareRules,
   idempotencyKey: keyRule,
 }
 
@@ -103,6 +106,8 @@ export interface SubmissionContext {
   /** Who calls, for events. */
   readonly actor?: string | undefined
 }
+
+const startTurnShare = encodeTurnShare(defaultTurnShare)
 
 /** Who created and sent nothing for so long takes the system to be idle. */
 const quietMs = 5
@@ -197,6 +202,7 @@ export class Submission {
     const limits = { ...defaultSessionLimits, ...checkLimits(request.limits) }
     const permissions = encodePermissions(checkPermissions(request.permissions ?? {}))
     const approval = approvalText(request)
+    const turnShare = encodeTurnShare(request)
     const key = request.idempotencyKey
     const partition =
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
@@ -235,6 +241,7 @@ export class Submission {
       limits,
       permissions,
       approval,
+      turnShare: turnShare === startTurnShare ? undefined : turnShare,
       event,
     } as const
     return { request, store, order }
@@ -257,6 +264,19 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Asks something of an agent itself. Returns the position of the order in its inbox; throws like `send`. */
+  async order(workerId: string, order: Order): Promise<number> {
+    const id = parseId(workerId, 'worker')
+    const store = this.store(id, 'worker')
+    const digest = digestKey(newId(partitionOf(id)), 'message', this.#context.keyOwner)
+    const event = encodeEvents([['message.accepted', { kind: 'order', ...this.by }]])
+    const wasQuiet = this.#wasQuiet()
+    const answer = await store.post(id, encodeOrder(order), { digest, isGiven: false }, event)
+    if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
+    this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
+    return answer.position
   }
 
   /** Sends wake-ups that a script has put. */

@@ -11,6 +11,7 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { ChildFacts, Json } from '../history/chat/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
+import type { Recipe } from './recipe.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
@@ -106,8 +107,16 @@ export interface ToolDefinition<Input = unknown> {
    * `input`, because the schema was changed, `reconcile` gets them as the model wrote them, and only `done: true` is believed.
    */
   reconcile?(input: Input, context: Pick<ToolContext, 'idempotencyKey' | 'signal' | 'log'>): Promise<Reconciled>
+  /** Calls of other tools of the kind, in place of `run`. Where it returns no steps, `run` is called. Without `run`, `effect` may be left out. */
+  readonly recipe?: Recipe<Input>
   run(input: Input, context: ToolContext): unknown
 }
+
+/** A tool that only is a recipe. `effect` is what rules and policies take the call itself for; each step has that of its own tool. Default: `pure`. */
+export type RecipeDefinition<Input = unknown> = Omit<
+  ToolDefinition<Input>,
+  'run' | 'effect' | 'reconcile' | 'thread' | 'recipe'
+> & { readonly recipe: Recipe<Input>; readonly effect?: Effect }
 
 const toolMark = Symbol.for('troupe.tool')
 export type Tool = ToolDefinition<never> & { readonly [toolMark]: true }
@@ -123,11 +132,12 @@ const knownKeys = new Set([
   'outputBytesMax',
   'thread',
   'reconcile',
+  'recipe',
   'run',
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 /** Names of tools that troupe gives to agents. */
-export const reservedNames = ['spawn_workers', 'send_message', 'ask_person'] as const
+export const reservedNames = ['spawn_workers', 'send_message', 'list_tasks', 'ask_person'] as const
 
 /**
  * Defines a tool.
@@ -140,7 +150,12 @@ export const reservedNames = ['spawn_workers', 'send_message', 'ask_person'] as 
  *
  * Throws a ConfigError that names the tool and the wrong field.
  */
-export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
+export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool
+export function defineTool<Input = unknown>(tool: RecipeDefinition<Input>): Tool
+// The compiler tries the first overload first, and reports errors in terms of the last one.
+export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool
+export function defineTool<Input = unknown>(given: ToolDefinition<Input> | RecipeDefinition<Input>): Tool {
+  const tool: ToolDefinition<Input> = isRecipe(given) ? { effect: 'pure', ...given, run: runsSteps } : given
   if (typeof tool !== 'object' || tool === null)
     throw new ConfigError('defineTool takes an object with name, description, effect and run.')
   const name = (tool as { name?: unknown }).name
@@ -168,6 +183,8 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
   if (tool.reconcile !== undefined && typeof tool.reconcile !== 'function') throw wrong('reconcile must be a function.')
   if (tool.reconcile !== undefined && tool.effect !== 'once')
     throw wrong('only a tool of effect "once" has a reconcile function.')
+  if (tool.recipe !== undefined && typeof tool.recipe !== 'function')
+    throw wrong('recipe must be a function of the arguments: recipe: (input) => ({ serial: [ … ], parallel: [ … ] }).')
   checkApproval(tool)
   if (tool.thread !== undefined && !(typeof tool.thread === 'string' && tool.thread.startsWith('file:'))) {
     throw wrong('thread must be the URL of the module that exports the tool: thread: import.meta.url.')
@@ -193,6 +210,20 @@ export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool {
     if (value === undefined || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)) return
     throw wrong(`${field} must be a whole number from 1 to ${most}, not ${preview(value)}.`)
   }
+}
+
+function isRecipe<Input>(tool: ToolDefinition<Input> | RecipeDefinition<Input>): tool is RecipeDefinition<Input> {
+  return typeof tool === 'object' && tool !== null && typeof tool.recipe === 'function' && !('run' in tool)
+}
+
+/** In place of the `run` of a tool that only is a recipe. Nobody calls it. */
+function runsSteps(): never {
+  throw new ConfigError('a recipe has no run of its own.')
+}
+
+/** True if the tool has a `run` of its own. One that only is a recipe has none. */
+export function hasRun(tool: Tool): boolean {
+  return tool.run !== (runsSteps as unknown)
 }
 
 export function isTool(value: unknown): value is Tool {

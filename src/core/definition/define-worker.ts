@@ -16,7 +16,15 @@ import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
-import { type Definition, definitionMark, isDefinition, type WorkerRef } from './kind-types.ts'
+import {
+  type Definition,
+  definitionMark,
+  type FreeName,
+  type GivenOf,
+  isDefinition,
+  type KindName,
+  type WorkerRef,
+} from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
@@ -80,12 +88,20 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     work: (idempotencyKey: string) => Value | Promise<Value>,
   ): Promise<DeepReadonly<Value>>
   /**
-   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. Throws
+   * Starts a child of the kind with this name, or of this definition: then the type of its input is known, and the input is checked at once. (Of a name
+   * the type is known where `troupe kinds --types` has written the kinds of the project.) Throws
    * a LimitError if the session allows no deeper or no more children. The workers of the session are counted by the commit.
    */
-  spawn<Given>(
+  spawn<Name extends KindName>(
     this: void,
-    kind: string | Definition<Given>,
+    kind: Name,
+    input: DeepReadonly<GivenOf<Name>>,
+    options?: SpawnOptions,
+  ): WorkerRef<GivenOf<Name>>
+  /** The same by a definition, or by a name of which the compiler knows nothing. */
+  spawn<Given, Name extends string = string>(
+    this: void,
+    kind: (Name & FreeName<Name>) | Definition<Given>,
     input: NoInfer<DeepReadonly<Given>>,
     options?: SpawnOptions,
   ): WorkerRef<Given>

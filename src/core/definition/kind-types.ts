@@ -2,6 +2,8 @@
  * Duty: what a definition says of its kind to those who create, spawn or send: its name, the types of its input and its result, and
  * whether an input fits.
  * KIND-1 Whoever checks an input asks here, so that a wrong one is refused in the same words where it is created, spawned and received.
+ * KIND-2 Kinds by name (`Kinds`) are for the compiler alone. Without them every name is accepted. With them a literal that is none of them is an
+ *        error of the compiler; a text whose value the compiler does not know is accepted always, such as the kind of another program.
  */
 import type { z } from 'zod'
 import { type Fit, fitTo } from '../check/schema-problems.ts'
@@ -23,6 +25,29 @@ export interface Definition<Given = unknown, Result = unknown> {
   /** A method, because the arguments of methods are compared in both directions: so each definition is also a `Definition`. */
   readonly [types]?: { of(input: Given): Result }
 }
+
+/**
+ * By name, the definition of each kind. `troupe kinds --types` writes a declaration that fills it:
+ *
+ *     declare module 'troupe' {
+ *       interface Kinds { reader: typeof import('./workers/reader.js').default }
+ *     }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: declarations of users fill it
+export interface Kinds {}
+
+export type KindName = Extract<keyof Kinds, string>
+
+/** What the kind of this name takes. */
+export type GivenOf<Name extends KindName> =
+  Kinds[Name] extends Definition<infer Given, infer _Result> ? Given : unknown
+
+/** What the kind of this name returns. */
+export type ReturnedBy<Name extends KindName> =
+  Kinds[Name] extends Definition<infer _Given, infer Result> ? Result : unknown
+
+/** A name that says nothing of its kind. */
+export type FreeName<Name extends string> = [KindName] extends [never] ? string : string extends Name ? string : never
 
 /** A spawned child, or any other worker to which messages may be sent. `Given`: what its kind takes. */
 export interface WorkerRef<Given = unknown> {
@@ -47,11 +72,11 @@ export function isDefinition(value: unknown): value is Definition {
  *
  *     if (isResultOf(message, reader) && message.status === 'completed') self.reply(message.value.title)
  */
-export function isResultOf<Result>(
-  message: Message,
-  definition: Definition<never, Result>,
-): message is ResultOf<Result> {
-  return message.kind === 'result' && message.workerKind === kindNamed(definition, 'isResultOf')
+export function isResultOf<Result>(message: Message, definition: Definition<never, Result>): message is ResultOf<Result>
+/** The same by the name of a kind of the project (`troupe kinds --types`). */
+export function isResultOf<Name extends KindName>(message: Message, name: Name): message is ResultOf<ReturnedBy<Name>>
+export function isResultOf(message: Message, kind: Definition | string): boolean {
+  return message.kind === 'result' && message.workerKind === kindNamed(kind, 'isResultOf')
 }
 
 /** The kind of this name, or of this definition. `call`: what got it, for the error. */

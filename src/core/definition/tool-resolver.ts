@@ -8,6 +8,7 @@ import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat/chat-message.ts'
 import type { Tool } from './define-tool.ts'
 import type { HookSelf } from './iteration-context.ts'
+import type { Recipe } from './recipe.ts'
 
 /** A call as its model wrote it. */
 export interface WrittenCall {
@@ -31,6 +32,8 @@ export interface ToolResolver {
    * call does not run, and its model is told. After a crash it is asked again for the tool by the name that is recorded.
    */
   resolve(call: WrittenCall, self: HookSelf): Resolution | Promise<Resolution>
+  /** The recipe of a tool, by the name of the tool. It goes before the `recipe` of the tool itself. Default: none. */
+  dispatchRecipe?(name: string): Recipe<never> | null | undefined
 }
 
 export function isResolver(tools: unknown): tools is ToolResolver {
@@ -44,6 +47,9 @@ export function checkResolver(resolver: object): null {
     if (typeof value !== 'function')
       throw new ConfigError(`a resolver of tools needs a function ${name}, not ${preview(value)}.`)
   }
+  const { dispatchRecipe } = resolver as Partial<ToolResolver>
+  if (dispatchRecipe !== undefined && typeof dispatchRecipe !== 'function')
+    throw new ConfigError(`dispatchRecipe of a resolver must be a function, not ${preview(dispatchRecipe)}.`)
   return null
 }
 

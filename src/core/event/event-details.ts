@@ -5,7 +5,7 @@
  */
 import type { IterationDecision } from '../definition/iteration-context.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
-import type { AskNote } from '../history/entry.ts'
+import type { AskNote, ContextChange } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'
 import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
@@ -92,7 +92,8 @@ export interface EventDetails {
   }
   readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
-    readonly kind: 'input' | 'timer'
+    /** order: something is asked of the worker itself. */
+    readonly kind: 'input' | 'timer' | 'order'
     readonly id?: string /** The actor of the client that sent it. */
     readonly by?: string
   }
@@ -127,6 +128,11 @@ export interface EventDetails {
     readonly outputTokens: number
   }
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
+  readonly 'context.changed': {
+    /** Somebody from outside took a summary back, took the last turn back, took that back, or added a message. */
+    readonly how: ContextChange
+    readonly by?: string
+  }
   readonly 'model.blanked': { readonly model: string; readonly blanks: number; readonly finishReason: FinishReason }
   readonly 'tool.started': CallDetails
   readonly 'tool.succeeded': CallDetails & { readonly ms?: number }

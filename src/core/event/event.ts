@@ -42,6 +42,7 @@ export const eventTypes = [
   'model.blanked',
   'context.compacted',
   'compaction.failed',
+  'context.changed',
   'tool.started',
   'tool.succeeded',
   'tool.failed',

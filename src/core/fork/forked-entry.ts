@@ -23,6 +23,7 @@ export function forkedEntry(json: string, owner: string, ids: ForkedIds): string
     isObject(entry.message) && changeMessage(entry.message as Fields, owner, ids),
     change(entry, 'from', worker),
     changeItems(entry, 'sent', worker),
+    changeItems(entry, 'ended', worker),
     changeEach(entry, 'spawned', worker),
     changeEach(entry, 'asks', ask),
     entry.type === 'askWithdrawn' && change(entry, 'ask', ask),

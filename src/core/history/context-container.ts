@@ -21,11 +21,19 @@ import {
   textOf,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
-import { type CompactedEntry, type Entry, type FailedEntry, isGiven, type RetriedEntry } from './entry.ts'
+import {
+  type CompactedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type OrderedEntry,
+  type RetriedEntry,
+} from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText } from './prompt/prompt-fold.ts'
+import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
@@ -51,6 +59,9 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
+/** Of nearly all workers. Nothing is added to it. */
+const noTasks = new BackgroundTasks()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
@@ -63,6 +74,7 @@ export class ContextContainer {
   #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
+  #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
@@ -73,6 +85,9 @@ export class ContextContainer {
   /** The run that began with this first text. */
   #firstRun = 0
   #failedRun: FailedRun | null = null
+  /** The summaries that nobody took back, the newest last: whether each stands for something. */
+  readonly #summaries: boolean[] = []
+  #owedOrder: OrderedEntry | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -83,8 +98,13 @@ export class ContextContainer {
   }
 
   get pending(): PendingTurn {
-    const { started, delegated, asked, approvals, decided, childResults } = this.#calls
-    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, childResults }
+    const { started, delegated, asked, approvals, decided, subCalls, childResults } = this.#calls
+    return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
+  }
+
+  /** Results of the calls of the newest reply, in the order in which they came. */
+  get lastResults(): readonly ToolResultMessage[] {
+    return this.#calls.results
   }
 
   /** The newest reply of the run in progress. */
@@ -95,6 +115,11 @@ export class ContextContainer {
   /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
     return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
+  }
+
+  /** Its detached children. */
+  get background(): BackgroundTasks {
+    return this.#background
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
@@ -135,6 +160,16 @@ export class ContextContainer {
     return this.#passedOver
   }
 
+  /** An order to compact that was received, and of which nothing has come yet. */
+  get owedOrder(): OrderedEntry | null {
+    return this.#owedOrder
+  }
+
+  /** True if a summary stands for the beginning of its prompts. */
+  get isCompacted(): boolean {
+    return this.#summaries.at(-1) ?? false
+  }
+
   /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
@@ -155,13 +190,22 @@ export class ContextContainer {
         if (entry.message.kind === 'result') this.#childReported(entry.message)
         else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
         return
-      case 'toolStarted':
       case 'delegated':
+        if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
+        this.#calls.apply(entry)
+        return
+      case 'toolStarted':
       case 'asked':
       case 'askWithdrawn':
       case 'attemptFailed':
       case 'callsDecided':
+      case 'subCallStarted':
+      case 'subCall':
         this.#calls.apply(entry)
+        return
+      case 'hooked':
+        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
+        else if (entry.hook === 'stop') this.#run.held++
         return
       case 'blank':
         this.#run.blanks++
@@ -171,7 +215,19 @@ export class ContextContainer {
         this.#compacted(entry)
         return
       case 'expanded':
-        if (this.history.expand()) this.size.restart(this.history.prompt())
+        // A summary that could not be used stands for nothing, and so does what takes it back.
+        if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
+        return
+      case 'ordered':
+        if (entry.order.do === 'compact') this.#owedOrder = entry
+        else this.#runOn(entry)
+        return
+      case 'orderRefused':
+        if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
+        return
+      case 'undone':
+      case 'redone':
+        // Who reads the history leaves out what no longer counts (undone.ts).
         return
       case 'failed':
         this.#failed(entry)
@@ -179,8 +235,11 @@ export class ContextContainer {
       case 'retried':
         this.#retried(entry)
         return
-      case 'completed':
       case 'cancelled':
+        this.#owedOrder = null
+        this.#end()
+        return
+      case 'completed':
         this.#end()
         return
       default:
@@ -201,8 +260,10 @@ export class ContextContainer {
     }
     this.history.add(message)
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
+      this.#isRunOpen = true
+      if (message.ended) this.#begunBackground().told(message.ended)
+    } else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
@@ -215,10 +276,24 @@ export class ContextContainer {
     else if (message.type === 'toolResult') this.#answered(message)
   }
 
-  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+  #begunBackground(): BackgroundTasks {
+    if (this.#background === noTasks) this.#background = new BackgroundTasks()
+    return this.#background
+  }
+
+  /** A run without an input of its own answers what is there. */
+  #runOn({ at }: OrderedEntry): void {
+    this.#isRunOpen = true
+    this.#run.startedAt ??= at
+  }
+
+  #compacted({ firstKept, text, owed, usage, order }: CompactedEntry): void {
+    if (order !== undefined && this.#owedOrder?.message === order) this.#owedOrder = null
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
-    if (this.history.compact(firstKept, texts)) this.size.restart(this.history.prompt())
+    const isUsed = this.history.compact(firstKept, texts)
+    this.#summaries.push(isUsed)
+    if (isUsed) this.size.restart(this.history.prompt())
     else this.#passedOver++
   }
 

@@ -12,7 +12,9 @@ import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
+import type { Order } from '../worker/order.ts'
+import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
 export const entryVersion = 1
@@ -102,8 +104,8 @@ export interface CancelledEntry extends Partial<EntryHead> {
   readonly onCancel?: { readonly reason: string; readonly sent?: readonly string[]; readonly failure?: Failure }
 }
 
-/** A message of an agent's conversation. */
-export type ChatEntry = EntryHead & ChatMessage
+/** A message of an agent's conversation. `pushed`: somebody added it from outside while the worker rested, and it came through no mailbox. */
+export type ChatEntry = EntryHead & ChatMessage & { readonly pushed?: true }
 
 /** A `once` tool is about to run. If no result follows because of a crash, nobody knows whether the tool took effect. */
 export interface ToolStartedEntry extends EntryHead {
@@ -140,6 +142,34 @@ export interface CallsDecidedEntry extends EntryHead {
   readonly calls: readonly CallDecision[]
 }
 
+/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
+export interface HookedEntry extends EntryHead {
+  readonly type: 'hooked'
+  readonly hook: 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'goOn'
+}
+
+/** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
+export interface SubCallStartedEntry extends EntryHead {
+  readonly type: 'subCallStarted'
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+}
+
+/** A step of a recipe has ended. It is not run again. */
+export interface SubCallEntry extends EntryHead {
+  readonly type: 'subCall'
+  /** Its tool is of effect `once`. */
+  readonly once?: true
+  readonly toolCallId: string
+  readonly id: string
+  readonly toolName: string
+  readonly status: ToolStatus
+  readonly output: ToolOutput
+  readonly facts?: Readonly<Record<string, Json>>
+}
+
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {
   readonly type: 'blank'
@@ -169,11 +199,45 @@ export interface CompactedEntry extends EntryHead {
   /** `provider/model` that wrote it. */
   readonly model: string
   readonly usage: Usage
+  /** For how many messages it stands, and the tokens of the prompt before and after, by count and estimate. */
+  readonly messages?: number
+  readonly tokensBefore?: number
+  readonly tokensAfter?: number
+  /** The id of the order that asked for it. Absent: the conversation had filled the window of its model. */
+  readonly order?: string
+}
+
+/** An order was received (core/worker/order.ts). `message`: the id of its mail. */
+export interface OrderedEntry extends EntryHead {
+  readonly type: 'ordered'
+  readonly message: string
+  readonly order: Order
+}
+
+/** An order to compact came to nothing, and nothing has changed. */
+export interface OrderRefusedEntry extends EntryHead {
+  readonly type: 'orderRefused'
+  readonly message: string
+  readonly reason: string
 }
 
 /** The last summary no longer stands for anything: prompts are as they would be without it. */
 export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
+}
+
+/** What somebody outside changed of the prompts of a worker that rests. */
+export type ContextChange = 'expanded' | 'undone' | 'redone' | 'pushed'
+
+/** The last turn was taken back: what stands from this position on, up to this entry, is in no prompt (core/history/undone.ts). */
+export interface UndoneEntry extends EntryHead {
+  readonly type: 'undone'
+  readonly from: number
+}
+
+/** The last entry `undone` no longer holds. */
+export interface RedoneEntry extends EntryHead {
+  readonly type: 'redone'
 }
 
 export type Entry =
@@ -189,10 +253,17 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | HookedEntry
+  | SubCallStartedEntry
+  | SubCallEntry
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
   | ExpandedEntry
+  | OrderedEntry
+  | OrderRefusedEntry
+  | UndoneEntry
+  | RedoneEntry
 
 /** The result of an agent's run. */
 export interface AgentResult {
@@ -325,43 +396,4 @@ export function writtenAt(json: string | null): number | null {
 /** True for the entry of a run that was cancelled. */
 export function saysCancelled(json: string | null): boolean {
   return json !== null && decodeEntry(json).type === 'cancelled'
-}
-
-type Fields = Readonly<Record<string, unknown>>
-
-/** Checks the fields that readers rely on. Messages of a conversation are checked when they are read (core/history/chat/chat-codec.ts). */
-function hasItsParts(entry: Fields): boolean {
-  switch (entry.type) {
-    case 'received':
-      return isObject(entry.message) && typeof entry.message.kind === 'string'
-    case 'step':
-      return typeof entry.name === 'string'
-    case 'compacted':
-      return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
-    case 'failed':
-      return isObject(entry.failure) && typeof entry.failure.code === 'string'
-    case 'attemptFailed':
-      return entry.toolCallIds === undefined || Array.isArray(entry.toolCallIds)
-    case 'cancelled': {
-      const { dropped, onCancel } = entry
-      const isWhole =
-        dropped === undefined ||
-        (isObject(dropped) && typeof dropped.id === 'string' && typeof dropped.mail === 'string')
-      return isWhole && (onCancel === undefined || isObject(onCancel))
-    }
-    case 'toolStarted':
-      return typeof entry.toolCallId === 'string'
-    case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
-    case 'asked':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
-    case 'callsDecided':
-      return Array.isArray(entry.calls) && entry.calls.every(isObject)
-    case 'blank':
-      return isObject(entry.usage)
-    case 'retried':
-      return entry.reopened === undefined || Array.isArray(entry.reopened)
-    default:
-      return true
-  }
 }

@@ -190,8 +190,10 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** Open asks that nobody need answer any more. One that has ended refuses the commit. */
   readonly withdraws: readonly string[]
   readonly event: string
-  /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it. */
-  readonly end?: { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext } | undefined
+  /** Set when the turn ends: what the worker waits for, as `encodeWait` writes it; and for how long it has held its slot. */
+  readonly end?:
+    | { readonly wait: string; readonly retryMs?: number; readonly next: SlotNext; readonly turnMs?: number }
+    | undefined
   /** The wake-up that this turn answers; empty for none. */
   readonly wakeup: string
   /** With end: the wake-up was moved to the busy ones. */

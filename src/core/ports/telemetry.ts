@@ -12,6 +12,8 @@ export type SpanName =
   | 'model_call'
   /** An agent runs a tool once; another attempt is another span. */
   | 'tool_call'
+  /** A step of a recipe runs a tool once. */
+  | 'sub_call'
 
 export type CounterName =
   | 'tokens.input'

@@ -155,13 +155,20 @@ function nameOf({ kind, mediaType }: Exclude<Source, { kind: 'invalid' }>): stri
   return kind === 'url' ? `${mediaType} by its address` : mediaType
 }
 
+/** Addresses that some provider reads: of the web, and of the stores of Google and Amazon. */
+const reachable = new Set(['http:', 'https:', 'gs:', 's3:'])
+
 function sourceOf(block: Block): Source {
   const mediaType = mediaTypeOf(block)
   const { url } = block
   const data = 'data' in block ? block.data : undefined
   if (data !== undefined) return data.startsWith('data:') ? fromDataUrl(data, mediaType) : fromBase64(data, mediaType)
   if (url?.slice(0, 5).toLowerCase() === 'data:') return fromDataUrl(url, mediaType)
-  if (url !== undefined && URL.canParse(url)) return { kind: 'url', mediaType, url: new URL(url) }
+  if (url !== undefined && URL.canParse(url)) {
+    const address = new URL(url)
+    if (reachable.has(address.protocol)) return { kind: 'url', mediaType, url: address }
+    return { kind: 'invalid', why: `no provider can read an address that begins with ${address.protocol.slice(0, 20)}` }
+  }
   return { kind: 'invalid', why: `${JSON.stringify((url ?? '').slice(0, 200).toWellFormed())} is not a valid address` }
 }
 

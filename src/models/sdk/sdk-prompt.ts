@@ -16,6 +16,8 @@ import type {
   ProviderOptions,
   TextBlock,
   ToolCallBlock,
+  ToolOutput,
+  UserBlock,
 } from '../../core/history/chat/chat-message.ts'
 import { sentCallId } from '../http/call-id.ts'
 import { wellFormed } from '../http/well-formed.ts'
@@ -83,15 +85,12 @@ export class SdkPrompt {
   #toSdk(message: PromptMessage, before: PromptMessage | undefined, withoutMedia: boolean): ModelMessage | null {
     switch (message.role) {
       case 'user':
-        return {
-          role: 'user',
-          content: message.content.map((block) =>
-            block.type === 'text' ? toTextPart(block) : this.#media.part(block, withoutMedia),
-          ),
-        }
+        return { role: 'user', content: this.#toUserParts(message.content, withoutMedia) }
       case 'assistant': {
         const isOwn = isSameModel(message.model, this.#modelId)
-        const content = message.content.flatMap((block) => toAssistantPart(block, isOwn))
+        const content = message.content.flatMap((block) => toAssistantPart(block, isOwn, this.#modelId))
+        // Providers refuse reasoning that nothing follows: the reply was cut in the middle of it.
+        while (content.at(-1)?.type === 'reasoning') content.pop()
         return content.length === 0 ? null : { role: 'assistant', content }
       }
       case 'tool':
@@ -99,11 +98,22 @@ export class SdkPrompt {
     }
   }
 
+  #toUserParts(content: readonly UserBlock[], withoutMedia: boolean): UserPart[] {
+    const parts = content.map((block) =>
+      block.type === 'text' ? toTextPart(block) : this.#media.part(block, withoutMedia),
+    )
+    const isBare = parts.every(({ type }) => type !== 'text')
+    // Bedrock refuses a document that no text stands beside.
+    return isBare && this.#modelId.startsWith('amazon-bedrock/')
+      ? [...parts, { type: 'text', text: '(see what is attached)' }]
+      : parts
+  }
+
   #toSdkResults(results: readonly PromptResult[], before: PromptMessage | undefined): ModelMessage | null {
     if (results.length === 0) return null
     const ids = this.#sentIds(before)
     const idOf = ({ toolCallId }: PromptResult) => ids.get(toolCallId) ?? sentCallId({ toolCallId }, false)
-    return { role: 'tool', content: results.map((result) => toToolPart(result, idOf(result))) }
+    return { role: 'tool', content: results.map((result) => toToolPart(result, idOf(result), this.#modelId)) }
   }
 
   /** The ids of the calls of this message as they are sent. */
@@ -122,13 +132,18 @@ function toTextPart(block: TextBlock): UserPart {
   return { type: 'text', text: wellFormed(block.text), ...optionsOf(block.providerOptions) }
 }
 
-function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[] {
-  const options = isOwn ? optionsOf(block.providerOptions) : {}
+/** Providers that refuse a blank text whatever comes with it. */
+const takesNoBlanks = new Set(['openai', 'openai-chat', 'anthropic', 'amazon-bedrock'])
+
+function toAssistantPart(block: AssistantBlock, isOwn: boolean, modelId: string): AssistantPart[] {
+  const options: { providerOptions?: SdkOptions } = isOwn ? optionsOf(block.providerOptions) : {}
   switch (block.type) {
     case 'text': {
       const text = wellFormed(block.text)
-      // Providers refuse a text that is only white space. The model that gave it with metadata wants it back.
-      return text.trim() === '' && !('providerOptions' in options) ? [] : [{ type: 'text', text, ...options }]
+      // Providers refuse a text that is only white space. One that signs such a text wants it back.
+      const provider = modelId.split('/', 1)[0] as string
+      const isWanted = options.providerOptions?.[provider] !== undefined && !takesNoBlanks.has(provider)
+      return text.trim() === '' && !isWanted ? [] : [{ type: 'text', text, ...options }]
     }
     case 'reasoning':
       return isOwn ? [{ type: 'reasoning', text: wellFormed(block.text), ...options }] : []
@@ -137,7 +152,7 @@ function toAssistantPart(block: AssistantBlock, isOwn: boolean): AssistantPart[]
         {
           type: 'tool-call',
           toolCallId: sentCallId(block, isOwn),
-          toolName: sentName(block.toolName),
+          toolName: sentName(block.toolName, modelId),
           input: inputOf(block),
           ...options,
         },
@@ -153,17 +168,27 @@ function inputOf({ input, inputText }: ToolCallBlock): unknown {
 }
 
 /** A model may invent any tool name. A provider that gets an impossible name back would refuse this and every later request. */
-function sentName(name: string): string {
-  return name.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 64) || 'unknown'
+function sentName(name: string, modelId: string): string {
+  const plain = name.replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'unknown'
+  // A name at Gemini begins with a letter.
+  const whole = modelId.startsWith('google') && !/^[A-Za-z_]/.test(plain) ? `_${plain}` : plain
+  return whole.slice(0, 64)
 }
 
-function toToolPart({ toolName, output }: PromptResult, toolCallId: string): ToolPart {
+function toToolPart({ toolName, output }: PromptResult, toolCallId: string, modelId: string): ToolPart {
   return {
     type: 'tool-result',
     toolCallId,
-    toolName: sentName(toolName),
-    output: wellFormed(output),
+    toolName: sentName(toolName, modelId),
+    output: isBlankOutput(output) ? noOutput : wellFormed(output),
   }
+}
+
+/** Some providers refuse a result whose text is blank. */
+const noOutput = { type: 'text', value: '(no output)' } as const
+
+function isBlankOutput({ value }: ToolOutput): boolean {
+  return typeof value === 'string' && value.trim() === ''
 }
 
 function optionsOf(options: ProviderOptions | undefined): { providerOptions?: SdkOptions } {

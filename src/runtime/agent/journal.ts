@@ -19,6 +19,7 @@ import {
   spendingOf,
 } from '../../core/history/run/agent-tally.ts'
 import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/run/open-calls.ts'
+import type { SubCalls } from '../../core/history/run/reply-calls.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'
@@ -205,9 +206,14 @@ function recordedState({ runState, open }: Assignment, { history }: ContextConta
 }
 
 export function openCallsOf({ pending }: ContextContainer): readonly OpenCall[] {
-  return pending.calls.map(({ toolCallId, toolName }) => ({
-    toolCallId,
-    toolName,
-    ...(pending.started.has(toolCallId) && { isStarted: true }),
-  }))
+  const { started, subCalls } = pending
+  return pending.calls.map(({ toolCallId, toolName }) => {
+    const isStarted = started.has(toolCallId) || hasStartedStep(subCalls.get(toolCallId))
+    return { toolCallId, toolName, ...(isStarted && { isStarted }) }
+  })
+}
+
+/** A `once` tool of a recipe has begun. */
+function hasStartedStep(steps: ReturnType<SubCalls['get']>): boolean {
+  return steps !== undefined && [...steps.values()].some((step) => step.type === 'subCallStarted' || step.once === true)
 }

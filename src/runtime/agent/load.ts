@@ -6,6 +6,7 @@ import { InvariantError } from '../../core/errors.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import { decodeEntry } from '../../core/history/entry.ts'
 import { type EntryList, historyBase } from '../../core/history/entry-list.ts'
+import { changesWhatCounts, countingEntries } from '../../core/history/undone.ts'
 import type { Turn } from '../turn/turn.ts'
 import { type HistoryCache, type KnownHistory, nextPosition, textBytes } from './history-cache.ts'
 
@@ -18,7 +19,8 @@ export async function loadHistory(turn: Turn, cache: HistoryCache): Promise<Know
     const { known } = cached
     const { base, entries } = await read(turn, nextPosition(known) - 1)
     const [last, ...rest] = entries
-    if (last === known.lastJson) return extend(turn, known, { base: base + 1, entries: rest })
+    if (last === known.lastJson && !rest.some(changesWhatCounts))
+      return extend(turn, known, { base: base + 1, entries: rest })
   }
   const stored = await read(turn, historyBase)
   return extend(turn, empty(turn, stored.base), stored)
@@ -43,10 +45,11 @@ function extend(turn: Turn, known: KnownHistory, { base, entries }: EntryList): 
   const { container } = known
   const before = container.passedOver
   let { bytes } = known
-  for (const json of entries) {
-    bytes += textBytes(json)
-    container.apply(decodeEntry(json))
-  }
+  for (const json of entries) bytes += textBytes(json)
+  if (entries.some(changesWhatCounts)) {
+    const items = entries.map((json, index) => ({ position: base + index, entry: decodeEntry(json) }))
+    for (const { entry } of countingEntries(items)) container.apply(entry)
+  } else for (const json of entries) container.apply(decodeEntry(json))
   if (container.passedOver > before) {
     const { assignment, host } = turn
     const what = { entries: container.passedOver - before }

@@ -58,9 +58,11 @@ export async function loadWorkers(
   return kinds
 }
 
-/** The kinds that the files of the folder are named for. Nothing is loaded. */
-export async function kindsOfFiles(folder: string): Promise<string[]> {
-  return (await filesOf(resolve(folder))).files.map(({ kind }) => kind).filter(isKind)
+/** The kinds that the files of the folder are named for, with the absolute paths of the files. Nothing is loaded. */
+export async function kindsOfFiles(
+  folder: string,
+): Promise<readonly { readonly kind: string; readonly file: string }[]> {
+  return (await filesOf(resolve(folder))).files.filter(({ kind }) => isKind(kind))
 }
 
 interface WorkerFile {

@@ -3,8 +3,8 @@
  * Owns: what the slot does next, which each turn's ending commit carries out (SlotPlan). Does not own: the turns, the children that the
  * slot runs itself (inline-children.ts), which slots are free (slots.ts).
  * SLOT-1 The slot claims until the run queue is empty, its time is over, or the node drains. If a wake-up of another run queue found no
- *    free slot here, that time is short, and the slot then goes to the queue that has been without one for longest: no queue starves the
- *    others. It comes back later, because the wake-up for the rest of its queue may reach a node that is full.
+ *    free slot here, the slot goes to the queue that has been without one for longest with the end of its turn, but not within 20 ms: no
+ *    queue waits for longer than about a turn of another. It comes back later, because the wake-up for the rest of its queue may reach a node that is full.
  * SLOT-2 A worker that was handed out for a repeated claim (NONCE-2) runs only if its lease can be renewed: it may be old.
  * SLOT-3 If a turn of the slot lasted, its wake-up is among the busy ones. The next claim that is answered, or leaving, takes it out.
  */
@@ -39,6 +39,8 @@ export interface SlotHost {
 }
 
 const none: readonly never[] = []
+/** So long a slot stays in a run queue, though another one waits for a slot: going there costs a claim of its own, and leaving a script. */
+const leastStayMs = 20
 const nothing: ClaimAnswer = { kind: 'none' }
 
 export class AwakeSlot {
@@ -165,7 +167,7 @@ export class AwakeSlot {
     const { policy, slots } = this.#node
     const forMs = performance.now() - this.#wokenAt
     const isOver = forMs > policy.wakeupJobMs
-    if (forMs <= policy.wakeupMs && !isOver) return false
+    if (forMs <= leastStayMs && !isOver) return false
     if (slots.waitingElsewhere(this.#queue) === undefined) return isOver
     slots.leave(this.#queue)
     return true

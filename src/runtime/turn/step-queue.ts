@@ -178,7 +178,7 @@ interface CommitHead {
   readonly version: number
   readonly wakeup: string
   /** The turn ends with it, and the slot then does this. */
-  readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan } | undefined
+  readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan; readonly turnMs: number } | undefined
 }
 
 /** One commit, as the store takes it. */
@@ -223,7 +223,12 @@ export function requestOf(
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,
-    end: ending && { ...ending.end, wait: encodeWait(ending.end.wait), next: nextOf(ending.plan) },
+    end: ending && {
+      ...ending.end,
+      wait: encodeWait(ending.end.wait),
+      next: nextOf(ending.plan),
+      turnMs: ending.turnMs,
+    },
     wasBusy: plan !== undefined && wasBusy(plan),
   }
 }

@@ -339,7 +339,7 @@ export class Turn {
       sequence: this.#sequence,
       version: this.#version,
       wakeup: host.wakeup,
-      ending: end && plan && { end, plan },
+      ending: end && plan && { end, plan, turnMs: Math.round(performance.now() - this.startedAt) },
     })
   }
 

@@ -231,12 +231,12 @@ export class InspectStore {
       pools.map(async (pool) => {
         const [queued, oldest, wakeups, busy] = await Promise.all([
           this.#redis.zcard(this.#keys.run(pool)),
-          this.#redis.zrange(this.#keys.run(pool), 0, '0', 'WITHSCORES'),
+          this.#queued(pool, 20),
           this.#redis.zcount(this.#keys.wakeups(pool), now, '+inf'),
           this.#redis.zcard(this.#keys.busy(pool)),
         ])
-        const first = oldest[0] === undefined ? null : { id: oldest[0], since: Number(oldest[1]) }
-        return { pool, queued, oldest: first, wakeups, busy }
+        const [first = null] = oldest.toSorted((a, b) => a.since - b.since)
+        return { pool, queued, oldest: first && { id: first.id, since: first.since }, wakeups, busy }
       }),
     )
     const [expiredLeases, running, timers, cancelling, dead, settled] = await Promise.all([
@@ -263,15 +263,21 @@ export class InspectStore {
     return this.#redis.zcount(this.#keys.redriven, Number(oldest.id.split('-')[0]), '+inf')
   }
 
-  async queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
-    const flat = await this.#redis.zrange(this.#keys.run(pool), 0, String(limit - 1), 'WITHSCORES')
-    const found: { id: string; kind: string; since: number }[] = []
-    for (const [id, since] of scored(flat)) {
-      // If one record cannot be read, the others are still shown. The audit names it.
-      const kind = await orElse(this.#redis.hget(workerKeys(this.#keys.tag, id).record, 'kind'), null)
-      if (kind !== null) found.push({ id, kind, since })
-    }
-    return found
+  queuedKinds(pool: string, limit: number): Promise<{ id: string; kind: string; since: number }[]> {
+    return this.#queued(pool, limit)
+  }
+
+  /** The first of a run queue. If one record cannot be read, the others are still shown: the audit names it. */
+  async #queued(pool: string, most: number): Promise<{ id: string; kind: string; since: number }[]> {
+    const ids = await this.#redis.zrange(this.#keys.run(pool), 0, String(most - 1))
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const { record } = workerKeys(this.#keys.tag, id)
+        const [kind, since] = await orElse(this.#redis.hmget(record, 'kind', 'queuedAt'), [])
+        return kind ? [{ id, kind, since: Number(since ?? 0) }] : []
+      }),
+    )
+    return found.flat()
   }
 
   /** Why Redis refuses writes now; null if it accepts them. It tries a write that changes nothing. */

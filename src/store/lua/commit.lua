@@ -63,6 +63,7 @@ ARGV[1] header    json:
       id           of the ask
     wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
+    turnMs         how long the turn has lasted; absent: less than a millisecond
     leave          wake-up of a slot that claims nothing; empty: of none
     wasBusy        true: that wake-up may be among the busy
     claim          the slot's next claim, with the fields of claim.lua:
@@ -77,7 +78,7 @@ Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, clai
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"
         assigned: the ids of children that slots took
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; for claims T:run, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; for claims T:run, T:clocks, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

@@ -20,7 +20,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:s:<session>:results, reasons, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:s:<session>:results, reasons, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -102,8 +102,7 @@ for index = 1, #ids do
     running = running + 1
     local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause holds up no last step
     if record.status ~= 'queued' or isHeld then
-      redis.call('HSET', recordKey, 'status', 'queued')
-      writeWoken(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, score = record.score or (id == root and 0) }, now, woke)
+      writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke)
     end
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
     if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
@@ -144,10 +143,10 @@ for index = 1, #ids do
     end
     redis.call('HSET', recordKey, unpack(changes))
     if report then writeMail(tag, report, now, woke) end -- guard: the parent of a worker that was cancelled while nobody ran it gets a result
-    if status == 'queued' then writeWoken(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, score = record.score or (id == root and 0) }, now, woke) end
+    if status == 'queued' then writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke) end
   end
 end
-writeScores(tag, woke)
+writeStandings(tag, woke.standings)
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
 if #agents > 0 then return { digits(from), digits(before), cancelCount, agents, wakeups } end
 if count == batch then return { digits(from + batch), digits(running), cancelCount, {}, wakeups } end

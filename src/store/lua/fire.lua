@@ -4,7 +4,7 @@ KEYS[1] timers    zset               KEYS[2] events   stream
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
 Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>;
-        T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
+        T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
 local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
@@ -38,8 +38,7 @@ for index = 1, #due do
   elseif timer == 'retry' then
     redis.call('ZREM', timersKey, due[index])
     if plan and plan.status == 'parked' and plan.wait == 'retry' then
-      writeWoken(tag, plan, now, woke)
-      redis.call('HSET', record, 'status', 'queued')
+      writeWokenRecord(tag, plan, now, woke)
     end
   else
     redis.call('ZREM', timersKey, due[index]) -- guard: a timer is taken out as it fires
@@ -54,7 +53,7 @@ for index = 1, #due do
     end
   end
 end
-writeScores(tag, woke)
+writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local dueIn = 'none'

@@ -19,7 +19,7 @@ ARGV[1] header    json:
 ARGV[2] event     json: of the copy      ARGV[3] told     json: of the session that it is a copy of
 Returns {"ok", wakeups}: also where this call did it before | {"lost", key}: it is not there, or not whole
 Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
-        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools.
+        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks.
 Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
 local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local header, event, told = readHeader(ARGV[1]), ARGV[2], ARGV[3]
@@ -64,7 +64,7 @@ for index = 1, #workers do
   redis.call('PERSIST', key) -- guard: the records of a copy stay
   if worker.entries > 0 then redis.call('PERSIST', key .. ':log') end -- guard: the histories of a copy stay
   for place = 1, #all do redis.call('PERSIST', all[place]) end -- guard: the mailboxes of a copy stay
-  if worker.queued then writeWoken(tag, { id = worker.id, session = header.session, pool = worker.queued, score = 0 }, now, woke) end -- guard: a worker of a copy that has something to do is queued
+  if worker.queued then writeWokenRecord(tag, { id = worker.id, session = header.session, pool = worker.queued }, now, woke) end -- guard: a worker of a copy that has something to do is queued
 end
 for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the keys of a copied session stay
 local function addAll(zsetKey, scored)
@@ -73,7 +73,7 @@ end
 addAll(timersKey, due) -- guard: timers of a copy fire
 addAll(asksKey, open) -- guard: asks of a copy are in the inbox
 if header.isCancelling then redis.call('SADD', cancellingKey, header.session) end -- guard: a copy finishes the cancels of its original
-writeScores(tag, woke)
+writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
 if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end
 redis.pcall('XADD', eventsKey, '*', header.session, event)

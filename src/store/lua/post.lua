@@ -12,7 +12,7 @@ ARGV[2] mail      ARGV[3] event    json
 Returns {"ok", position, wakeups, pool} | {"again", position, wakeups, pool} | {"other", position, wakeups, pool}: the key sent something else
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
         pool: the one in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty
-Builds  T:w:<root>; T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]

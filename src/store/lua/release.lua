@@ -14,7 +14,7 @@ ARGV[1] header    json:
   author           worker whose code is the cause, also if its turn is over; absent: nobody knows
 ARGV[2] words     the last words; empty: there are none
 Returns {held}: how many of the workers the node held until now. Their wake-ups are published; if nobody hears one, a sweep finds the work.
-Builds  T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
+Builds  T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
         of the pools; T:pools.
 Events  worker.interrupted, or worker.blocked. Writes nothing for a turn whose token is another by now. ]]
 local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
@@ -60,9 +60,9 @@ for index = 1, #held do
       epoch, starts = epoch - 1, math.max(0, starts - 1) -- guard: a start that is not to blame is not counted
       if turn.isIsolated and fields.isolated then redis.call('HSET', key, 'isolated', digits(math.max(0, tonumber(fields.isolated) - 1))) end -- guard: nor is an isolated one
     end
-    redis.call('HSET', key, 'status', 'queued', 'token', digits(epoch) .. ':', 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1)) -- guard: token cleared with the release
+    redis.call('HSET', key, 'token', digits(epoch) .. ':', 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1)) -- guard: token cleared with the release
     redis.call('ZREM', leasesKey, turn.worker)
-    writeWoken(tag, { id = turn.worker, session = session, pool = fields.pool or atStart.pool }, now, woke)
+    writeWokenRecord(tag, { id = turn.worker, session = session, pool = fields.pool or atStart.pool }, now, woke)
   end
   if saysSome and (ends or turn.isCounted) then redis.call('HSET', key, 'lastWords', words) end
   if ends or turn.isCounted then
@@ -70,7 +70,7 @@ for index = 1, #held do
     facts[#facts + 1] = startsNote(header.event, starts, words)
   end
 end
-writeScores(tag, woke)
+writeStandings(tag, woke.standings)
 if saysSome and header.author then
   local key = workerKey(tag, header.author)
   -- What is no record is left as it is.

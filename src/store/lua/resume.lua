@@ -1,10 +1,10 @@
---[[ resume – ends the pause of a session: the workers that claims put aside return to their run queues, with the places they had.
+--[[ resume – ends the pause of a session: the workers that claims put aside return to their run queues, in the order in which they stood there.
 Why a script   a worker that is neither in its run queue nor kept for a resume would never run again.
 KEYS[1] root      hash               KEYS[2] held     zset               KEYS[3] quiet    set
 KEYS[4] events    stream
 ARGV[1] sessionId     ARGV[2] seed         ARGV[3] wakeupMs              ARGV[4] event
 Returns {"ok", wakeups, workers} | {"not_found"}. workers: how many return
-Builds  T:w:<id> of these workers; T:run, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of their pools; T:nodes, T:pools.
+Builds  T:w:<id> of these workers; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of their pools; T:nodes, T:pools.
 Events  session.resumed of one that was paused. Resuming another is "ok", and writes nothing. ]]
 local rootKey, heldKey, quietKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, seed, wakeupMs, event = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]
@@ -17,25 +17,19 @@ if not paused then return { 'ok', '', '0' } end
 checkSort('zset', heldKey)
 checkArguments(wakeupMs)
 checkLast(event)
-local held = redis.call('ZRANGE', heldKey, 0, -1, 'WITHSCORES')
-local scored, pools = {}, {}
-for index = 1, #held, 2 do
+local held = redis.call('ZRANGE', heldKey, 0, -1)
+redis.call('HDEL', rootKey, 'paused')
+-- In the order of their places, but from now on: those that were held back do not come all at once before everybody else.
+local woke = newWakes()
+for index = 1, #held do
   local field = redis.pcall('HMGET', workerKey(tag, held[index]), 'status', 'pool')
   -- A cancel may have ended it. One whose record cannot be read goes where sweeps look at it.
   local pool = field.err and 'unhosted' or (field[2] or atStart.pool)
   if field.err or field[1] == 'queued' then -- guard: a resume queues only workers that wait
-    local line = scored[pool] or {}
-    scored[pool], pools[pool] = line, true
-    line[#line + 1] = held[index + 1]
-    line[#line + 1] = held[index]
+    writeWoken(tag, { id = held[index], session = sessionId, pool = pool }, woke) -- guard: a resume brings workers back into their run queues
   end
 end
-redis.call('HDEL', rootKey, 'paused')
-for pool, line in pairs(scored) do
-  for from = 1, #line, 1000 do
-    enterRunQueue(tag, pool, { unpack(line, from, math.min(from + 999, #line)) }) -- guard: a resume brings workers back into their run queues
-  end
-end
+writeStandings(tag, woke.standings)
 redis.call('DEL', heldKey, quietKey)
 redis.pcall('XADD', eventsKey, '*', sessionId, event)
-return { 'ok', writeWakeupsOf(tag, pools, seed, now, wakeupMs), digits(#held / 2) } -- guard: wake-up rule after a resume
+return { 'ok', writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs), digits(#held) } -- guard: wake-up rule after a resume

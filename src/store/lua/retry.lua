@@ -23,7 +23,7 @@ ARGV[4] texts     entries of the history, as many as their count
 Returns {"ok", wakeups}: also where this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
         | {"moved"}: the record is not as the caller read it | {"ending"}: children of the failed run are not all cancelled yet
         | {"no_letter"}: it holds no message of this worker, or was put back before
-Builds  T:w:<root>; T:s:<session>:cancelled; T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:s:<session>:cancelled; T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local deadKey, redrivenKey, eventsKey = KEYS[7], KEYS[8], KEYS[10]
@@ -71,7 +71,7 @@ if letter then
 end
 
 local now, woke = nowMs(), newWakes()
-local changes = { 'status', 'queued', 'wait', atStart.wait }
+local changes = { 'wait', atStart.wait }
 local function set(field, value)
   changes[#changes + 1] = field
   changes[#changes + 1] = value
@@ -104,8 +104,8 @@ else
   set('commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: a retry is a new version of the record
 end
 redis.call('HDEL', rootKey, 'ended', 'resting') -- guard: a retried session has not ended
-writeWoken(tag, { id = root, session = header.sessionId, pool = record.pool or atStart.pool, score = record.score }, now, woke)
-writeScores(tag, woke)
+writeWokenRecord(tag, { id = root, session = header.sessionId, pool = record.pool or atStart.pool, root = record }, now, woke)
+writeStandings(tag, woke.standings)
 wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on retry
 set('retried', digits(tonumber(retries or 0) + 1) .. ' ' .. header.seed .. ' ' .. wakeups)
 redis.call('HSET', rootKey, unpack(changes))

@@ -31,7 +31,7 @@ local calls = {
   { 'LINDEX', none, '0' }, { 'LLEN', none }, { 'LPOS', none, '' },
   { 'SADD', metaKey, '' }, { 'SREM', none, '' }, { 'SMEMBERS', none }, { 'SISMEMBER', none, '' }, { 'SMISMEMBER', none, '' },
   { 'SCARD', none },
-  { 'ZADD', metaKey, '0', '' }, { 'ZREM', none, '' }, { 'ZREMRANGEBYSCORE', none, '0', '0' }, { 'ZRANGE', none, '0', '0' },
+  { 'ZADD', metaKey, '0', '' }, { 'ZINCRBY', metaKey, '0', '' }, { 'ZREM', none, '' }, { 'ZREMRANGEBYSCORE', none, '0', '0' }, { 'ZRANGE', none, '0', '0' },
   { 'ZRANGEBYSCORE', none, '0', '0' }, { 'ZSCORE', none, '' }, { 'ZCARD', none }, { 'ZCOUNT', none, '0', '0' },
   { 'XADD', metaKey, '*', '', '' }, { 'XTRIM', none, 'MAXLEN', '0' }, { 'XRANGE', none, '-', '+' }, { 'XLEN', none },
 }

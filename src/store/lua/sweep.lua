@@ -23,7 +23,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved}: leases t
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much
-Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -40,7 +40,7 @@ local pools, isLeaving = listOf(header, 'pools'), header.leaving
 -- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
 local names, hosts = {}, {}
 checkSort('hash', metaKey, nodesKey)
-checkSort('zset', leasesKey, tag .. ':run:unhosted')
+checkSort('zset', leasesKey, tag .. ':run:unhosted', tag .. ':clocks')
 checkSort('stream', eventsKey)
 checkSort('set', poolsKey)
 for index = 1, #pools do
@@ -93,10 +93,10 @@ local function writeMoved(pool, id, kind)
   local line = kind and redis.pcall('HGET', tag .. ':kinds', kind)
   local home = type(line) == 'string' and string.match(line, '^%S+')
   if not home or home == pool or not pcall(checkSort, 'zset', tag .. ':run:' .. home) then return false end
-  local score = redis.call('ZSCORE', tag .. ':run:' .. pool, id)
   redis.call('ZREM', tag .. ':run:' .. pool, id)
   redis.call('HSET', workerKey(tag, id), 'pool', home)
-  redis.call('ZADD', tag .. ':run:' .. home, score, id)
+  local place = nextPlace(tag, home) -- guard: a worker that moves to another pool gets a place there
+  redis.call('ZADD', tag .. ':run:' .. home, digits(place), id)
   return true
 end
 
@@ -153,8 +153,8 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     end
     if fields and fields.status == 'running' then
       local token = string.match(fields.token, '^%d+:') -- guard: token cleared with the lease
-      redis.call('HSET', record, 'status', 'queued', 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
-      writeWoken(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
+      redis.call('HSET', record, 'token', token, 'crashes', digits(tonumber(fields.crashes or atStart.crashes) + 1))
+      writeWokenRecord(tag, { id = id, session = sessionOf(id, fields.path1), pool = fields.pool or atStart.pool }, now, woke)
       healed = healed + 1
       local epoch, committed = epochOf(fields)
       lost[#lost + 1] = fields.path1 and (sessionOf(id, fields.path1) .. ' ' .. id) or sessionOf(id)
@@ -162,7 +162,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     end
   end
   if #lost > 0 then redis.pcall('XADD', eventsKey, '*', unpack(lost)) end
-  writeScores(tag, woke)
+  writeStandings(tag, woke.standings)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
   bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
@@ -209,15 +209,14 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       bringNear(tag .. ':wakeups:' .. name, wakeupMs) -- guard: scores that a clock left far ahead come near: wakeups
       bringNear(tag .. ':busy:' .. name, leaseMs) -- guard: scores that a clock left far ahead come near: busy
     end
-    if pcall(checkSort, 'zset', tag .. ':run:' .. name) then bringNear(tag .. ':run:' .. name, aheadMost) end -- guard: scores that a clock left far ahead come near: run queue
   end
 end
 if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
-local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1, 'WITHSCORES')
-for index = 1, #homeless, 2 do
+local homeless = redis.call('ZRANGE', tag .. ':run:unhosted', first, first + batch - 1)
+for index = 1, #homeless do
   local record = workerKey(tag, homeless[index])
   local kind, isDamaged = kindOf(record)
   if isDamaged then damaged[#damaged + 1] = homeless[index] end
@@ -225,7 +224,7 @@ for index = 1, #homeless, 2 do
     if kind and string.find(pools[number].kinds, ' ' .. kind .. ' ', 1, true) then
       redis.call('ZREM', tag .. ':run:unhosted', homeless[index])
       redis.call('HSET', record, 'pool', pools[number].name)
-      redis.call('ZADD', tag .. ':run:' .. pools[number].name, homeless[index + 1], homeless[index])
+      redis.call('ZADD', tag .. ':run:' .. pools[number].name, digits(nextPlace(tag, pools[number].name)), homeless[index])
       tookSome = true
     end
   end
@@ -249,18 +248,17 @@ local function isHosted(kind)
   return hosted[kind]
 end
 
--- A worker's score is the time when it came into the run queue, or ahead of that where its session wakes more than a thousand workers a second:
--- then nobody can tell how long it has been there. So it is after a clock was set back.
-local function isLate(score)
-  local apart = now - tonumber(score)
+-- Has the worker been in its run queue for longer than a wake-up may take? Of a time ahead of the clock, which was set back, nobody can tell.
+local function isLate(id)
+  local queuedAt = redis.pcall('HGET', workerKey(tag, id), 'queuedAt')
+  local apart = now - (type(queuedAt) == 'string' and tonumber(queuedAt) or 0)
   if apart < 0 then apart = -apart end -- guard: a worker ahead of the clock counts as late
   return apart >= wakeupMs
 end
 
 local function hasLate(line)
-  local to = '(' .. digits(now + wakeupMs) -- guard: a worker ahead of the clock counts as late for a full node
-  local punctual = redis.call('ZCOUNT', line, '(' .. digits(now - wakeupMs), to)
-  return redis.call('ZCARD', line) > punctual
+  local first = redis.call('ZRANGE', line, 0, 0)[1]
+  return first and isLate(first) -- guard: the first worker of a queue tells a full node that it is late
 end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
@@ -278,9 +276,9 @@ for index = 1, #pools do
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
     local farthest = lookMost -- guard: a sweep looks as far as claims do
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, farthest - 1, 'WITHSCORES')
+    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, farthest - 1)
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
-    for number = 1, #candidates, 2 do
+    for number = 1, #candidates do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
@@ -288,11 +286,10 @@ for index = 1, #pools do
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number + 1]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
+        if isLate(candidates[number]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
-        local score = redis.call('ZSCORE', tag .. ':run:' .. pool.name, candidates[number])
         redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
-        redis.call('ZADD', tag .. ':run:unhosted', score, candidates[number])
+        redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), candidates[number])
         redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
       end
     end

@@ -22,13 +22,13 @@ export interface ForkedRecord {
   readonly queued: string | null
 }
 
-/** Wake-ups were of the original, and so was what its last node said. */
-const left: readonly string[] = ['wakeups', 'startWakeups', 'token', 'lastWords', 'score', 'resting']
+/** Of the original alone: its wake-ups, its places in run queues, and what its last node said. */
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|score(:.*)?|resting)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
   const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields
   const copy: Record<string, string> = {}
-  for (const [name, value] of Object.entries(fields)) if (!left.includes(name)) copy[name] = elementOf(name, value, ids)
+  for (const [name, value] of Object.entries(fields)) if (!left.test(name)) copy[name] = elementOf(name, value, ids)
   const isRunning = status === 'running'
   if (isRunning) copy.status = 'queued'
   const epoch = epochIn(token) - (isRunning ? 1 : 0)

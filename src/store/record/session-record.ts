@@ -5,6 +5,7 @@
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
 import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/ask/session-approval.ts'
+import { decodeTurnShare, defaultTurnShare, encodeTurnShare, turnShareForm } from '../../core/worker/turn-share.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
   anyText,
@@ -39,6 +40,10 @@ const ownFields = {
   spent: optional('spent', spentForm, decodeSpending),
   /** What it says of approvals. */
   approval: optional('approval', approvalForm, (text) => decodeApproval(text) ?? defaultApproval, defaultApproval),
+  /** Its share of the slots, and how far in front its workers stand. */
+  turnShare: withDefault('turnShare', encodeTurnShare(defaultTurnShare), turnShareForm, decodeTurnShare),
+  /** How long one of its turns holds a slot, on average, in µs; 0 before the first has ended. */
+  turnUs: counter('turnUs'),
   /** What its agents may use together. */
   allowed: withDefault('caps', encodeAllowed(defaultSpending), allowedForm, decodeSpending),
 } as const

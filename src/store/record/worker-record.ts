@@ -95,6 +95,8 @@ export const workerFields = {
   isolatedStarts: counter('isolated'),
   /** What its last node said before that died, or while code of this worker blocked it; since the last commit. */
   lastWords: optional('lastWords', anyText, text),
+  /** Since when it is in a run queue, in ms since 1970, if its status is queued. */
+  queuedAt: optional('queuedAt', wholeNumber, Number),
   /** How many leases expired during a turn. */
   crashes: counter('crashes'),
   /** The last run that has begun on a node whose kind has `onCancel`. */

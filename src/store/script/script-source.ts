@@ -32,6 +32,7 @@ const parts = [
   'asks',
   'permissions',
   'starts',
+  'lines',
   'mail',
   'sessions',
   'claims',

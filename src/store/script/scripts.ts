@@ -9,7 +9,9 @@ export const createSessionsScript = defineScript({
   keys: words('sessions events'),
   header: words('wakeupMs seed sessions'),
   fields: {
-    sessions: words('session kind pool name mode limits permissions caps approval key asked keyMs entries rests'),
+    sessions: words(
+      'session kind pool name mode limits permissions caps approval turnShare key asked keyMs entries rests',
+    ),
   },
   args: words('texts'),
 })
@@ -36,7 +38,7 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws wait retryMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws wait retryMs turnMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
@@ -162,6 +164,13 @@ export const retryScript = defineScript({
   keys: words('root log signals inbox failure results dead redriven run events'),
   header: words('sessionId version run runState calls steps entries caps letter seed wakeupMs'),
   args: words('event mail texts'),
+})
+
+export const amendScript = defineScript({
+  file: 'amend.lua',
+  keys: words('record log events'),
+  header: words('worker version position'),
+  args: words('event entry'),
 })
 
 export const pruneScript = defineScript({

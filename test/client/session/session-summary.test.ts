@@ -43,6 +43,7 @@ describe('a session', () => {
       cancelReason: 'enough',
       paused: null,
       approval: defaultApproval,
+      turnShare: { weight: 1, priority: 0 },
       result: null,
     })
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')

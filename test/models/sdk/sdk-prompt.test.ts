@@ -135,10 +135,10 @@ test.each([
   ])
 })
 
-test('a message without any content is left out', () => {
+test('a message without any content, or with nothing behind its reasoning, is left out', () => {
   const thought: AssistantBlock = { type: 'reasoning', text: 'Hm.' }
   expect(prompt().messages([assistant([thought], 'acme/small'), { role: 'tool', results: [] }])).toEqual([])
-  expect(prompt().messages([assistant([thought])])).toHaveLength(1)
+  expect(prompt().messages([assistant([thought])])).toEqual([])
 })
 
 test('an empty text goes back only if metadata came with it', () => {

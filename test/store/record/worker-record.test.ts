@@ -55,6 +55,7 @@ describe('a record', () => {
       copied: '',
       crashes: 0,
       lastWords: null,
+      queuedAt: null,
       hasFailed: false,
       data: '',
       parentId: null,

@@ -45,7 +45,7 @@ export const createMutants: readonly Mutant[] = [
   {
     guard: 'a session without a first message rests',
     script,
-    takenOut: 'line',
+    takenOut: { token: ["'idle'", "'queued'"] },
     check: checks.aSessionMayRestWithAHistory,
   },
   {

@@ -54,6 +54,8 @@ export async function dumpKeys(redis: Redis, namespace: string, words: Words): P
   const dump: Record<string, unknown> = {}
   for (const key of await keysOf(redis, namespace)) {
     if (/:s:[^:]+:results$/.test(key)) continue
+    // Virtual times: which worker is next is seen by the run queues.
+    if (key.endsWith(':clocks')) continue
     dump[words.key(key)] = await dumpValue(redis, key, now, words)
     const session = await sessionOf(redis, key)
     if (session === null) continue
@@ -99,6 +101,11 @@ function inWords(view: Record<string, string>, start: Record<string, string>, no
   return facts
 }
 
+/** Since when a worker is in a run queue; its place there is a virtual time. */
+async function queuedAt(redis: Redis, runKey: string, id: string): Promise<string | null> {
+  return redis.hget(runKey.replace(/:run:.*/, `:w:${id}`), 'queuedAt')
+}
+
 async function dumpValue(redis: Redis, key: string, now: number, words: Words): Promise<unknown> {
   const text = (raw: string) => words.text(raw, now)
   switch (await redis.type(key)) {
@@ -109,12 +116,15 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
     case 'set':
       return (await redis.smembers(key)).map(text).sort()
     case 'zset': {
+      if (key.includes(':run:'))
+        return Promise.all(
+          (await redis.zrange(key, 0, '-1')).map(async (id) => text(`${id} ${await queuedAt(redis, key, id)}`)),
+        )
       const scored = pairs(await redis.zrange(key, 0, '-1', 'WITHSCORES')).map(([member, score]) => ({
         line: text(`${member} ${score}`),
-        // Only the run queue is a line; what came in one millisecond has no order anywhere.
-        place: key.includes(':run:') ? Number(score) : 0,
       }))
-      return scored.sort((a, b) => a.place - b.place || (a.line < b.line ? -1 : 1)).map(({ line }) => line)
+      // What came in one millisecond has no order.
+      return scored.map(({ line }) => line).sort()
     }
     case 'stream':
       return (await redis.xrange(key, '-', '+')).map(([id, flat]) =>

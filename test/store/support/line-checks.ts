@@ -2,7 +2,6 @@
 import { expect } from 'vitest'
 import { newId, rootIdOf, sessionIdOfRoot } from '../../../src/core/ids.ts'
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
-import { workerKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -18,18 +17,6 @@ export const anAssignmentIsNoLargerThanItsTurn: Check = async (place) => {
   const { root } = await place.create({ mode: 'conversation' })
   for (let number = 0; number < 99; number++) await place.post(root, `${number}`)
   expect((await place.node().claim()).assignment.mail.inbox.length).toBeLessThan(99)
-}
-
-/** It may have woken very many while nobody else needed the slots; or the clock was set back. */
-export const aSessionStandsAMinuteBehindOthersAtMost: Check = async (place) => {
-  const { root } = await place.create({ mode: 'conversation' })
-  await (await place.node().claim()).complete()
-  const before = await place.now()
-  await place.redis.hset(workerKeys(place.keys.tag, root).record, 'score', before + 3_600_000)
-  await place.post(root, 'second')
-  const score = Number(await place.redis.zscore(place.keys.run('default'), root))
-  expect(score).toBeGreaterThanOrEqual(before + 60_000)
-  expect(score).toBeLessThanOrEqual((await place.now()) + 60_000)
 }
 
 export const aSweepWakesPastWorkersItsNodeCannotRun: Check = async (place) => {
@@ -226,8 +213,8 @@ export const scoresFarAheadComeNear: Check = async (place) => {
   const node = place.node()
   const { worker } = await node.claim()
   const hour = (await place.now()) + 3_600_000
-  const { leases, wakeups, busy, run } = place.keys
-  const sets = [leases, wakeups('default'), busy('default'), run('default')]
+  const { leases, wakeups, busy } = place.keys
+  const sets = [leases, wakeups('default'), busy('default')]
   for (const key of sets) await place.redis.zadd(key, hour, key === leases ? worker : root)
   await place.redis.hdel(place.keys.meta, 'sweptAt')
   await node.sweep({ free: 0 })

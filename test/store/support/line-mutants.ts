@@ -9,7 +9,6 @@ import {
   finishScript,
   limitScript,
   lookScript,
-  postScript,
   pruneScript,
   retryScript,
   sweepScript,
@@ -23,12 +22,6 @@ import * as checks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 
 export const lineMutants: readonly Mutant[] = [
-  {
-    guard: 'a session waits behind others for a minute at most',
-    script: postScript,
-    takenOut: 'line',
-    check: checks.aSessionStandsAMinuteBehindOthersAtMost,
-  },
   {
     guard: 'a claim looks past the first ones',
     script: claimScript,
@@ -173,7 +166,7 @@ export const lineMutants: readonly Mutant[] = [
     takenOut: 'line',
     check: checks.grandchildrenOfAnEndedRunAreCancelled,
   },
-  ...['leases', 'wakeups', 'busy', 'run queue'].map((which) => ({
+  ...['leases', 'wakeups', 'busy'].map((which) => ({
     guard: `scores that a clock left far ahead come near: ${which}`,
     script: sweepScript,
     takenOut: 'line' as const,

@@ -1,11 +1,14 @@
 /** Mutants with the name of the check that catches each. */
+
 import * as agentChecks from './agent-checks.ts'
+import * as amendChecks from './amend-checks.ts'
 import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
+import * as fairChecks from './fair-checks.ts'
 import * as forkChecks from './fork-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
@@ -22,6 +25,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
   const all = [
     checks,
     agentChecks,
+    amendChecks,
     approvalChecks,
     askChecks,
     cancelChecks,
@@ -37,6 +41,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     releaseChecks,
     startChecks,
     forkChecks,
+    fairChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

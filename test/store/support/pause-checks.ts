@@ -37,13 +37,13 @@ export const noWorkerOfAPausedSessionIsClaimed: Check = async (place) => {
 
 export const whoWasHeldReturnsToItsPlace: Check = async (place) => {
   const { session, node, spawns } = await withChildren(place)
-  const before = await place.redis.zrange(place.keys.run('default'), '0', '-1', 'WITHSCORES')
+  const before = await lineOf(place)
   await place.sessions.pauses.pause(session.id, pauseNote)
   await node.ask()
   expect(await lineOf(place)).toEqual([])
   await place.redis.del(place.keys.wakeups('default'))
   const answer = await place.sessions.pauses.resume(session.id, resumedEvent)
-  expect(await place.redis.zrange(place.keys.run('default'), '0', '-1', 'WITHSCORES')).toEqual(before)
+  expect(await lineOf(place)).toEqual(before)
   expect(answer).toMatchObject({ kind: 'ok', wakeups: [{ pool: 'default' }] })
   for (const { id } of spawns) expect((await node.claim()).worker).toBe(id)
 }

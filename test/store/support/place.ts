@@ -47,6 +47,7 @@ export interface CreateOptions {
   /** As the record has it. */
   readonly permissions?: string
   readonly approval?: string
+  readonly turnShare?: string
   readonly key?: string
   readonly input?: unknown
   /** The entries with which its history begins. */
@@ -152,6 +153,7 @@ export class Place implements AsyncDisposable {
       limits: { ...defaultSessionLimits, ...options.limits },
       permissions: options.permissions,
       approval: options.approval,
+      turnShare: options.turnShare,
       event: '[["session.created"]]',
     }
   }

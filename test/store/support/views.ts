@@ -35,11 +35,22 @@ const workerStart: Fields = {
 
 /** What a root's record says of its session. */
 const ofSession = new Set(
-  'ended workers score cancelCount retired resting cancel caps spent paused approval startWakeups'.split(' '),
+  'ended workers cancelCount retired resting cancel caps spent paused approval startWakeups'.split(' '),
 )
 
 /** How a record is kept; it is not a fact of its own. */
-const hidden = new Set(['schema', 'token', 'commit', 'node', 'history', ...ofSession])
+const hidden = new Set([
+  'schema',
+  'token',
+  'commit',
+  'node',
+  'history',
+  'queuedAt',
+  'score',
+  'turnUs',
+  'turnShare',
+  ...ofSession,
+])
 
 /**
  * Facts of its own: `holder` is the nonce of the claim that holds it; `epoch` how often it was claimed; `starts` how often since

@@ -32,11 +32,11 @@ export const aWorkerThatIsPassedOverGetsAWakeup: Check = async (place) => {
   const now = await place.now()
   await place.redis.zadd(place.keys.wakeups(pool), now + 60_000, 'one', now + 60_000, 'two', now + 60_000, 'three')
   expect(await wakeupsOf('node-b')).toEqual([])
-  await place.redis.zadd(place.keys.run(pool), now - place.policy.wakeupMs, root)
+  await queuedSince(place, root, now - place.policy.wakeupMs)
   expect(await wakeupsOf('node-b')).toHaveLength(1)
 }
 
-/** Workers of a session that wakes very many stand ahead of the clock, and the more so the longer it does. */
+/** The clock was set back since it was queued. */
 export const aWorkerAheadOfTheClockGetsAWakeup: Check = async (place) => {
   const { root } = await place.create({ kind: 'other' })
   const sweep = async (free: number) => {
@@ -45,7 +45,7 @@ export const aWorkerAheadOfTheClockGetsAWakeup: Check = async (place) => {
     await place.redis.zadd(place.keys.wakeups(pool), over, 'one', over, 'two')
     return (await place.node({ kinds: { [pool]: ['other'] } }).sweep({ free })).wakeups
   }
-  const ahead = async (ms: number) => place.redis.zadd(place.keys.run(pool), (await place.now()) + ms, root)
+  const ahead = async (ms: number) => queuedSince(place, root, (await place.now()) + ms)
   const { wakeupMs } = place.policy
   await ahead(wakeupMs - 10_000)
   expect([await sweep(1), await sweep(0)]).toEqual([[], []])
@@ -58,13 +58,17 @@ export const aFullNodeLearnsWhereSomebodyIsLate: Check = async (place) => {
   const { root } = await place.create()
   await place.redis.del(place.keys.wakeups(pool))
   const { wakeupMs } = place.policy
-  await place.redis.zadd(place.keys.run(pool), (await place.now()) - wakeupMs + 10_000, root)
+  await queuedSince(place, root, (await place.now()) - wakeupMs + 10_000)
   expect((await place.node().sweep({ free: 0 })).wakeups).toEqual([])
-  await place.redis.zadd(place.keys.run(pool), (await place.now()) - wakeupMs, root)
+  await queuedSince(place, root, (await place.now()) - wakeupMs)
   expect((await place.node().sweep({ free: 0 })).wakeups).toEqual([
     { pool, id: expect.stringMatching(/^s.*-default-1$/) },
   ])
   expect(await place.redis.exists(place.keys.wakeups(pool))).toBe(0)
+}
+
+async function queuedSince(place: Place, worker: string, at: number): Promise<void> {
+  await place.redis.hset(place.workerKeys(worker).record, 'queuedAt', at)
 }
 
 async function listen(place: Place) {

@@ -53,10 +53,10 @@ export const wakeupMutants: readonly Mutant[] = [
     check: checks.aWorkerAheadOfTheClockGetsAWakeup,
   },
   {
-    guard: 'a worker ahead of the clock counts as late for a full node',
+    guard: 'the first worker of a queue tells a full node that it is late',
     script: sweepScript,
-    takenOut: { value: "'+inf'" },
-    check: checks.aWorkerAheadOfTheClockGetsAWakeup,
+    takenOut: { value: 'false' },
+    check: checks.aFullNodeLearnsWhereSomebodyIsLate,
   },
   {
     guard: 'a sweep tells a full node of a queue in which a worker is late',

@@ -1,5 +1,6 @@
 /** Agents that pay and are careful, and some that are careless in one way each. The till is a folder outside of troupe. */
-import { appendFileSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { defineTool, defineWorker, type ToolContext } from 'troupe'
 
@@ -59,6 +60,36 @@ const recall = defineTool({
   },
 })
 
+/** The file that a payment is entered into. Whoever knows its key finds it. */
+export const entryFile = (key: string) => join(tmpdir(), `troupe-entered-${key.replaceAll(/\W/g, '_')}`)
+
+/** Enters a payment once, and knows whether it did. */
+const enter = defineTool({
+  name: 'enter',
+  description: 'Enters a payment.',
+  effect: 'once',
+  approval: 'never',
+  run(_input, { idempotencyKey }) {
+    appendFileSync(entryFile(idempotencyKey), 'entered\n')
+    return 'entered'
+  },
+  reconcile: async (_input, { idempotencyKey }) =>
+    existsSync(entryFile(idempotencyKey)) ? { done: true, output: 'entered' } : { done: false },
+})
+
+const settle = defineTool({
+  name: 'settle',
+  description: 'Pays, and enters it twice.',
+  recipe: () => ({
+    serial: [{ tool: pay }, { tool: enter }],
+    parallel: [{ tool: enter, label: 'copy' }],
+    compose: ({ serialResults, parallelResults, errors }) => ({
+      entered: serialResults.length + parallelResults.length,
+      errors: errors.length,
+    }),
+  }),
+})
+
 interface Count {
   readonly order: Order | null
 }
@@ -68,6 +99,7 @@ const instructions = 'You pay.'
 export const workers = {
   payer: defineWorker({ instructions, tools: [pay] }),
   'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
+  settler: defineWorker({ instructions, tools: [pay, enter, settle] }),
   forgetful: defineWorker({ instructions, tools: [forget, recall] }),
 
   /** Its letter has the name of its key: a second one takes the place of the first. */

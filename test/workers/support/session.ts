@@ -2,7 +2,7 @@
  * Duty: runs worker definitions in memory: a stand-in for a session, without Redis and without durability. Messages and states go
  * through JSON and their schemas as in troupe, results come one by one in the order of the spawns, and the limits are enforced.
  */
-import type { HandlerDefinition, HandlerWorker, Message, ResultMessage, Self } from 'troupe'
+import type { Definition, HandlerDefinition, HandlerWorker, Message, ResultMessage, Self, SpawnOptions } from 'troupe'
 import { kindNamed } from '../../../src/core/definition/kind-types.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 
@@ -130,7 +130,7 @@ export class MemorySession {
       log: { debug() {}, info() {}, warn() {}, error() {} },
       idempotencyKey: worker.id,
       step: async (name, work) => (await work(name)) as never,
-      spawn: (kind, input, options) => {
+      spawn: (kind: string | Definition, input: unknown, options?: SpawnOptions) => {
         const call = this.#spawn(run, kindNamed(kind, 'spawn'), input, options?.name)
         effects.calls.push(call)
         return call.worker

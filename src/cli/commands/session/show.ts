@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { limitNames } from '../../../core/policy.ts'
 import { defaultApproval } from '../../../core/worker/ask/session-approval.ts'
+import { defaultTurnShare, type TurnShare } from '../../../core/worker/turn-share.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { type Fact, factLines } from '../../view/answer.ts'
 import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'
@@ -54,6 +55,7 @@ export function sessionFacts({ session, workers }: Report, page: Page): string[]
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
       ['limits', limitNames.map((name) => `${name} ${limits[name]}`).join(', ')],
       ['approvals', approvalText(approval)],
+      ['share of turns', turnShareText(session.turnShare)],
       ['workers', String(session.usage.workers)],
       ['usage', usageText(session.usage)],
       ['last run', result && `${result.run}, ${result.status}`],
@@ -80,6 +82,12 @@ function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): s
 
 function forkText({ sessionId, at, dryRun }: NonNullable<Report['session']['forkedFrom']>): string {
   return `${sessionId}, as it was ${momentAndAge(at)}${dryRun ? '; a dry run' : ''}`
+}
+
+/** Null for a session that has no other than all have by default. */
+function turnShareText({ weight, priority }: TurnShare): string | null {
+  if (weight === defaultTurnShare.weight && priority === defaultTurnShare.priority) return null
+  return `weight ${weight}, priority ${priority}`
 }
 
 /** Null for a session that says nothing of approvals. */

@@ -29,6 +29,9 @@ type ChatType =
   | 'asked'
   | 'askWithdrawn'
   | 'callsDecided'
+  | 'hooked'
+  | 'subCallStarted'
+  | 'subCall'
   | 'blank'
 type AgentEntry = Extract<Entry, { readonly type: ChatType }>
 
@@ -61,6 +64,12 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `ask ${entry.ask} needs no answer any more`
     case 'callsDecided':
       return `decided: ${entry.calls.map(decisionText).join('; ')}`
+    case 'hooked':
+      return `hook ${entry.hook}: ${hookText[entry.did] ?? entry.did}`
+    case 'subCallStarted':
+      return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} started`
+    case 'subCall':
+      return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} ${statusText[entry.status] ?? entry.status}: ${outputText(entry.output)}`
     case 'blank':
       return `blank reply (${entry.model}, ${entry.finishReason}; ${inAndOut(entry.usage.inputTokens, entry.usage.outputTokens)})`
   }
@@ -85,6 +94,8 @@ const statusText = {
   cancelled: 'was cancelled',
   unknown: 'has an unknown outcome',
 } as const
+
+const hookText = { continue: 'goes on', context: 'adds a text', goOn: 'asks for more' } as const
 
 function assistantLine({ model, content, finishReason, usage }: AssistantMessage): string {
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? '' : `, ended by ${finishReason}`

@@ -64,6 +64,14 @@ function entryText(entry: Entry): string {
       return `compacted: before ${entry.firstKept} prompts hold a summary by ${entry.model}: ${valueLine(entry.text)}`
     case 'expanded':
       return 'expanded: the last summary was taken back'
+    case 'ordered':
+      return `ordered to ${entry.order.do}${entry.order.do === 'compact' && entry.order.instruction ? `: ${valueLine(entry.order.instruction)}` : ''}`
+    case 'orderRefused':
+      return `not compacted: ${valueLine(entry.reason)}`
+    case 'undone':
+      return `undone: no prompt holds what stands from position ${entry.from} up to here`
+    case 'redone':
+      return 'redone: what was undone last counts again'
     case 'system':
     case 'user':
     case 'assistant':
@@ -75,6 +83,9 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'hooked':
+    case 'subCallStarted':
+    case 'subCall':
     case 'blank':
       return chatLine(entry)
     default:

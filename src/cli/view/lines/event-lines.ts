@@ -9,6 +9,7 @@
 
 import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
+import type { ContextChange } from '../../../core/history/entry.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
@@ -188,6 +189,18 @@ function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: Raw
     : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
 }
 
+const changedParts: Readonly<Record<ContextChange, string>> = {
+  expanded: 'its last summary was taken back',
+  undone: 'its last turn was taken back',
+  redone: 'its last turn counts again',
+  pushed: 'a message was added to its history',
+}
+
+function changedPart({ how, by }: RawEvent['details']): string {
+  const what = changedParts[how as ContextChange] ?? stringOr(how)
+  return by === undefined ? what : `${what} by ${stringOr(by)}`
+}
+
 const partWithoutDetails = {
   'worker.cancelled': 'cancelled',
   'events.trimmed': 'earlier events are no longer kept; `troupe session show` shows the state of all workers',
@@ -231,6 +244,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'context.compacted':
     case 'compaction.failed':
       return compactionPart(type, details)
+    case 'context.changed':
+      return changedPart(details)
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
@@ -255,12 +270,11 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.failed':
     case 'turn.parked':
     case 'worker.spawned':
-      return undefined
     case 'turn.retried':
     case 'worker.failed':
     case 'worker.interrupted':
     case 'worker.blocked':
-      // #failurePart and nodePart show these.
+      // The last four are shown by #failurePart and nodePart.
       return undefined
   }
 }

@@ -48,6 +48,9 @@ export function openCallsAfter(open: readonly OpenCall[], entry: Entry): readonl
       return callsOfReply(entry) ?? open
     case 'toolStarted':
       return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
+    // A part of what the call does has begun.
+    case 'subCallStarted':
+      return open.map((call) => (call.toolCallId === entry.toolCallId ? { ...call, isStarted: true } : call))
     case 'attemptFailed':
       return open.map((call) => (entry.toolCallIds?.includes(call.toolCallId) ? notStarted(call) : call))
     case 'toolResult':

@@ -4,6 +4,7 @@ import type { ToolCallBlock } from '../chat/chat-message.ts'
 import type { AskedEntry, DelegatedEntry } from '../entry.ts'
 import type { CallApprovals } from './call-approvals.ts'
 import type { CallDecision } from './call-decision.ts'
+import type { SubCalls } from './reply-calls.ts'
 
 /** What the newest assistant message asked for, and how far it is carried out. */
 export interface PendingTurn {
@@ -19,6 +20,8 @@ export interface PendingTurn {
   readonly approvals: CallApprovals
   /** What code of the kind decided about calls before they run. */
   readonly decided: ReadonlyMap<string, CallDecision>
+  /** Steps of recipes that have begun. */
+  readonly subCalls: SubCalls
   /** Results of these children that are recorded so far, by the number of the spawn. */
   readonly childResults: ReadonlyMap<number, ResultMessage>
 }

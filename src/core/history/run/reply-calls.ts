@@ -4,19 +4,33 @@
  */
 import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
 import type { AssistantMessage, ToolResultMessage } from '../chat/chat-message.ts'
-import type { AskedEntry, DelegatedEntry, Entry } from '../entry.ts'
+import type { AskedEntry, DelegatedEntry, Entry, SubCallEntry, SubCallStartedEntry } from '../entry.ts'
 import { CallApprovals, isForApproval } from './call-approvals.ts'
 import type { CallDecision } from './call-decision.ts'
 
 /** Of nearly all replies. Nothing is added to them. */
 const noApprovals = new CallApprovals()
+const noSubCalls: SubCalls = new Map()
 const noDecisions: ReadonlyMap<string, CallDecision> = new Map()
 
 /** What the newest reply is, or its calls, or their results are about. */
 type CallEntry = Extract<
   Entry,
-  { readonly type: 'toolStarted' | 'delegated' | 'asked' | 'askWithdrawn' | 'attemptFailed' | 'callsDecided' }
+  {
+    readonly type:
+      | 'toolStarted'
+      | 'delegated'
+      | 'asked'
+      | 'askWithdrawn'
+      | 'attemptFailed'
+      | 'callsDecided'
+      | 'subCallStarted'
+      | 'subCall'
+  }
 >
+
+/** By the ids of calls and of their steps: what is recorded last of a step. */
+export type SubCalls = ReadonlyMap<string, ReadonlyMap<string, SubCallStartedEntry | SubCallEntry>>
 
 export class ReplyCalls {
   /** Null before the first reply of a run. */
@@ -26,6 +40,7 @@ export class ReplyCalls {
   asked = new Map<string, AskedEntry['asks']>()
   approvals = noApprovals
   decided = noDecisions
+  subCalls = noSubCalls
   childResults = new Map<number, ResultMessage>()
   results: ToolResultMessage[] = []
 
@@ -48,11 +63,31 @@ export class ReplyCalls {
         this.approvals.withdrawn(entry)
         return
       case 'attemptFailed':
-        for (const toolCallId of entry.toolCallIds ?? []) this.started.delete(toolCallId)
+        this.#tookNoEffect(entry.toolCallIds ?? [])
+        return
+      case 'subCallStarted':
+      case 'subCall':
+        this.subCalls = new Map(this.subCalls).set(
+          entry.toolCallId,
+          new Map(this.subCalls.get(entry.toolCallId)).set(entry.id, entry),
+        )
         return
       case 'callsDecided':
         this.decided = new Map([...this.decided, ...entry.calls.map((one) => [one.toolCallId, one] as const)])
     }
+  }
+
+  /** Of calls and of steps. */
+  #tookNoEffect(toolCallIds: readonly string[]): void {
+    for (const id of toolCallIds) this.started.delete(id)
+    if (this.subCalls.size === 0) return
+    const given = new Set(toolCallIds)
+    this.subCalls = new Map(
+      [...this.subCalls].map(([call, steps]) => [
+        call,
+        new Map([...steps].filter(([id]) => !given.has(`${call}/${id}`))),
+      ]),
+    )
   }
 
   #asked(entry: AskedEntry): void {
@@ -96,8 +131,14 @@ export class ReplyCalls {
     calls.asked = others(this.asked)
     calls.approvals = this.approvals.without(again)
     calls.decided = others(this.decided)
+    calls.subCalls = new Map([...this.subCalls].map(([id, steps]) => [id, again.has(id) ? ended(steps) : steps]))
     calls.childResults = this.childResults
     calls.results = this.results.filter(({ toolCallId }) => !again.has(toolCallId))
     return calls
   }
+}
+
+/** A call that begins anew goes on behind the steps that have ended. */
+function ended(steps: ReadonlyMap<string, SubCallStartedEntry | SubCallEntry>) {
+  return new Map([...steps].filter(([, { type }]) => type === 'subCall'))
 }

@@ -5,17 +5,19 @@
  */
 import { thrownFields } from '../../../core/code-place.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
 import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
-import { passApprovals } from './approvals.ts'
+import { CallApprovalContext, passApprovals } from './approvals.ts'
 import type { AskInput } from './ask-person.ts'
 import { beginAsk, takeAnswers, waitForAnswers } from './asked-calls.ts'
+import type { CallsEnd } from './call-host.ts'
 import { decideCalls, decidesCalls } from './decide-calls.ts'
 import { DelegatedCalls } from './delegated-calls.ts'
-import { type CallsEnd, runLocalCalls } from './local-calls.ts'
+import { runLocalCalls } from './local-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pause | null> {
@@ -55,7 +57,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     else if (tools.isDelegation(one.call.toolName)) await delegated.begin(one.call, one.input)
     if (agentTurn.isOver) return null
   }
-  const ended = await runLocal(agentTurn, tools.locals(calls, pending.started))
+  const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
   if (agentTurn.isOver) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
@@ -68,7 +70,11 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
 }
 
 /** Returns null when the run has failed. */
-async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalCalls>[1]): Promise<CallsEnd | null> {
+async function runLocal(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  calls: Parameters<typeof runLocalCalls>[1],
+): Promise<CallsEnd | null> {
   if (calls.length === 0) return { kind: 'done' }
   const { journal, parts, kind, retries } = agentTurn
   try {
@@ -82,6 +88,7 @@ async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalC
         failedAttempts: retries.failed('tool'),
         attempts: retries.most,
         telemetry: parts.telemetry,
+        step: (call) => stepOf(agentTurn, tools, call),
       },
       calls,
     )
@@ -90,6 +97,16 @@ async function runLocal(agentTurn: AgentTurn, calls: Parameters<typeof runLocalC
     journal.machine.apply('toolRefused')
     agentTurn.end.fail(toRuntimeError(thrown), 'runtime', 1)
     return null
+  }
+}
+
+/** The checks of a call, for a step of a recipe. */
+function stepOf({ turn, journal }: AgentTurn, tools: AgentTools, call: ToolCallBlock) {
+  const checked = tools.check(call, turn.assignment)
+  const context = new CallApprovalContext(journal, call.toolCallId)
+  return {
+    checked: checked.kind === 'invalid' ? checked : tools.approve(checked, turn.session.approval, context),
+    tool: tools.toolOf(call),
   }
 }
 

@@ -30,8 +30,16 @@ import type { Turn } from '../../turn/turn.ts'
 import type { AcceptedCall, CheckedCall } from '../iteration.ts'
 import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
-import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
-import type { LocalCall, LostCall } from './local-calls.ts'
+import type { LocalCall, LostCall } from './call-host.ts'
+import {
+  delegationSpecs,
+  listSpec,
+  listToolName,
+  parseSend,
+  parseSpawn,
+  sendToolName,
+  spawnToolName,
+} from './delegation.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -109,7 +117,8 @@ export class AgentTools {
     return new AgentTools(this.#definition, [], this.#registry, resolved)
   }
 
-  #toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
+  /** Undefined for a tool that the worker does not have, and for one that troupe gives to agents. */
+  toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
     const resolved = this.#resolved.get(toolCallId)
     if (resolved && !mayHave(this.#definition, resolved)) return undefined
     return resolved ?? this.#registry.get(toolName)
@@ -130,7 +139,9 @@ export class AgentTools {
     if (known) return known
     // Models write permissions when they spawn, so there may be any number of different lists.
     if (this.#specs.size === specsKept) this.#specs.clear()
-    const specs = kinds.length === 0 ? own : [...own, ...delegationSpecs(kinds, describe)]
+    const { background = false } = this.#definition
+    const delegation = kinds.length === 0 ? [] : delegationSpecs(kinds, describe, background)
+    const specs = kinds.length === 0 ? own : [...own, ...delegation, ...(background ? [listSpec] : [])]
     this.#specs.set(key, specs)
     return specs
   }
@@ -164,7 +175,9 @@ export class AgentTools {
   }
 
   isDelegation(name: string): boolean {
-    return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
+    const { spawns, background } = this.#definition
+    if (spawns === undefined) return false
+    return name === spawnToolName || name === sendToolName || (background === true && name === listToolName)
   }
 
   isAsk(name: string): boolean {
@@ -182,7 +195,7 @@ export class AgentTools {
   /** Does this call need an approval? One that is forbidden is invalid. */
   approve(one: AcceptedCall, approval: SessionApproval, context: ApprovalContext): CheckedCall {
     const { call, input } = one
-    const tool = this.#toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
+    const tool = this.toolOf(call) ?? ({ name: call.toolName, effect: 'pure' } as const)
     const { policy, trusted } = approval
     const verdict = decideApproval({ tool, input, context, rules: this.#definition.approval, policy, trusted })
     if (verdict.do === 'deny')
@@ -192,7 +205,7 @@ export class AgentTools {
 
   /** Of the arguments of a tool of the kind; built-in tools check theirs by themselves. */
   inputSchema(call: ToolCallBlock): Readonly<Record<string, unknown>> {
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? {} : inputFormOf(tool).inputSchema
   }
 
@@ -207,7 +220,7 @@ export class AgentTools {
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
-    const tool = this.#toolOf(call)
+    const tool = this.toolOf(call)
     return tool === undefined ? null : checkArguments(tool, call)
   }
 
@@ -215,7 +228,7 @@ export class AgentTools {
   locals(checked: readonly CheckedCall[], started: ReadonlySet<string>): readonly (LocalCall | LostCall)[] {
     return checked.flatMap((one): (LocalCall | LostCall)[] => {
       const { call } = one
-      const tool = this.#toolOf(call)
+      const tool = this.toolOf(call)
       const wasStarted = started.has(call.toolCallId)
       if (one.kind === 'accepted' && tool) return [{ call, tool, input: one.input, wasStarted, isLost: false }]
       return wasStarted ? [{ call, tool, input: call.inputText ?? call.input, isLost: true }] : []
@@ -225,13 +238,16 @@ export class AgentTools {
   /** The names that a model may call. */
   names(assignment: Assignment): string[] {
     const own = this.#own.flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
-    return this.kinds(assignment).length > 0 ? [...own, spawnToolName, sendToolName] : own
+    return this.kinds(assignment).length > 0
+      ? [...own, spawnToolName, sendToolName, ...(this.#definition.background ? [listToolName] : [])]
+      : own
   }
 }
 
 function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Fit<unknown> {
   const read = readArguments(call)
   if (!read.ok) return read
+  if (call.toolName === listToolName) return { ok: true, value: {} }
   return call.toolName === spawnToolName ? parseSpawn(read.value, kinds) : parseSend(read.value)
 }
 

@@ -18,8 +18,14 @@ local function refuseWider(record, born, refused)
   end
 end
 
--- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `counted`, what their root says of its workers
--- and its last score. What limits or permissions do not allow is added to `refused`.
+-- What the root's record says that a worker which spawns must know.
+local function readOfRoot(rootKey)
+  local field = readFields(rootKey, 'workers', 'score', 'turnUs', 'turnShare')
+  return { workers = field[1] or nil, score = field[2] or nil, turnUs = field[3] or nil, turnShare = field[4] or nil }
+end
+
+-- Children a step spawns, in `others`: `born`, those that are not there yet, also `byId`; and `root`, what their root's record says of its
+-- workers and its places. What limits or permissions do not allow is added to `refused`.
 local function planChildren(tag, own, spawns, others, refused, most)
   local record, known, born = own.record, 0, {}
   others.born, others.byId, others.common = born, {}, {}
@@ -45,14 +51,15 @@ local function planChildren(tag, own, spawns, others, refused, most)
   if #born == 0 then return end
   refuseWider(record, born, refused)
   local limits = limitsOf(own.recordKey, record.limits)
-  others.counted = record.parent and redis.call('HMGET', own.rootKey, 'workers', 'score') or { record.workers, record.score }
-  checkCount(own.rootKey, 'workers', others.counted[1])
+  others.root = record
+  if record.parent then others.root = readOfRoot(own.rootKey) end
+  checkCount(own.rootKey, 'workers', others.root.workers)
   if most or record.atOnce then planAtOnce(tag, own, born, most, limits) end
   if own.depth + 1 > limits.depth then -- guard: limit of depth
     refused[#refused + 1] = { 'depth_exceeded', digits(limits.depth), born[1].id }
   elseif not own.atOnce and own.pendingCount > limits.children then -- guard: limit of children | children that wait to start are within the limit of children
     refused[#refused + 1] = { 'children_exceeded', digits(limits.children), born[1].id }
-  elseif tonumber(others.counted[1] or atStart.workers) + #born > limits.workers then -- guard: limit of workers
+  elseif tonumber(others.root.workers or atStart.workers) + #born > limits.workers then -- guard: limit of workers
     refused[#refused + 1] = { 'workers_exceeded', digits(limits.workers), born[1].id }
   end
   for index = 1, known > 0 and #born or 0 do checkSort('list', born[index].inboxKey) end
@@ -66,7 +73,7 @@ local noneBorn = {}
 -- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that is alone does without.
 local function planOthers(tag, own, commit, waitsForOne)
   local record, refused = own.record, nil
-  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, counted = false, spent = false }
+  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, root = false, spent = false }
   local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
   if #commit.spawns > 0 or #commit.sends > 0 then
     refused = {}
@@ -90,18 +97,19 @@ end
 
 -- What the records of children have in common, of those that are detached or not, and run, wait to start, or neither: kept in `others.common`.
 -- parent: id, record, session, run, depth.
-local function commonFields(parent, others, isDetached, token, waits)
+local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   local which = (isDetached and 1 or 0) + (token and 2 or 0) + (waits and 4 or 0)
   local common = others.common[which]
   if common then return common end
   local limits = parent.record.limits
-  common = { 'schema', '6', 'depth', digits(parent.depth + 1), 'status', token and 'running' or waits and 'parked' or 'queued' }
+  common = { 'schema', '7', 'depth', digits(parent.depth + 1), 'status', token and 'running' or waits and 'parked' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
     common[#common + 1] = value
   end
   if token then set('token', token) end
   if waits then set('wait', 'start') end
+  if queuedAt then set('queuedAt', digits(queuedAt)) end
   if limits then set('limits', limits) end
   if parent.record.copied then set('copied', parent.record.copied) end -- guard: a child born in a copy is of the copy
   for level = 1, parent.depth + 1 do
@@ -153,8 +161,8 @@ local function writeChildren(tag, own, others, now, woke)
     elseif spawn.waits then
       writeChild(spawn, commonFields(own, others, false, nil, true))
     else
-      writeChild(spawn, commonFields(own, others, spawn.detached, nil))
-      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, score = others.counted[2] or atStart.score }, now, woke)
+      writeChild(spawn, commonFields(own, others, spawn.detached, nil, false, now))
+      writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, root = (spawn.pool == atStart.pool or not own.record.parent) and others.root }, woke)
     end
   end
   if #assigned == 0 then return false end
@@ -186,7 +194,7 @@ local function writeOthers(tag, own, others, ofRoot, now, woke)
   end
   if #ids > 0 then
     ofRoot[#ofRoot + 1] = 'workers'
-    ofRoot[#ofRoot + 1] = digits(tonumber(others.counted[1] or atStart.workers) + #ids)
+    ofRoot[#ofRoot + 1] = digits(tonumber(others.root.workers or atStart.workers) + #ids)
   end
   for index = 1, #others.mails do
     writeMail(tag, others.mails[index], now, woke)

@@ -153,22 +153,23 @@ local function planClaim(tag, claim)
   local from, unfit, gone, damaged, held = 0, false, {}, {}, {}
   while from < lookMost do
     local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
-    local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last))
-    for index = 1, #candidates do
+    local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last), 'WITHSCORES')
+    for index = 1, #candidates, 2 do
+      local id, place = candidates[index], candidates[index + 1]
       local fine, found, why, heldKey = true, nil, 'unfit', nil
-      if from < readMost or mayFit(tag, claim, candidates[index]) then -- guard: a claim reads the kind of later workers first
-        fine, found, why, heldKey = pcall(readCandidate, tag, claim, candidates[index])
+      if from < readMost or mayFit(tag, claim, id) then -- guard: a claim reads the kind of later workers first
+        fine, found, why, heldKey = pcall(readCandidate, tag, claim, id)
       end
       if not fine then
         if not damageOf(found) then error(found, 0) end
-        damaged[#damaged + 1] = candidates[index]
+        damaged[#damaged + 1] = id
       elseif found then
-        found.gone, found.damaged, found.held = gone, damaged, held
+        found.gone, found.damaged, found.held, found.queuePlace = gone, damaged, held, place
         return found
       elseif why == 'gone' then
-        gone[#gone + 1] = candidates[index]
+        gone[#gone + 1] = id
       elseif why == 'paused' then
-        held[#held + 1] = { id = candidates[index], key = heldKey }
+        held[#held + 1] = { id = id, queuePlace = place, key = heldKey }
       else
         unfit = true
       end
@@ -182,16 +183,15 @@ end
 -- Takes a worker out of the run queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
 local function writeDamaged(tag, runKey, damaged)
   for index = 1, #damaged do
-    local score = redis.call('ZSCORE', runKey, damaged[index])
     redis.call('ZREM', runKey, damaged[index])
-    redis.call('ZADD', tag .. ':run:unhosted', score, damaged[index]) -- guard: a damaged worker comes back into the run queue
+    redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), damaged[index]) -- guard: a damaged worker comes back into the run queue
   end
 end
 
 -- Workers of paused sessions leave the run queue, each with its place in it, so that it costs no claim more until its session is resumed.
 local function writeHeld(runKey, held)
   for index = 1, #held do
-    redis.call('ZADD', held[index].key, redis.call('ZSCORE', runKey, held[index].id), held[index].id) -- guard: a worker of a paused session is kept for its resume
+    redis.call('ZADD', held[index].key, held[index].queuePlace, held[index].id) -- guard: a worker of a paused session is kept for its resume
     redis.call('ZREM', runKey, held[index].id)
   end
 end
@@ -242,6 +242,7 @@ local function claimNext(tag, claim, now)
     writeDamaged(tag, runKey, plan.damaged)
     writeHeld(runKey, plan.held)
     redis.call('ZREM', runKey, id, unpack(plan.gone))
+    writeClock(tag, claim.pool, plan.queuePlace)
     writeClaimed(tag, claim, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
     if claim.wakeup ~= '' and claim.keepWakeup then

@@ -172,12 +172,18 @@ local function writeTurnEnd(tag, turn, batch)
       end
     end
   end
+  if commit.turnMs then -- guard: a session that has long turns stands behind others for longer
+    local ofRoot = turn.ofRoot
+    ofRoot[#ofRoot + 1] = 'turnUs'
+    ofRoot[#ofRoot + 1] = averageTurn(turn.turnUs, commit.turnMs)
+  end
   change(turn, 'token', atStart.token)
   change(turn, 'wait', wait) -- guard: the record says what a turn that ended waits for
   batch.ended[#batch.ended + 1] = worker
   if again then
     change(turn, 'status', 'queued')
-    writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, score = record.score }, timeOf(batch), turn.woke)
+    change(turn, 'queuedAt', digits(timeOf(batch)))
+    writeWoken(tag, { id = worker, session = turn.session, pool = turn.pool, root = not record.parent and record }, turn.woke)
   else
     change(turn, 'status', hit == 'whole' and 'terminal' or (open or wait == 'retry') and 'parked' or 'idle')
   end
@@ -240,7 +246,7 @@ local function commitTurn(tag, turn, batch)
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root
-  writeScores(tag, turn.woke)
+  writeStandings(tag, turn.woke.standings)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit

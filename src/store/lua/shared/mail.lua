@@ -6,31 +6,10 @@ local function signalMail(sort, id, value)
   return signalLetters[sort] .. '\t' .. id .. '\t' .. value
 end
 
--- Puts workers into the run queue of a pool: their scores and ids in turn. If another program overwrote the key of the queue, they go to the
--- unhosted, and a sweep moves them once the key is mended.
-local function enterRunQueue(tag, pool, scored)
-  if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(scored)) -- guard: run-queue entry on post
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(scored)) end
-end
-
--- Puts a worker into the run queue. The score is the time, but at least one more than the session's last one, so that a session
--- with many runnable workers waits behind sessions with few. It waits a minute at most: otherwise a session that used slots which nobody
--- else needed would have to wait for as long as others need them.
-local aheadMost = 60000
-local function writeQueued(tag, pool, id, lastScore, now)
-  local score = now
-  local last = type(lastScore) ~= 'table' and tonumber(lastScore)
-  if last and last >= score then score = last + 1 end -- guard: a worker is queued behind the last one of its session
-  score = math.min(score, now + aheadMost) -- guard: a session waits behind others for a minute at most
-  enterRunQueue(tag, pool, { digits(score), id })
-  return score
-end
-
 -- What a recipient must show before mail is written to it. Returns a plan, or nil and a tag word that says why not. The plan for a
--- root also has what its record says of the session: the last score, and where the mail is an input, the state.
-local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'atOnce' }
-local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'cancel', 'ended' }
+-- root also has what its record says of the session: its places, and where the mail is an input, the state.
+local planFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'atOnce' }
+local inputFields = { 'status', 'wait', 'path1', 'pool', 'run', 'open', 'limits', 'results', 'inbox', 'score', 'turnUs', 'turnShare', 'cancel', 'ended' }
 local function planMail(tag, id, lane, text)
   local record = workerKey(tag, id)
   local field = readFields(record, unpack(lane == 'inbox' and inputFields or planFields))
@@ -40,9 +19,9 @@ local function planMail(tag, id, lane, text)
     id = id, record = record, lane = lane, text = text, length = lengthOf(record .. laneKeys[lane]), status = field[1], wait = field[2] or atStart.wait,
     session = sessionOf(id, field[3]), pool = field[4] or atStart.pool, run = field[5] or atStart.run, open = field[6], limits = field[7] or nil,
     results = field[8] or atStart.results, consumed = tonumber(field[9] or atStart.inbox),
-    -- A root that has no score has had none: its record is not asked for it again.
-    score = field[10] or (not field[3] and 0), sessionState = lane == 'inbox' and not field[3] and stateOf(field[11], field[12]),
-    atOnce = lane == 'results' and field[11] or nil,
+    root = not field[3] and (field[4] or atStart.pool) == atStart.pool and { score = field[10], turnUs = field[11], turnShare = field[12] },
+    sessionState = lane == 'inbox' and not field[3] and stateOf(field[13], field[14]),
+    atOnce = lane == 'results' and field[13] or nil,
   }
 end
 
@@ -103,16 +82,22 @@ local function planMails(tag, own, sends, byId, refused)
   return plans
 end
 
--- What mail does: who was woken, the last score of each session, and which pools got work. Commits of one script share `pools`.
+-- What a script wakes: the workers, the places of their sessions, and the pools that got work. Commits of one script share `pools`.
 local function newWakes(pools)
-  return { woken = {}, last = {}, pools = pools or {} }
+  return { woken = {}, standings = {}, pools = pools or {} }
 end
 
-local function writeWoken(tag, plan, now, woke)
+-- Puts a worker that is to run into its run queue. Its record says so too; that of a worker whose other fields change at the same time is the
+-- caller's to write.
+local function writeWoken(tag, plan, woke)
   woke.woken[plan.id] = true
-  local last = woke.last[plan.session] or plan.score or redis.pcall('HGET', rootKeyOf(tag, plan.session), 'score')
-  woke.last[plan.session] = writeQueued(tag, plan.pool, plan.id, last, now)
+  writePlace(tag, plan.pool, plan.id, plan.session, woke.standings, plan.root)
   woke.pools[plan.pool] = true
+end
+
+local function writeWokenRecord(tag, plan, now, woke)
+  writeWoken(tag, plan, woke)
+  redis.call('HSET', workerKey(tag, plan.id), 'status', 'queued', 'queuedAt', digits(now))
 end
 
 -- Children that start because a sibling has ended, as planned with its result.
@@ -121,8 +106,8 @@ local function writeStarts(tag, plan, now, woke)
   if plan.taken > 0 then redis.call('LTRIM', waitingKey(plan.record), plan.taken, -1) end -- guard: a child starts once
   for index = 1, #plan.starts do
     local start = plan.starts[index]
-    redis.call('HSET', workerKey(tag, start.id), 'status', 'queued', 'wait', atStart.wait)
-    writeWoken(tag, start, now, woke)
+    writeWokenRecord(tag, start, now, woke)
+    redis.call('HSET', workerKey(tag, start.id), 'wait', atStart.wait)
   end
 end
 
@@ -133,18 +118,11 @@ local function writeMail(tag, plan, now, woke)
     -- Only results are ever waited for by their number.
     local count = length + (tonumber(plan.results) or math.huge) -- guard: a damaged count of results tears no commit
     if wakes(plan.status, plan.wait, plan.lane, plan.text, count) then
-      writeWoken(tag, plan, now, woke)
-      redis.call('HSET', plan.record, 'status', 'queued')
+      writeWokenRecord(tag, plan, now, woke)
     end
   end
   if plan.starts then writeStarts(tag, plan, now, woke) end
   return length
-end
-
-local function writeScores(tag, woke)
-  for session, score in pairs(woke.last) do
-    redis.pcall('HSET', rootKeyOf(tag, session), 'score', digits(score))
-  end
 end
 
 -- A message from outside, of which everything is checked: a plan, or nil and the answer that refuses it.
@@ -163,7 +141,7 @@ end
 local function writeInput(tag, plan, event, seed, wakeupMs)
   local now, woke = nowMs(), newWakes()
   local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
-  writeScores(tag, woke)
+  writeStandings(tag, woke.standings)
   local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
   redis.pcall('XADD', tag .. ':events', '*', about, event)
   local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs) -- guard: wake-up rule on post

@@ -163,15 +163,15 @@ local function limitsOf(recordKey, limits)
   return { workers = tonumber(workers), children = tonumber(children), depth = tonumber(depth), mailbox = tonumber(mailbox) }
 end
 
--- What the root's record says of the session: its cancel count, what its agents have spent, what they may spend, that it is paused, and
--- what it says of approvals, each false where it has none.
+-- What the root's record says of the session: its cancel count, what its agents have spent, what they may spend, that it is paused, what it
+-- says of approvals, and its average turn, each false where it has none.
 -- A root has them in its own record.
 local function readShared(tag, id, record)
   if not record.parent then -- guard: the cancel count of a session is read from its root
     local cancelCount = record.cancelCount or false -- guard: a root has its cancel count in its own record
-    return cancelCount, record.spent or false, record.caps or false, record.paused or false, record.approval or false
+    return cancelCount, record.spent or false, record.caps or false, record.paused or false, record.approval or false, record.turnUs or false
   end
-  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps', 'paused', 'approval'))
+  return unpack(readFields(rootKeyOf(tag, sessionOf(id, record.path1)), 'cancelCount', 'spent', 'caps', 'paused', 'approval', 'turnUs'))
 end
 
 -- Is the worker cancelled, through an ancestor or itself? Returns nil, 'own' (this run only: the worker goes
@@ -180,8 +180,8 @@ end
 -- field each, since a value over 64 bytes would make the whole record several times as large in memory.
 -- The session counts what was cancelled in it: only then is the set read. So the root's record is known to be a hash, for who writes to it next.
 local function readCancellation(tag, record, id)
-  local cancelCount, spent, caps, paused, approval = readShared(tag, id, record)
-  if not cancelCount then return nil, cancelCount, spent, caps, paused, approval end
+  local cancelCount, spent, caps, paused, approval, turnUs = readShared(tag, id, record)
+  if not cancelCount then return nil, cancelCount, spent, caps, paused, approval, turnUs end
   local probes = {}
   for level = 1, tonumber(record.depth or atStart.depth) do -- guard: path of ancestors in the cancel check
     local element = record['path' .. level]
@@ -197,7 +197,7 @@ local function readCancellation(tag, record, id)
     error(found.err, 0)
   end
   for index = 1, #probes - 1 do
-    if found[index] == 1 then return 'whole', cancelCount, spent, caps, paused, approval end
+    if found[index] == 1 then return 'whole', cancelCount, spent, caps, paused, approval, turnUs end
   end
-  return found[#probes] == 1 and 'own' or nil, cancelCount, spent, caps, paused, approval
+  return found[#probes] == 1 and 'own' or nil, cancelCount, spent, caps, paused, approval, turnUs
 end

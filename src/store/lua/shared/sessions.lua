@@ -6,7 +6,7 @@ local function readOrders(tag, header, texts, cursor)
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
-    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'key')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'turnShare', 'key')
     checkNumbersIfAny(order, 'entries')
     if order.key then
       checkTexts(order, 'asked')
@@ -45,15 +45,15 @@ local function answerBefore(tag, order, known)
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
-local function writeRoot(order)
-  local record = { 'schema', '6', 'kind', order.kind, 'status', 'queued' }
-  if order.rests then record[6] = 'idle' end -- guard: a session without a first message rests
+local function writeRoot(order, now)
+  local record = { 'schema', '7', 'kind', order.kind, 'status', order.rests and 'idle' or 'queued' } -- guard: a session without a first message rests
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
       record[#record + 1] = value
     end
   end
+  if not order.rests then set('queuedAt', digits(now)) end
   set('limits', order.limits)
   set('name', order.name)
   set('pool', order.pool, atStart.pool)
@@ -61,6 +61,7 @@ local function writeRoot(order)
   set('permissions', order.permissions)
   set('caps', order.caps)
   set('approval', order.approval)
+  set('turnShare', order.turnShare)
   -- The history with which a worker begins counts as a commit of no claim: who claims it reads the history.
   if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups
@@ -80,7 +81,8 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
       firsts[pool] = firsts[pool] or order
       local scored = queued[pool] or {}
       queued[pool] = scored
-      scored[#scored + 1] = digits(now)
+      local _, lead = turnShareOf(order.turnShare)
+      scored[#scored + 1] = inFront(nextPlace(tag, pool), lead)
       scored[#scored + 1] = rootOf(order.session)
     end
     events[2 * index - 1], events[2 * index] = order.session, order.event
@@ -89,7 +91,7 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
   for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
   for index = 1, #orders do
     local order = orders[index]
-    writeRoot(order)
+    writeRoot(order, now)
     if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.wakeups, 'PX', digits(order.keyMs)) end
   end
   redis.pcall('XADD', tag .. ':events', '*', unpack(events))

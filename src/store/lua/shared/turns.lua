@@ -57,7 +57,7 @@ local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'deadKept')
+  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
@@ -101,7 +101,7 @@ local function guardTurn(tag, turn, batch)
   turn.session, turn.run = sessionOf(worker, record.path1), record.run or atStart.run
   turn.rootKey = record.parent and rootKeyOf(tag, turn.session) or recordKey
   local hit, outcome = nil, commit.outcome
-  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval = readCancellation(tag, record, worker)
+  hit, turn.cancelCount, turn.spentBefore, turn.caps, turn.paused, turn.approval, turn.turnUs = readCancellation(tag, record, worker)
   if hit and outcome ~= 'cancelled' then return { 'cancelled' } end -- guard: cancel check of commit
   -- A fail-over lost the cancel that this node was told of: with this end the session would neither go on nor ever be finished.
   if not hit and outcome == 'cancelled' then return { 'conflict', version } end -- guard: end of a cancel that was lost

@@ -1,0 +1,85 @@
+/** `troupe worker expand|undo|redo|push`: changes what the prompts of an agent hold, while it rests. */
+import type { Command } from 'commander'
+import type { Worker } from '../../../client/worker.ts'
+import { chat } from '../../../core/history/chat/message-factories.ts'
+import { sentence } from '../../view/answer.ts'
+import { addVerb } from '../verb.ts'
+
+interface Change {
+  readonly name: 'expand' | 'undo' | 'redo'
+  readonly description: string
+  readonly example: string
+  readonly details: string
+  readonly done: string
+  readonly change: (worker: Worker) => Promise<void>
+}
+
+const changes: readonly Change[] = [
+  {
+    name: 'expand',
+    description: 'take the last summary of its conversation back',
+    example: 'prompts are as they would be without the summary',
+    details: `Its prompts hold the messages again that the summary stood for. If they do not fit
+the window of its model, the conversation is compacted again with the next input.`,
+    done: 'has the messages in its prompts again that its last summary stood for',
+    change: (worker) => worker.expand(),
+  },
+  {
+    name: 'undo',
+    description: 'take its last turn back: the last input, and all that followed from it',
+    example: 'the next prompt is as if the turn had never been',
+    details: `The history keeps the turn, and troupe worker redo lets it count again until something
+new is said. What its tools did outside, and what was spent, stays.`,
+    done: 'has forgotten its last turn; troupe worker redo takes that back',
+    change: (worker) => worker.undo(),
+  },
+  {
+    name: 'redo',
+    description: 'let the turn count again that was undone last',
+    example: 'after an undo, and before anything new is said',
+    details: '',
+    done: 'knows the turn again that was undone last',
+    change: (worker) => worker.redo(),
+  },
+]
+
+export function addAmendCommands(group: Command): void {
+  for (const { name, description, example, details, done, change } of changes)
+    addVerb(group, {
+      name,
+      description,
+      takes: 'worker',
+      examples: [[`troupe worker ${name} 0199…`, example]],
+      purpose: 'change',
+      details: `Only while the worker rests. ${details}`.trim(),
+      answer: async (troupe, { id }) => {
+        await change(troupe.workers.get(id))
+        return sentence({ type: 'contextChanged', workerId: id, how: name }, `worker ${id} ${done}`)
+      },
+    })
+  addPushCommand(group)
+}
+
+function addPushCommand(group: Command): void {
+  addVerb<{ readonly as: 'user' | 'assistant' | 'system' }>(group, {
+    name: 'push',
+    description: 'add a message to its conversation, and wake nobody',
+    takes: 'worker',
+    options: (command) =>
+      command
+        .argument('<text>', 'what is said')
+        .addOption(
+          command.createOption('--as <who>', 'who says it').choices(['user', 'assistant', 'system']).default('user'),
+        ),
+    examples: [['troupe worker push 0199… "The price is 7."', 'in its next prompt']],
+    purpose: 'change',
+    details: 'Only while the worker rests. Its next input, or troupe worker undo, comes behind it.',
+    answer: async (troupe, { id, more: [text], flags: { as } }) => {
+      const position = await troupe.workers.get(id).push(chat[as](String(text)))
+      return sentence(
+        { type: 'pushed', workerId: id, position },
+        `message ${position} is in the history of worker ${id}`,
+      )
+    },
+  })
+}

@@ -1,0 +1,37 @@
+--[[ amend – adds one entry to the history of a worker that rests, for somebody outside: what its prompts hold changes with it.
+Why a script   the entry says what holds for the history that its caller read: a turn that began since may have added to it.
+KEYS[1] record    hash               KEYS[2] log      list               KEYS[3] events   stream
+ARGV[1] header    json:
+  worker           id
+  version          of the record that the caller read, as text
+  position         that the entry gets: the length of the history that the caller read
+ARGV[2] event     json               ARGV[3] entry    json
+Returns {"ok"}: also where this call did it before | {"not_found"} | {"terminal"} | {"session_finished", state}
+        | {"busy"}: a run of it is open, or a turn | {"moved"}: the record is not as the caller read it
+Builds  T:w:<root>.
+Events  context.changed, in the words of the client. Writes nothing unless it returns "ok". ]]
+local recordKey, logKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
+local header, event, entry = readHeader(ARGV[1]), ARGV[2], ARGV[3]
+
+checkTexts(header, 'worker', 'version')
+checkNumbers(header, 'position')
+checkLast(entry)
+local tag = tagOf(recordKey)
+local record = readRecord(recordKey)
+if not record.kind then return { 'not_found' } end
+checkRecord(recordKey, record)
+checkSort('list', logKey)
+if redis.call('LINDEX', logKey, digits(header.position)) == entry then return { 'ok' } end -- guard: an amendment that is sent again counts once
+if record.status == 'terminal' then return { 'terminal' } end -- guard: a worker that was cancelled for good is not amended
+local session = sessionOf(header.worker, record.path1)
+local state = sessionState(tag, session)
+if state ~= 'active' then return { 'session_finished', state or 'pruned' } end -- guard: nothing is amended in a session that is over
+if record.status ~= 'idle' or record.open == '1' then return { 'busy' } end -- guard: only a worker that rests is amended
+if (record.version or '0') ~= header.version or lengthOf(logKey) ~= header.position then return { 'moved' } end -- guard: an amendment holds for the history that its caller read
+
+-- The first write, so it may fail.
+redis.call('RPUSH', logKey, entry)
+-- It counts as a commit, but as that of nobody: who knows the history reads it again.
+redis.call('HSET', recordKey, 'commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: an amendment is a new version of the record
+redis.pcall('XADD', eventsKey, '*', header.worker == rootOf(session) and session or (session .. ' ' .. header.worker), event)
+return { 'ok' }

@@ -1,0 +1,107 @@
+/** What is sent is valid by the published rules of each provider, for any history: random, imported, and cut off anywhere. */
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import type { PromptMessage, ToolSpec } from '../../src/core/definition/model.ts'
+import type { AssistantBlock, ChatMessage } from '../../src/core/history/chat/chat-message.ts'
+import { chat } from '../../src/core/history/chat/message-factories.ts'
+import { ContextContainer } from '../../src/core/history/context-container.ts'
+import { decodeEntry } from '../../src/core/history/entry.ts'
+import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
+import { ConversationHistory } from '../../src/core/history/history.ts'
+import { apply, happenings } from '../core/support/any-conversation.ts'
+import { anyHistory } from '../formats/support/any-history.ts'
+import { requestFaults } from './support/request-rules.ts'
+import { senders } from './support/sent-requests.ts'
+import { requestOf } from './support/surfaces.ts'
+
+const tools: readonly ToolSpec[] = ['look_up', 'write'].map((name) => ({
+  name,
+  description: `Does ${name}.`,
+  inputSchema: { type: 'object', properties: { path: { type: 'string' } } },
+}))
+const session = { sessionId: 's', workerId: 's', name: 'root', kind: 'k', parentId: null, depth: 0 }
+
+/** What a model may also write: names that no tool has, halves of characters, signed and blank texts, reasoning that leads nowhere. */
+const oddBlocks: readonly AssistantBlock[] = [
+  { type: 'tool-call', toolCallId: 'odd', toolName: '9 lives/ä', input: {} },
+  { type: 'tool-call', toolCallId: 'odd', toolName: '', input: null, inputText: '{"a":' },
+  { type: 'tool-call', toolCallId: 'odd', toolName: 'n'.repeat(90), input: ['\ud83d'] },
+  { type: 'text', text: 'half \ud83d' },
+  { type: 'text', text: ' ', providerOptions: { other: { of: 'nobody' } } },
+  { type: 'reasoning', text: '' },
+  { type: 'reasoning', text: 'to the end' },
+]
+const odds = fc.array(fc.record({ at: fc.nat(13), block: fc.constantFrom(...oddBlocks), isFirst: fc.boolean() }), {
+  maxLength: 3,
+})
+
+type Odd = { readonly at: number; readonly block: AssistantBlock; readonly isFirst: boolean }
+
+function withOdds(messages: readonly ChatMessage[], list: readonly Odd[]) {
+  return messages.map((message, at): ChatMessage => {
+    if (message.type !== 'assistant') return message
+    const mine = list.filter((one) => one.at === at)
+    const [before, after] = [mine.filter(({ isFirst }) => isFirst), mine.filter(({ isFirst }) => !isFirst)]
+    return {
+      ...message,
+      content: [...before.map(({ block }) => block), ...message.content, ...after.map(({ block }) => block)],
+    }
+  })
+}
+
+/** A model is asked after an input or after results, never after its own reply. */
+function asked(history: ConversationHistory): readonly PromptMessage[] {
+  const last = history.prompt().at(-1)
+  if (last === undefined || last.role === 'assistant') history.push(chat.user('go on'))
+  return history.prompt()
+}
+
+/** As a session begins with a history from elsewhere. */
+function imported(messages: readonly ChatMessage[]): ConversationHistory {
+  const container = new ContextContainer(session)
+  for (const entry of encodeGivenHistory(messages)) container.apply(decodeEntry(entry))
+  return container.history
+}
+
+describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
+  const faultsOf = async (messages: readonly PromptMessage[], instructions = 'You are terse.') =>
+    requestFaults(protocol, await bodyOf(requestOf(messages, { tools, instructions })))
+  /** Half of the replies are its own, with ids that it can have given: it gets back what it signed. */
+  const asOwn = (messages: readonly ChatMessage[]) =>
+    messages.map((message, at) => {
+      if (message.type !== 'assistant' || at % 2 === 1) return message
+      const isGiven = message.content.every(
+        (block) => block.type !== 'tool-call' || /^[\w-]{1,40}$/.test(block.toolCallId),
+      )
+      return isGiven ? { ...message, model: id } : message
+    })
+
+  // Whoever records a call sees to it that its id is new (CHAT-2). Here ids come twice.
+  test('accepts the form of what is sent of any history, also of one that no worker could have', async () => {
+    const lives = fc.asyncProperty(happenings, async (list) => {
+      const history = new ConversationHistory()
+      for (const happening of list) apply(history, happening)
+      const faults = await faultsOf(asked(history))
+      const hasTwins = faults.some((fault) => fault.startsWith('an id of a call twice'))
+      expect(hasTwins ? [] : faults).toEqual([])
+    })
+    await fc.assert(lives, { numRuns: 150 })
+  })
+
+  test('accepts what is sent of a history from elsewhere, and of what models write', async () => {
+    const lives = fc.asyncProperty(anyHistory, odds, async (messages, list) => {
+      expect(await faultsOf(asked(imported(asOwn(withOdds(messages, list)))), ' ')).toEqual([])
+    })
+    await fc.assert(lives, { numRuns: 200 })
+  })
+
+  test('accepts a history that ends anywhere: in mid-batch, before a result, after a denial', async () => {
+    const lives = fc.asyncProperty(anyHistory, fc.nat(13), async (messages, length) => {
+      const history = imported(asOwn(messages.slice(0, length)))
+      expect(await faultsOf(asked(history))).toEqual([])
+      history.push(chat.user('later'))
+      expect(await faultsOf(asked(history))).toEqual([])
+    })
+    await fc.assert(lives, { numRuns: 100 })
+  })
+})

@@ -1,0 +1,49 @@
+/** Mutants of what the fair order of run queues rests on. */
+import { claimScript, commitScript, postScript, sweepScript } from '../../../src/store/script/scripts.ts'
+import * as checks from './fair-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+export const fairMutants: readonly Mutant[] = [
+  {
+    guard: 'the virtual time of a pool goes on with the places that are taken',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.whoHasWorkedForLongIsNotPassedByAllThatAreNew,
+  },
+  {
+    guard: 'a virtual time that was lost is that of the first in the queue',
+    script: postScript,
+    takenOut: 'line',
+    check: checks.aLostTimeIsThatOfTheFirst,
+  },
+  {
+    guard: 'a session remembers its last place',
+    script: postScript,
+    takenOut: 'line',
+    check: checks.aSessionRemembersItsPlace,
+  },
+  {
+    guard: 'a session whose last place was damaged goes on',
+    script: postScript,
+    takenOut: 'line',
+    check: checks.aDamagedPlaceKeepsNobodyBack,
+  },
+  {
+    guard: 'a session of a higher priority stands further in front',
+    script: postScript,
+    takenOut: { token: [' - lead', ''] },
+    check: checks.aHigherPriorityIsFirst,
+  },
+  {
+    guard: 'a session that has long turns stands behind others for longer',
+    script: commitScript,
+    takenOut: { condition: 'false' },
+    check: checks.longTurnsStandFurtherApart,
+  },
+  {
+    guard: 'a worker that moves to another pool gets a place there',
+    script: sweepScript,
+    takenOut: { value: '0' },
+    check: checks.whoMovesStandsBehindWhoIsThere,
+  },
+]
