@@ -139,6 +139,11 @@ export function askKey(tag: string, id: string): string {
   return `${tag}:ask:${id}`
 }
 
+/** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */
+export function blobKey(tag: string, sessionId: string, id: string): string {
+  return `${tag}:s:${sessionId}:blob:${id}`
+}
+
 /** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
@@ -159,5 +164,7 @@ export function sessionKeys(tag: string, id: string) {
     quiet: `${session}:quiet`,
     /** hash; of a copy, ids that its workers had in the session that it is a copy of to their own; until pruned. */
     originals: `${session}:originals`,
+    /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
+    blobs: `${session}:blobs`,
   }
 }

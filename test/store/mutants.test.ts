@@ -18,6 +18,7 @@ import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { blobMutants } from './support/blob-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
@@ -357,6 +358,7 @@ const all = [
   ...createMutants,
   ...startMutants,
   ...forkMutants,
+  ...blobMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

@@ -77,7 +77,7 @@ export function factsOf(
   }
 }
 
-export function forkOf({ forkedFrom, copied }: SessionRecord): SessionFacts['forkedFrom'] {
+function forkOf({ forkedFrom, copied }: SessionRecord): SessionFacts['forkedFrom'] {
   return forkedFrom && { ...forkedFrom, dryRun: copied === 'dry' }
 }
 

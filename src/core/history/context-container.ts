@@ -262,6 +262,7 @@ export class ContextContainer {
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
+      if (message.about === 'output') this.#run.misfits++
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
@@ -342,6 +343,7 @@ export class ContextContainer {
     this.#run = {
       ...failed.run,
       failure: null,
+      misfits: 0,
       sameErrors: 0,
       errors: '',
       startedAt: at,

@@ -3,6 +3,7 @@
  * these and never each other; compose.ts puts the real ones in.
  */
 
+import type { Blob, BlobRef } from '../blob.ts'
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
@@ -309,6 +310,25 @@ export interface UpkeepStore {
   redisProblem(): Promise<string | null>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
+}
+
+/** Blobs of sessions (core/blob.ts). One partition. */
+export interface BlobStore {
+  /** `gone`: there is no such session any more. `full`: its blobs would be too many, or too many bytes. `tooLong`: no blob may have as many. */
+  keep(
+    sessionId: string,
+    blob: Blob,
+  ): Promise<{ readonly kind: 'kept'; readonly ref: BlobRef } | { readonly kind: 'full' | 'tooLong' | 'gone' }>
+  /** What the session has under this id; null for nothing. */
+  find(sessionId: string, id: string): Promise<BlobRef | null>
+  /** Its bytes from `offset` on, at most `length`; all of them without a range. Null if the session has no such blob. */
+  read(
+    sessionId: string,
+    id: string,
+    range?: { readonly offset: number; readonly length: number },
+  ): Promise<Buffer | null>
+  /** All blobs of a session. */
+  list(sessionId: string): Promise<readonly BlobRef[]>
 }
 
 /** What is told to those who follow now, and never stored: states, text as it streams, tools and their progress. Losing it is harmless. */

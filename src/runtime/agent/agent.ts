@@ -40,6 +40,7 @@ import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { goOnWithOrder, obey } from './orders.ts'
+import { outputFormOf } from './reply/output.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 import { modelFailed, think } from './think.ts'
 import { userMessage } from './user-message.ts'
@@ -53,6 +54,7 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
     definition,
     model,
     toolbox: new Toolbox(definition),
+    output: outputFormOf(definition),
     compaction: compactionOf(definition, model, parts),
   }
   return async (turn) => {

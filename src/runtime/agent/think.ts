@@ -6,6 +6,7 @@
  * THINK-2 The reply is recorded as it came, with all its calls, before any call runs. Invalid calls are answered in the same step.
  */
 
+import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
@@ -13,7 +14,7 @@ import type { Entry } from '../../core/history/entry.ts'
 import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
-import { cutOffText } from '../tool/messages.ts'
+import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
@@ -35,7 +36,9 @@ import { answer, noFailure } from './reply/answer.ts'
 import { askModel } from './reply/ask-model.ts'
 import { blank } from './reply/blank.ts'
 import { goOnAfterCut } from './reply/cut-reply.ts'
+import { fitOutput } from './reply/output.ts'
 import { type AcceptedReply, acceptReply } from './reply/reply.ts'
+import { endByTool } from './reply/terminal.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 
@@ -57,7 +60,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   const number = iterations + 1
   try {
     const folder = agentTurn.folder()
-    container.agentPrompt = tools.instructions(turn, folder && (await folder), container.input)
+    const prompt = tools.instructions(turn, folder && (await folder), container.input)
+    container.agentPrompt = kind.output === null ? prompt : `${prompt}\n\n${kind.output.prompt}`
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
@@ -72,6 +76,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
       messages: container.history.prompt(),
       tools: tools.specs(turn),
       settings: kind.definition.settings,
+      output: kind.output?.schema,
       idempotencyKey: requestKey(agentTurn, number),
     }
     const { history } = container
@@ -115,16 +120,31 @@ export function iterate(
     toolCalls: limits?.toolCalls ?? policy.toolCalls,
   }
   const callsPerReply = limits?.callsPerReply ?? policy.callsPerReply
-  const { approvals, decided } = journal.container.pending
+  const { container } = journal
+  const { approvals, decided, calls, started } = container.pending
   const check = (call: ToolCallBlock): CheckedCall => {
     if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName) }
     const decision = decided.get(call.toolCallId)
     if (decision?.refused !== undefined) return { kind: 'invalid', call, text: decision.refused }
-    return tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
+    const checked = tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
+    return checked.kind === 'accepted' && tools.isTerminal(call) ? asOutput(kind.definition, checked) : checked
   }
   const approve = (one: AcceptedCall) =>
     tools.approve(one, journal.turn.session.approval, new CallApprovalContext(journal, one.call.toolCallId))
-  return runStages(reply, used, { who, most, callsPerReply, check, approve })
+  // A call of a recorded reply may have been run already, if its tool was not terminal then.
+  const isUntouched = ({ toolCallId: id }: ToolCallBlock) =>
+    reply !== container.lastReply || (!started.has(id) && calls.some(({ toolCallId }) => toolCallId === id))
+  const isTerminal = ({ call }: AcceptedCall) => tools.isTerminal(call) && isUntouched(call)
+  return runStages(reply, used, { who, most, callsPerReply, check, isTerminal, approve })
+}
+
+/** AGENT-OUTPUT-1: the arguments of a terminal tool are the result. */
+function asOutput({ output }: AgentDefinition, checked: AcceptedCall): CheckedCall {
+  if (output === undefined) return checked
+  const { call, input } = checked
+  const fit = fitOutput(output, input)
+  if (fit.ok) return { ...checked, input: fit.value }
+  return { kind: 'invalid', call, text: invalidArgumentsText(call.toolName, fit.reasons) }
 }
 
 /**
@@ -150,7 +170,8 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const decides = decidesCalls(agentTurn)
   const accepted = decides ? iteration.calls.length : acceptedCalls(iteration)
-  const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
+  const error =
+    iteration.error ?? (accepted > 0 && iteration.terminal === null ? tooManyCalls(agentTurn, accepted) : null)
   if (error && !iteration.error)
     agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
   // They count even if they do not run: then a retry of the run finds them counted.
@@ -177,6 +198,8 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
+  } else if (iteration.terminal !== null && !decides) {
+    endByTool(agentTurn, iteration, iteration.terminal, iteration.calls, [entry], parts)
   } else if (error) {
     machine.apply('limitReached')
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })

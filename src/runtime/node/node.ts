@@ -179,10 +179,11 @@ export class RuntimeNode {
   }
 
   #turnHost(partition: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
-    const { turns, sweeper } = partition
+    const { turns, blobs, sweeper } = partition
     return {
       ...slot,
       store: turns,
+      blobs,
       log: this.#o.log,
       policy: this.#o.policy,
       wakeup,

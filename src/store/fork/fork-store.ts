@@ -5,6 +5,7 @@
 import { TransientError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
+import { RedisBlobStore } from '../blob-store.ts'
 import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import { ReadStore } from '../read-store.ts'
 import { guarded } from '../redis/guarded.ts'
@@ -49,10 +50,11 @@ export type CutAnswer =
 /** A key of the copy, or a part of a list. `key`: behind the tag. */
 export interface Part {
   readonly key: string
-  readonly sort: 'list' | 'hash' | 'set' | 'zset' | 'string'
-  /** Of a list: how long it is before. */
+  /** bytes: one piece of a string. */
+  readonly sort: 'list' | 'hash' | 'set' | 'zset' | 'string' | 'bytes'
+  /** Of a list, or of a string in pieces: how long it is before. */
   readonly from: number
-  readonly texts: readonly string[]
+  readonly texts: readonly (string | Buffer)[]
 }
 
 export interface AppearOrder {
@@ -95,6 +97,8 @@ export class ForkStore {
   readonly #policy: Policy
   readonly #deadlineMs: number
   readonly #read: ReadStore
+  /** Of the original. */
+  readonly blobs: RedisBlobStore
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#caller = caller
@@ -102,6 +106,7 @@ export class ForkStore {
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.#read = new ReadStore(redis, keys)
+    this.blobs = new RedisBlobStore({ redis, caller, keys, policy, deadlineMs })
   }
 
   async cut(sessionId: string): Promise<CutAnswer> {

@@ -3,6 +3,7 @@
  * SESSION-COPY-1 The copy is the session as it was at the moment of the cut, whatever the session has done since.
  * SESSION-COPY-2 No script writes more than a bounded part. What is written is seen by nobody before the last one (FORK-STORE-1).
  */
+import { type BlobRef, encodeBlobLine } from '../../core/blob.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { forkedEntry, forkedMail } from '../../core/fork/forked-entry.ts'
 import { ForkedIds } from '../../core/fork/forked-ids.ts'
@@ -19,6 +20,7 @@ const elementsMost = 200
 const bytesMost = 131_072
 /** Nobody knows how large the first elements of a list are. */
 const elementsFirst = 16
+const blobPieceBytes = 1_048_576
 
 type Copied = AppearOrder['workers'][number]
 
@@ -47,6 +49,7 @@ export class SessionCopy {
     const workers: Copied[] = []
     for (const worker of this.#cut.workers) workers.push(await this.#worker(worker))
     await this.#session(workers)
+    await this.#blobs()
     await this.#flush()
     return {
       sessionId: this.#ids.sessionId,
@@ -66,8 +69,7 @@ export class SessionCopy {
     const record = forkedRecord(worker.fields, ids, this.#note)
     await this.#add(`fork:${ids.sessionId}:${copyId}`, 'hash', flat(record.fields))
     const entries = await this.#history(id, historyLength)
-    if (entries < historyLength)
-      throw new NotFoundError('session_not_found', `session ${this.#note.from} was pruned while it was forked.`)
+    if (entries < historyLength) throw prunedError(this.#note.from)
     for (const [part, texts] of Object.entries(worker.parts)) await this.#part(id, part, texts)
     for (const [ask, fields] of asks) await this.#ask(id, ask, fields)
     for (const [name, time] of Object.entries(due)) {
@@ -122,6 +124,30 @@ export class SessionCopy {
     await this.#addKey(`${base}:originals`, 'hash', [...known, ...this.#ids.all.flat()])
   }
 
+  /** Blobs keep their names in the copy: these follow from what they hold. One that was kept since the cut is named by nothing in the copy. */
+  async #blobs(): Promise<void> {
+    const base = `s:${this.#ids.sessionId}:blob`
+    const index: string[] = []
+    let sum = 0
+    for (const ref of await this.#store.blobs.list(this.#note.from)) {
+      await this.#blob(`${base}:${ref.id}`, ref)
+      index.push(ref.id, encodeBlobLine(ref))
+      sum += ref.bytes
+    }
+    if (index.length > 0) await this.#addKey(`${base}s`, 'hash', [...index, 'bytes', String(sum)])
+  }
+
+  async #blob(key: string, { id, bytes }: BlobRef): Promise<void> {
+    if (bytes === 0) return this.#addKey(key, 'string', [''])
+    for (let offset = 0; offset < bytes; offset += blobPieceBytes) {
+      const length = Math.min(blobPieceBytes, bytes - offset)
+      const piece = await this.#store.blobs.read(this.#note.from, id, { offset, length })
+      if (piece?.length !== length) throw prunedError(this.#note.from)
+      await this.#add(key, 'bytes', [piece], offset)
+    }
+    this.#keys.push(key)
+  }
+
   /** A history, read in pages of about the bytes that one script may write. Returns its length. */
   async #history(worker: string, length: number): Promise<number> {
     const key = `w:${this.#ids.worker(worker)}:log`
@@ -155,7 +181,7 @@ export class SessionCopy {
       await this.#add(key, sort, texts.slice(from, from + elementsMost), at + from)
   }
 
-  async #add(key: string, sort: Part['sort'], texts: readonly string[], from = 0): Promise<void> {
+  async #add(key: string, sort: Part['sort'], texts: Part['texts'], from = 0): Promise<void> {
     if (texts.length === 0) return
     this.#waiting.push({ key, sort, from, texts })
     for (const text of texts) this.#bytes += text.length
@@ -195,4 +221,8 @@ function forkedBody(text: string, workerId: string): string {
 
 function flat(fields: RecordFields): string[] {
   return Object.entries(fields).flat()
+}
+
+function prunedError(session: string): NotFoundError {
+  return new NotFoundError('session_not_found', `session ${session} was pruned while it was forked.`)
 }

@@ -5,8 +5,8 @@ ARGV[1] header    json:
   keptMs           how long the keys stay
   parts            in order, each:
     key            behind the tag
-    sort           list, hash, set, zset or string
-    from           of a list: how long it is before
+    sort           list, hash, set, zset, string, or bytes: one piece of a string
+    from           of a list or a string in pieces: how long it is before
     texts          how many texts are for it
 ARGV[2] texts     of each part: elements; names and values; or scores and members, in turn
 Returns {"ok"} | {"lost", key}: it is not as long as it was left
@@ -28,6 +28,11 @@ for index = 1, #parts do
     local length = lengthOf(key)
     if length ~= part.from and length ~= part.from + part.texts then return { 'lost', key } end
     if length == part.from then redis.call('RPUSH', key, unpack(texts, cursor, last)) end -- guard: a part of a copy is written once
+  elseif part.sort == 'bytes' then
+    checkSort('string', key)
+    local length = redis.call('STRLEN', key)
+    if length ~= part.from and length ~= part.from + #texts[cursor] then return { 'lost', key } end
+    if length == part.from then redis.call('APPEND', key, texts[cursor]) end -- guard: a piece of a blob of a copy is written once
   else
     redis.call(adds[part.sort], key, unpack(texts, cursor, last))
   end

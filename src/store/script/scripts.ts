@@ -203,6 +203,13 @@ export const forkScript = defineScript({
   args: words('event told'),
 })
 
+export const keepBlobScript = defineScript({
+  file: 'keep-blob.lua',
+  keys: words('root blobs blob'),
+  header: words('blob mediaType bytesMost countMost'),
+  args: words('body'),
+})
+
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })
 
 export const lookScript = defineScript({

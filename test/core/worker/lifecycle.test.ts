@@ -43,6 +43,8 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
+  ['ProcessingLLMResponse', 'outputRefused', 'GeneratingResponse'],
+  ['ProcessingToolResults', 'answered', 'Idle'],
   ['ProcessingLLMResponse', 'answerHeld', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],

@@ -89,6 +89,13 @@ export const aPartThatIsSentAgainIsWrittenOnce: Check = async (place) => {
   expect(await place.redis.lrange(`${place.keys.tag}:w:x:log`, 0, -1)).toEqual(['a', 'b'])
 }
 
+export const aPieceThatIsSentAgainIsWrittenOnce: Check = async (place) => {
+  const part = { key: 's:x:blob:y', sort: 'bytes', from: 0, texts: [Buffer.from([0, 255])] } as const
+  await place.sessions.forks.prepare([part])
+  await place.sessions.forks.prepare([part])
+  expect(await place.redis.strlen(`${place.keys.tag}:s:x:blob:y`)).toBe(2)
+}
+
 export const aCopyAppearsOnce: Check = async (place) => {
   const { session } = await live(place)
   await place.redis.del(place.keys.wakeups('default'))

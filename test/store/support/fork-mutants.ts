@@ -21,6 +21,9 @@ export const forkMutants: readonly Mutant[] = [
   line(prepareForkScript, 'a part of a copy is written once', checks.aPartThatIsSentAgainIsWrittenOnce, {
     condition: 'true',
   }),
+  line(prepareForkScript, 'a piece of a blob of a copy is written once', checks.aPieceThatIsSentAgainIsWrittenOnce, {
+    condition: 'true',
+  }),
   line(prepareForkScript, 'a copy that nobody finishes goes by itself', checks.aCopyThatNobodyFinishesGoes),
   line(forkScript, 'a copy appears once', checks.aCopyAppearsOnce),
   line(forkScript, 'a copy that lost a key does not appear', checks.aCopyWithoutAMailboxDoesNotAppear),

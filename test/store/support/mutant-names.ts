@@ -5,6 +5,7 @@ import * as amendChecks from './amend-checks.ts'
 import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
+import * as blobChecks from './blob-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
@@ -41,6 +42,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     releaseChecks,
     startChecks,
     forkChecks,
+    blobChecks,
     fairChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))

@@ -51,6 +51,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.from) &&
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
+        isOptionalText(message.about) &&
         areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)

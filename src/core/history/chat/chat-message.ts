@@ -93,6 +93,8 @@ const userMessageSchema = z.looseObject({
   name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
+  /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
+  about: z.string().optional(),
   /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
   ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
@@ -223,6 +225,7 @@ export interface UserMessage extends MessageHead {
   readonly from?: string | undefined
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
+  readonly about?: string | undefined
   readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined

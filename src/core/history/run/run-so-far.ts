@@ -14,6 +14,8 @@ export interface RunSoFar {
   readonly blanks: number
   /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
   readonly cut: readonly string[]
+  /** Answers that did not fit the output of its kind. */
+  readonly misfits: number
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -46,6 +48,7 @@ export interface MutableRun {
   iterations: number
   blanks: number
   cut: string[]
+  misfits: number
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -68,6 +71,7 @@ export function newRun(number: number): MutableRun {
     iterations: 0,
     blanks: 0,
     cut: [],
+    misfits: 0,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
