@@ -20,7 +20,7 @@ export function forkedEntry(json: string, owner: string, ids: ForkedIds): string
   const worker = (id: string) => ids.worker(id)
   const ask = (id: string) => ids.ask(owner, id)
   const changes = [
-    isObject(entry.message) && changeMessage(entry.message as Fields, owner, ids),
+    isObject(entry.message) && changeMessage(entry.message, owner, ids),
     change(entry, 'from', worker),
     changeItems(entry, 'sent', worker),
     changeItems(entry, 'ended', worker),
@@ -28,8 +28,8 @@ export function forkedEntry(json: string, owner: string, ids: ForkedIds): string
     changeEach(entry, 'asks', ask),
     entry.type === 'askWithdrawn' && change(entry, 'ask', ask),
     entry.type === 'retried' && change(entry, 'messageId', (id) => ids.message(owner, id)),
-    isObject(entry.dropped) && change(entry.dropped as Fields, 'mail', (mail) => forkedMail(mail, owner, ids)),
-    isObject(entry.onCancel) && changeItems(entry.onCancel as Fields, 'sent', worker),
+    isObject(entry.dropped) && change(entry.dropped, 'mail', (mail) => forkedMail(mail, owner, ids)),
+    isObject(entry.onCancel) && changeItems(entry.onCancel, 'sent', worker),
   ]
   return changes.some(Boolean) ? JSON.stringify(entry) : json
 }
@@ -67,7 +67,7 @@ function changeMessage(message: Fields, owner: string, ids: ForkedIds): boolean 
 function parsed(json: string): Fields | null {
   try {
     const value: unknown = JSON.parse(json)
-    return isObject(value) ? (value as Fields) : null
+    return isObject(value) ? (value) : null
   } catch {
     return null
   }
@@ -90,6 +90,6 @@ function changeItems(fields: Fields, name: string, by: (text: string) => string)
 function changeEach(fields: Fields, name: string, by: (text: string) => string): boolean {
   const list = fields[name]
   if (!Array.isArray(list)) return false
-  for (const item of list) if (isObject(item)) change(item as Fields, 'id', by)
+  for (const item of list) if (isObject(item)) change(item, 'id', by)
   return true
 }
