@@ -240,6 +240,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
 export type { Failure } from './core/worker/failure.ts'
+export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {
   AnswerMessage,
   InputMessage,

@@ -34,6 +34,7 @@ import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { startMutants } from './support/start-mutants.ts'
+import { steerMutants } from './support/steer-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -358,6 +359,7 @@ const all = [
   ...createMutants,
   ...startMutants,
   ...forkMutants,
+  ...steerMutants,
   ...blobMutants,
 ]
 

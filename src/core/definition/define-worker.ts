@@ -14,6 +14,7 @@ import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
+import type { SendTime } from '../worker/steer.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import {
@@ -105,8 +106,16 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     input: NoInfer<DeepReadonly<Given>>,
     options?: SpawnOptions,
   ): WorkerRef<Given>
-  /** Sends an input message to any worker of the same partition, by reference or id. */
-  send<Given>(this: void, to: WorkerRef<Given> | string, value: NoInfer<DeepReadonly<Given>>): void
+  /**
+   * Sends an input message to any worker of the same partition, by reference or id. `when`: the next run of a busy worker receives it (`queue`, the default),
+   * or the run in progress (`steer`), which may be interrupted for it (`interrupt`).
+   */
+  send<Given>(
+    this: void,
+    to: WorkerRef<Given> | string,
+    value: NoInfer<DeepReadonly<Given>>,
+    options?: { readonly when?: SendTime },
+  ): void
   /**
    * Ends the run with this result. Throws if the result does not fit `output` of the kind. Children that still run are cancelled unless they are
    * detached. Open timers are dropped.

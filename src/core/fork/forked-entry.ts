@@ -67,7 +67,7 @@ function changeMessage(message: Fields, owner: string, ids: ForkedIds): boolean 
 function parsed(json: string): Fields | null {
   try {
     const value: unknown = JSON.parse(json)
-    return isObject(value) ? (value) : null
+    return isObject(value) ? value : null
   } catch {
     return null
   }

@@ -37,7 +37,7 @@ import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, noteInput, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -266,8 +266,7 @@ export class ContextContainer {
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      this.#run.inputText ??= textOf(message.content)
-      this.#run.startedAt ??= message.at
+      noteInput(this.#run, message)
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number

@@ -63,6 +63,7 @@ export interface ReceivedEntry extends EntryHead {
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
   readonly asks?: readonly AskNote[]
+  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of it is recorded. */
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
@@ -308,7 +309,7 @@ export function receivedEntry(
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks' | 'interrupted'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }

@@ -55,6 +55,15 @@ const arrowList = [
     to: 'GeneratingResponse',
     why: 'a text that was cut off at its length is continued',
   },
+  ...(['ProcessingLLMResponse', 'AwaitingToolApproval', 'ExecutingTools'] as const).map(
+    (from) =>
+      ({
+        event: 'steered',
+        from,
+        to: 'GeneratingResponse',
+        why: 'a message came that the model reads next: in place of the end of the run, or of the calls that it interrupts',
+      }) as const,
+  ),
   {
     event: 'outputRefused',
     from: 'ProcessingLLMResponse',

@@ -14,6 +14,7 @@ import type { Entry } from '../../core/history/entry.ts'
 import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
+import type { Mail } from '../../core/worker/message.ts'
 import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
@@ -41,6 +42,7 @@ import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import { endByTool } from './reply/terminal.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
+import { readSteers, recordSteers } from './steered.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
@@ -85,19 +87,25 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
-    if (agentTurn.isOver) return null
+    if (agentTurn.isOver || turn.steers.interrupts) return null
     if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
     return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
   }
   if (agentTurn.isOver) return null
+  const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
+  if (agentTurn.isOver) return null
   machine.apply('replyReceived')
-  return replied(agentTurn, tools, reply)
+  return replied(agentTurn, tools, reply, steers)
 }
 
 /** The same for the same prompt. */
 function requestKey({ turn, journal, compactor }: AgentTurn, number: number): string {
-  const { blanks } = journal.container.run
-  const again = [...(blanks > 0 ? [blanks] : []), ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : [])]
+  const { blanks, steers } = journal.container.run
+  const again = [
+    ...(steers > 0 ? [`s${steers}`] : []),
+    ...(blanks > 0 ? [blanks] : []),
+    ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : []),
+  ]
   return [`${turn.assignment.workerId}/${journal.position.run}/${number}`, ...again].join('.')
 }
 
@@ -157,7 +165,13 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Promise<null> | null {
+/** `steers`: inputs that wait and steer the run. */
+function replied(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  reply: AcceptedReply,
+  steers: readonly Mail[],
+): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -194,6 +208,10 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
+    if (steers.length > 0 && iteration.used.iterations < iteration.most.iterations) {
+      recordSteers(agentTurn, steers, { entries: [entry], parts })
+      return null
+    }
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
     if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)

@@ -65,7 +65,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     if (agentTurn.isOver) return null
   }
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
-  if (agentTurn.isOver) return null
+  if (agentTurn.isOver || agentTurn.turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
   // What a pause kept from beginning is still open: the next turn begins it.
