@@ -19,7 +19,7 @@ ARGV[1] header    json:
 ARGV[2] event     json: of the copy      ARGV[3] told     json: of the session that it is a copy of
 Returns {"ok", wakeups}: also where this call did it before | {"lost", key}: it is not there, or not whole
 Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
-        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks.
+        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues.
 Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
 local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local header, event, told = readHeader(ARGV[1]), ARGV[2], ARGV[3]
