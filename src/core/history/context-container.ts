@@ -12,13 +12,7 @@ import type { ErrorCode } from '../errors.ts'
 import type { ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
-import {
-  type AssistantMessage,
-  type ChatMessage,
-  type Json,
-  type ToolResultMessage,
-  textOf,
-} from './chat/chat-message.ts'
+import type { AssistantMessage, ChatMessage, Json, ToolResultMessage } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
 import {
   type CompactedEntry,
