@@ -69,6 +69,7 @@ export class ContextContainer {
   #blocksBefore = 0
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
+  #hasLongResults = false
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
@@ -130,6 +131,11 @@ export class ContextContainer {
   toMessages(): ChatMessage[] {
     const said = this.history.toVec()
     return this.agentPrompt === '' ? said : [{ type: 'system', id: 'prompt', at: 0, text: this.agentPrompt }, ...said]
+  }
+
+  /** A result of a tool was too long, and is kept aside. */
+  get hasLongResults(): boolean {
+    return this.#hasLongResults
   }
 
   /** Entries that this version could not read. */
@@ -252,6 +258,7 @@ export class ContextContainer {
   #answered(message: ToolResultMessage): void {
     for (const [name, value] of Object.entries(message.facts ?? {})) this.#run.facts[name] = value
     this.#calls.answered(message)
+    if (message.blob !== undefined) this.#hasLongResults = true
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
     // The iteration is over. Compare its errors with those of the iteration before.

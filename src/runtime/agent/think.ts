@@ -67,7 +67,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const request = {
       instructions: container.instructions,
       messages: container.history.prompt(),
-      tools: tools.specs(turn),
+      tools: tools.specs(turn, container.hasLongResults),
       settings: kind.definition.settings,
       idempotencyKey: requestKey(agentTurn, number),
     }
