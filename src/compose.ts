@@ -267,7 +267,10 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
     return {
       turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
-      upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
+      upkeep: new RedisUpkeepStore({
+        ...own,
+        nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now() },
+      }),
       blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
     }
   })
@@ -349,10 +352,6 @@ function listenersOf(
   })
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
   return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
-}
-
-function nodeFacts(): Record<string, unknown> {
-  return { pid: process.pid, host: hostname(), startedAt: Date.now() }
 }
 
 class ComposedNode implements TroupeNode {

@@ -45,6 +45,7 @@ export type {
 } from './client/queries.ts'
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/branches.ts'
+export type { Compacted, CompactQuery } from './client/session/orders.ts'
 export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
@@ -62,6 +63,14 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type {
+  AgentHooks,
+  AnswerToCheck,
+  CallResult,
+  CallToCheck,
+  CallVerdict,
+  HookText,
+} from './core/definition/agent-hooks.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
@@ -202,6 +211,7 @@ export type {
   Entry,
   EntryHead,
   FailedEntry,
+  HookedEntry,
   ReceivedEntry,
   RunResult,
   SpawnNote,

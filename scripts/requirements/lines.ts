@@ -122,7 +122,6 @@ export const lines: readonly Line[] = [
   {
     id: '1.29',
     says: 'A chat in the terminal has commands for compaction, usage, context and status.',
-    part: 'surface',
   },
   {
     id: '1.30',
@@ -196,7 +195,7 @@ export const lines: readonly Line[] = [
     otherwise:
       'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
   },
-  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.', part: 'steering' },
+  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',

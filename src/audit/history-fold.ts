@@ -9,6 +9,7 @@ import {
   type CancelledEntry,
   type Entry,
   isGiven,
+  type OrderedEntry,
   type ReceivedEntry,
   type ResultStatus,
   type RetriedEntry,
@@ -65,6 +66,8 @@ export class HistoryFold {
   open = new RunFold()
   /** The number of the run in progress, or of the next one. */
   run = 1
+  /** Orders that were received and begin no run. */
+  orders = 0
   /** Runs that failed as poison without an input in the history: their input is a dead letter. */
   deadRuns = 0
   /** Runs that ended by a commit while children had not reported. */
@@ -128,6 +131,7 @@ export class HistoryFold {
     if (entry.type === 'received') this.#received(entry)
     else if (entry.type === 'step') this.open.steps++
     else if (entry.type === 'user' && !entry.nudge && !entry.pushed) this.#input(entry.from ?? null)
+    else if (entry.type === 'ordered') this.#ordered(entry)
     else if (entry.type === 'delegated') this.#spawned(entry.spawned)
     else if (entry.type === 'asked') this.#asked(entry)
     else if (entry.type === 'askWithdrawn') this.#withdrawn(entry)
@@ -224,6 +228,15 @@ export class HistoryFold {
   #input(from: string | null): void {
     this.open.received.input++
     add(this.arrived, from)
+  }
+
+  /** An order to run begins a run like an input; any other belongs to none. */
+  #ordered({ order }: OrderedEntry): void {
+    if (order.do === 'run') this.#input(null)
+    else {
+      this.orders++
+      add(this.arrived, null)
+    }
   }
 
   #spawned(notes: readonly SpawnNote[]): void {

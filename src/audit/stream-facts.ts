@@ -34,7 +34,8 @@ export class StreamFacts {
             this.#created.add(sessionId)
             if (details.rests !== true) this.#accept(rootIdOf(sessionId))
           } else if (ended) this.#ended.add(sessionId)
-          else if (type === 'message.accepted' && details.kind === 'input') this.#accept(workerId)
+          else if (type === 'message.accepted' && (details.kind === 'input' || details.kind === 'order'))
+            this.#accept(workerId)
         }
       }
       next = page.next

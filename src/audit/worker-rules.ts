@@ -168,7 +168,7 @@ function openRunRules({ picture, fold, say }: Seen): void {
 function consumedRules({ picture, fold, say }: Seen): void {
   const { record, lanes } = picture
   const consumed = record.inputsTaken
-  const known = fold.inputs + fold.deadRuns
+  const known = fold.inputs + fold.deadRuns + fold.orders
   if (consumed !== known) {
     const which =
       fold.holes.size > fold.deadRuns ? `; message ${[...fold.holes].map(inputIdOf).join(', ')} is not there` : ''

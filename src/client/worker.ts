@@ -22,6 +22,7 @@ import { type WorkerReport, workerReport } from './report.ts'
 import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
+import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -163,6 +164,24 @@ export class Worker {
    */
   async push(message: ChatMessage): Promise<number> {
     return amend(this.#amended, 'pushed', pushing(message), false)
+  }
+
+  /**
+   * Has a summary written for the beginning of the conversation of an agent, as it is written when the window of its model is full, and resolves with
+   * what came of it. The order stands in the inbox between the messages: at once if the worker rests, else after its run; messages behind it do not wait
+   * for the summary. For conversations and children, not for the root of a job.
+   */
+  async compact(query: CompactQuery = {}): Promise<Compacted> {
+    checkOptions('compact', query, compactRules, InputError)
+    return compact(this.#amended, query)
+  }
+
+  /**
+   * Begins a run of an agent that rests on what is in its history, without an input: after `push`, or after a run that failed. Resolves with the number
+   * of the run. Throws an InputError if there are no messages, or if the last one is not an input.
+   */
+  async run(): Promise<number> {
+    return runOn(this.#amended)
   }
 
   get #amended(): Parameters<typeof amend>[0] {

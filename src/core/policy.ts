@@ -124,6 +124,10 @@ export const policy = {
   onCancelMs: 30_000,
   /** How long a callback or a hook of an agent kind may take. */
   hookMs: 30_000,
+  /** The size of a text that a hook gives to a model. A longer one is cut. */
+  hookTextBytesMax: 10_240,
+  /** How often in one run the hook `stop` may ask its model for more. */
+  heldAnswers: 3,
   /** How long a stopping node waits for the answers to its last calls of Redis. */
   goodbyeMs: 3_000,
 

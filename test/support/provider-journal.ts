@@ -3,6 +3,7 @@
  * all of them.
  */
 import { readFileSync } from 'node:fs'
+import { requestFaults } from '../models/support/request-rules.ts'
 
 export interface WireCall {
   readonly id: string
@@ -64,5 +65,6 @@ export function wireFaults({ messages, seq, worker }: JournalLine): string[] {
     before = message.role
   }
   if (open.length > 0) say(`no results of ${open.join(', ')} at the end`)
+  for (const fault of requestFaults('openaiChat', { messages })) say(fault)
   return faults
 }

@@ -96,7 +96,7 @@ export class Roster {
         return
       case 'message.accepted':
       case 'session.retried':
-        if (details.kind !== 'timer') this.#runAgain(workerId)
+        if (details.kind !== 'timer' && details.kind !== 'order') this.#runAgain(workerId)
         return
       case 'context.compacted':
       case 'compaction.failed':

@@ -21,7 +21,7 @@ import type { Submission } from '../submission/submission.ts'
 import { readRows } from '../worker-rows.ts'
 import { readEntries } from './branches.ts'
 
-interface Amended {
+export interface Amended {
   readonly id: string
   readonly submission: Submission
   readonly store: InspectStore
@@ -38,10 +38,10 @@ const waitMs = 50
 
 /** Adds the entry that `decide` makes of the history, and returns its position. `reads`: `decide` needs the history. */
 export async function amend(worker: Amended, how: ContextChange, decide: Decide, reads = true): Promise<number> {
-  const { id, submission, store } = worker
+  const { id, submission } = worker
   const event = encodeEvents([['context.changed', { how, ...submission.by }]])
   for (let attempt = 0; attempt < attempts; attempt++) {
-    const row = await readRow(store, id)
+    const row = await readAgent(worker)
     const { record, historyLength: position } = row
     const items = reads ? await readEntries(worker, position - 1) : []
     const head = { v: entryVersion, at: Date.now(), run: record.run, epoch: record.epoch }
@@ -70,7 +70,8 @@ export async function amend(worker: Amended, how: ContextChange, decide: Decide,
   throw new TransientError(`the history of worker ${id} changed again and again meanwhile. Try it again in a moment.`)
 }
 
-async function readRow(store: InspectStore, id: string): Promise<WorkerRow> {
+/** Throws an error for a worker that is not there, or no agent. */
+export async function readAgent({ store, id }: Amended): Promise<WorkerRow> {
   const [row] = await readRows(store, [id])
   if (row === undefined) throw workerNotFound(id)
   if (row.damage !== null) throw row.damage

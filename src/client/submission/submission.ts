@@ -25,6 +25,7 @@ import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
 import { encodeInput } from '../../core/worker/message.ts'
+import { encodeOrder, type Order } from '../../core/worker/order.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
@@ -263,6 +264,19 @@ export class Submission {
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
     return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+  }
+
+  /** Asks something of an agent itself. Returns the position of the order in its inbox; throws like `send`. */
+  async order(workerId: string, order: Order): Promise<number> {
+    const id = parseId(workerId, 'worker')
+    const store = this.store(id, 'worker')
+    const digest = digestKey(newId(partitionOf(id)), 'message', this.#context.keyOwner)
+    const event = encodeEvents([['message.accepted', { kind: 'order', ...this.by }]])
+    const wasQuiet = this.#wasQuiet()
+    const answer = await store.post(id, encodeOrder(order), { digest, isGiven: false }, event)
+    if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
+    this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
+    return answer.position
   }
 
   /** Sends wake-ups that a script has put. */

@@ -7,6 +7,7 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat/chat-message.ts'
 import { policy } from '../policy.ts'
+import { type AgentHooks, checkHooks } from './agent-hooks.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
@@ -84,6 +85,11 @@ export interface AgentWorker<Given = unknown> {
   readonly role?: Role
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
+  /**
+   * With `true`, detached children are tasks in the background: its model is told in its next prompt that one has ended, lists them with the tool
+   * `list_tasks`, and cannot start one under the name of one that still runs. Needs `spawns`. Default: false.
+   */
+  readonly background?: boolean
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
   readonly asks?: boolean
   /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
@@ -127,6 +133,8 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** Functions that steer its loop: before and after tool calls, and when its model has answered. Default: none. */
+  readonly hooks?: AgentHooks
   /**
    * Called after each iteration: when all calls of a reply have their results, or its run is over. The run waits for it, at most 30 s. What it returns
    * or throws changes nothing. After a crash it may be called again for an iteration, or miss one.
@@ -147,6 +155,7 @@ export const agentKeys = new Set([
   'tools',
   'role',
   'spawns',
+  'background',
   'asks',
   'approval',
   'limits',
@@ -160,6 +169,7 @@ export const agentKeys = new Set([
   'longResults',
   'pool',
   'retries',
+  'hooks',
   'onIteration',
   'onCancel',
   'onCancelMs',
@@ -194,6 +204,7 @@ export function checkAgent(agent: AgentWorker): void {
       `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
     )
   checkRole(agent)
+  checkHooks(agent.hooks)
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   checkLongResults(agent.longResults)
@@ -203,7 +214,11 @@ export function checkAgent(agent: AgentWorker): void {
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 
-function checkRole({ role, spawns }: AgentWorker): void {
+function checkRole({ role, spawns, background }: AgentWorker): void {
+  if (background !== undefined && typeof background !== 'boolean')
+    throw new ConfigError(`background must be true or false, not ${preview(background)}.`)
+  if (background && spawns === undefined)
+    throw new ConfigError('background is for agents that may spawn: name the kinds in spawns.')
   if (role === undefined) return
   if (!roles.includes(role)) throw new ConfigError(`role must be one of ${roles.join(', ')}, not ${preview(role)}.`)
   if (role === 'planner' && spawns !== undefined)

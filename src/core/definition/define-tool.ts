@@ -137,7 +137,14 @@ const knownKeys = new Set([
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 /** Names of tools that troupe gives to agents. */
-export const reservedNames = ['spawn_workers', 'send_message', 'ask_person', 'read_result', 'read_skill'] as const
+export const reservedNames = [
+  'spawn_workers',
+  'send_message',
+  'list_tasks',
+  'ask_person',
+  'read_result',
+  'read_skill',
+] as const
 
 /**
  * Defines a tool.

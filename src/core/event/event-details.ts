@@ -86,7 +86,8 @@ export interface EventDetails {
   }
   readonly 'ask.expired': { readonly id: string }
   readonly 'message.accepted': {
-    readonly kind: 'input' | 'timer'
+    /** order: something is asked of the worker itself. */
+    readonly kind: 'input' | 'timer' | 'order'
     readonly id?: string /** The actor of the client that sent it. */
     readonly by?: string
   }

@@ -21,11 +21,19 @@ import {
   textOf,
 } from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
-import { type CompactedEntry, type Entry, type FailedEntry, isGiven, type RetriedEntry } from './entry.ts'
+import {
+  type CompactedEntry,
+  type Entry,
+  type FailedEntry,
+  isGiven,
+  type OrderedEntry,
+  type RetriedEntry,
+} from './entry.ts'
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText } from './prompt/prompt-fold.ts'
+import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
@@ -51,31 +59,36 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
+/** Of nearly all workers. Nothing is added to it. */
+const noTasks = new BackgroundTasks()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
   /** What was said. What is pushed here counts for the container as what is pushed to the container. */
   readonly history: ConversationHistory = new NotedHistory((message) => this.#say(message))
   readonly session: SessionMetadata
+  hasLongResults = false // A result of a tool was too long, and is kept aside.
   /** How large the next prompt is. */
   readonly size = new ContextSize()
   #run = newRun(0)
   #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
+  #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
   #blocksBefore = 0
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
-  #hasLongResults = false
   #firstText: string | undefined
   /** The run that began with this first text. */
   #firstRun = 0
   #failedRun: FailedRun | null = null
   /** The summaries that nobody took back, the newest last: whether each stands for something. */
   readonly #summaries: boolean[] = []
+  #owedOrder: OrderedEntry | null = null
 
   constructor(session: SessionMetadata) {
     this.session = session
@@ -90,6 +103,11 @@ export class ContextContainer {
     return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
   }
 
+  /** Results of the calls of the newest reply, in the order in which they came. */
+  get lastResults(): readonly ToolResultMessage[] {
+    return this.#calls.results
+  }
+
   /** The newest reply of the run in progress. */
   get lastReply(): AssistantMessage | null {
     return this.#calls.reply
@@ -98,6 +116,11 @@ export class ContextContainer {
   /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
     return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
+  }
+
+  /** Its detached children. */
+  get background(): BackgroundTasks {
+    return this.#background
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
@@ -133,14 +156,14 @@ export class ContextContainer {
     return this.agentPrompt === '' ? said : [{ type: 'system', id: 'prompt', at: 0, text: this.agentPrompt }, ...said]
   }
 
-  /** A result of a tool was too long, and is kept aside. */
-  get hasLongResults(): boolean {
-    return this.#hasLongResults
-  }
-
   /** Entries that this version could not read. */
   get passedOver(): number {
     return this.#passedOver
+  }
+
+  /** An order to compact that was received, and of which nothing has come yet. */
+  get owedOrder(): OrderedEntry | null {
+    return this.#owedOrder
   }
 
   /** True if a summary stands for the beginning of its prompts. */
@@ -168,8 +191,11 @@ export class ContextContainer {
         if (entry.message.kind === 'result') this.#childReported(entry.message)
         else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
         return
-      case 'toolStarted':
       case 'delegated':
+        if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
+        this.#calls.apply(entry)
+        return
+      case 'toolStarted':
       case 'asked':
       case 'askWithdrawn':
       case 'attemptFailed':
@@ -177,6 +203,10 @@ export class ContextContainer {
       case 'subCallStarted':
       case 'subCall':
         this.#calls.apply(entry)
+        return
+      case 'hooked':
+        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
+        else if (entry.hook === 'stop') this.#run.held++
         return
       case 'blank':
         this.#run.blanks++
@@ -189,6 +219,13 @@ export class ContextContainer {
         // A summary that could not be used stands for nothing, and so does what takes it back.
         if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
         return
+      case 'ordered':
+        if (entry.order.do === 'compact') this.#owedOrder = entry
+        else this.#runOn(entry)
+        return
+      case 'orderRefused':
+        if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
+        return
       case 'undone':
       case 'redone':
         // Who reads the history leaves out what no longer counts (undone.ts).
@@ -199,8 +236,11 @@ export class ContextContainer {
       case 'retried':
         this.#retried(entry)
         return
-      case 'completed':
       case 'cancelled':
+        this.#owedOrder = null
+        this.#end()
+        return
+      case 'completed':
         this.#end()
         return
       default:
@@ -221,8 +261,10 @@ export class ContextContainer {
     }
     this.history.add(message)
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
+      this.#isRunOpen = true
+      if (message.ended) this.#begunBackground().told(message.ended)
+    } else if (message.type === 'user') {
       this.#isRunOpen = true
       this.#run.inputText ??= textOf(message.content)
       this.#run.startedAt ??= message.at
@@ -235,7 +277,19 @@ export class ContextContainer {
     else if (message.type === 'toolResult') this.#answered(message)
   }
 
-  #compacted({ firstKept, text, owed, usage }: CompactedEntry): void {
+  #begunBackground(): BackgroundTasks {
+    if (this.#background === noTasks) this.#background = new BackgroundTasks()
+    return this.#background
+  }
+
+  /** A run without an input of its own answers what is there. */
+  #runOn({ at }: OrderedEntry): void {
+    this.#isRunOpen = true
+    this.#run.startedAt ??= at
+  }
+
+  #compacted({ firstKept, text, owed, usage, order }: CompactedEntry): void {
+    if (order !== undefined && this.#owedOrder?.message === order) this.#owedOrder = null
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
     const isUsed = this.history.compact(firstKept, texts)
@@ -258,7 +312,7 @@ export class ContextContainer {
   #answered(message: ToolResultMessage): void {
     for (const [name, value] of Object.entries(message.facts ?? {})) this.#run.facts[name] = value
     this.#calls.answered(message)
-    if (message.blob !== undefined) this.#hasLongResults = true
+    if (message.blob !== undefined) this.hasLongResults = true
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
     // The iteration is over. Compare its errors with those of the iteration before.

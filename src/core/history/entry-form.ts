@@ -12,6 +12,10 @@ export function hasItsParts(entry: Fields): boolean {
       return typeof entry.name === 'string'
     case 'compacted':
       return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
+    case 'ordered':
+      return typeof entry.message === 'string' && isObject(entry.order)
+    case 'orderRefused':
+      return typeof entry.message === 'string'
     case 'undone':
       return Number.isSafeInteger(entry.from)
     case 'failed':
@@ -35,6 +39,8 @@ export function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
     case 'subCall':
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
+    case 'hooked':
+      return typeof entry.hook === 'string'
     case 'callsDecided':
       return Array.isArray(entry.calls) && entry.calls.every(isObject)
     case 'blank':

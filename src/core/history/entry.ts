@@ -12,6 +12,7 @@ import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
+import type { Order } from '../worker/order.ts'
 import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
 import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
@@ -141,6 +142,13 @@ export interface CallsDecidedEntry extends EntryHead {
   readonly calls: readonly CallDecision[]
 }
 
+/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
+export interface HookedEntry extends EntryHead {
+  readonly type: 'hooked'
+  readonly hook: 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'goOn'
+}
+
 /** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
 export interface SubCallStartedEntry extends EntryHead {
   readonly type: 'subCallStarted'
@@ -191,6 +199,26 @@ export interface CompactedEntry extends EntryHead {
   /** `provider/model` that wrote it. */
   readonly model: string
   readonly usage: Usage
+  /** For how many messages it stands, and the tokens of the prompt before and after, by count and estimate. */
+  readonly messages?: number
+  readonly tokensBefore?: number
+  readonly tokensAfter?: number
+  /** The id of the order that asked for it. Absent: the conversation had filled the window of its model. */
+  readonly order?: string
+}
+
+/** An order was received (core/worker/order.ts). `message`: the id of its mail. */
+export interface OrderedEntry extends EntryHead {
+  readonly type: 'ordered'
+  readonly message: string
+  readonly order: Order
+}
+
+/** An order to compact came to nothing, and nothing has changed. */
+export interface OrderRefusedEntry extends EntryHead {
+  readonly type: 'orderRefused'
+  readonly message: string
+  readonly reason: string
 }
 
 /** The last summary no longer stands for anything: prompts are as they would be without it. */
@@ -225,12 +253,15 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | HookedEntry
   | SubCallStartedEntry
   | SubCallEntry
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
   | ExpandedEntry
+  | OrderedEntry
+  | OrderRefusedEntry
   | UndoneEntry
   | RedoneEntry
 

@@ -57,7 +57,8 @@ export function lastTurn(items: readonly PlacedEntry[]): { readonly from: number
   const last = counting.findLast(({ entry }) => said.has(entry.type))
   const run = last?.entry.run
   if (run === undefined || run === 0) return null
-  const first = counting.find(({ entry }) => entry.run === run && said.has(entry.type))
+  const beginsTurn = (entry: Entry) => said.has(entry.type) || (entry.type === 'ordered' && entry.order.do === 'run')
+  const first = counting.find(({ entry }) => entry.run === run && beginsTurn(entry))
   return first === undefined ? null : { from: first.position, run }
 }
 

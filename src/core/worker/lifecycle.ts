@@ -49,6 +49,12 @@ const arrowList = [
     to: 'GeneratingResponse',
     why: 'a text that was cut off at its length is continued',
   },
+  {
+    event: 'answerHeld',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a hook of the kind asks for more than the answer',
+  },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },
   {

@@ -11,6 +11,7 @@ import { InvariantError } from '../errors.ts'
 import type { Json } from '../history/chat/chat-message.ts'
 import { decodeAnswer } from './ask/ask.ts'
 import type { Failure } from './failure.ts'
+import { decodeOrder, type Order, orderLetter } from './order.ts'
 
 /** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */
 export type Lane = 'signals' | 'results' | 'inbox'
@@ -90,6 +91,8 @@ export type Message<Input = unknown> = InputMessage<Input> | ResultMessage | Sig
 export interface Mail {
   /** Why the stored text cannot be read. Such a mail fails the run that receives it, and nothing else. */
   readonly malformed?: string
+  /** It asks something of the worker itself, and is no message for its run: an agent obeys it, anybody else cannot read it. */
+  readonly order?: Order
   readonly lane: Lane
   /** The position in the lane, counted from 0 over the life of the worker. */
   readonly position: number
@@ -167,6 +170,7 @@ export function decodeHead(text: string): MailHead | null {
     case 'i':
     case 'g':
     case 'p':
+    case orderLetter:
       return { kind: 'input', from: first === '-' ? null : first }
     case 'r':
       return { kind: 'result', child: first, call: Number(second) }
@@ -189,11 +193,19 @@ export function resultChildOf(text: string): string | undefined {
 export function decodeMail(lane: Lane, position: number, text: string): Mail {
   const place = placeOf(lane, position)
   try {
+    if (text[0] === orderLetter) return orderMail(lane, position, text)
     return { lane, position, message: decodeMessage(text, place) }
   } catch (error) {
     const malformed = error instanceof Error ? error.message : String(error)
     return { lane, position, message: unreadable(text, place, malformed), malformed }
   }
+}
+
+function orderMail(lane: Lane, position: number, text: string): Mail {
+  const [, , json] = splitHead(text, 2)
+  const order = decodeOrder(json as string)
+  const message = { kind: 'input', id: placeOf(lane, position), from: null, value: order } as const
+  return { lane, position, message, order, malformed: `it is an order to ${order.do}, and the worker is no agent.` }
 }
 
 /** The message that stands for an unreadable text. A result keeps its head, so that the parent that waits for it gets an answer. */

@@ -36,8 +36,10 @@ import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
+import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
+import { goOnWithOrder, obey } from './orders.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 import { modelFailed, think } from './think.ts'
 import { userMessage } from './user-message.ts'
@@ -82,8 +84,8 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
       if (turn.isRetaken) await turn.settled()
       continue
     }
-    if (agentTurn.compactor.isPending && !journal.position.open) {
-      // The answer is out. A summary that is nearly there would otherwise be paid for again.
+    if (agentTurn.compactor.isPending && (!journal.position.open || journal.container.owedOrder !== null)) {
+      // The answer is out, or somebody asked for it. A summary that is nearly there would otherwise be paid for again.
       turn.flush()
       await agentTurn.compactor.finish()
       if (agentTurn.isOver) return
@@ -138,6 +140,7 @@ function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | n
   if (refuseInputAgain(agentTurn)) return null
   const doing = agentTurn.journal.container.history.openCount > 0 ? act : think
   if (doing === think && breakCircuit(agentTurn)) return null
+  if (doing === think && hasNewResults(agentTurn)) return tellResults(agentTurn)
   return isWatched(agentTurn) ? watched(agentTurn, tools, doing) : doing(agentTurn, tools)
 }
 
@@ -173,11 +176,14 @@ function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
   return !mayGoOn(turn, steps, 2 * turn.host.policy.turnSliceSteps)
 }
 
-function receive(agentTurn: AgentTurn, steps: number): Pause | null {
+function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
   const { inbox, journal, turn, end } = agentTurn
+  const owed = goOnWithOrder(agentTurn)
+  if (owed !== null) return owed
   const mail = inbox.nextInput()
   if (mail === null) return { for: forAny }
   if (sliceIsOver(agentTurn, steps)) return { for: goOn }
+  if (mail.order !== undefined) return obey(agentTurn, mail, mail.order)
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
   agentTurn.begunRun = journal.position.run

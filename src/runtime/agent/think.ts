@@ -18,7 +18,9 @@ import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
+import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -44,6 +46,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
+  if (mayTellEnds(agentTurn)) await tellEnds(agentTurn)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
   if (!mayCall(turn)) return null
@@ -134,7 +137,7 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
+function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -171,6 +174,7 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
+    if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
   } else if (error) {
@@ -189,6 +193,18 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
+  return null
+}
+
+async function answerUnlessHeld(
+  agentTurn: AgentTurn,
+  reply: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<null> {
+  if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  answer(agentTurn, reply, entry, parts)
+  agentTurn.compactor.afterAnswer()
   return null
 }
 

@@ -43,6 +43,7 @@ const added: readonly (readonly [RunState, RunEvent, RunState])[] = [
   ['AwaitingLLMResponse', 'limitReached', 'Failed'],
   ['ProcessingLLMResponse', 'blankReply', 'GeneratingResponse'],
   ['ProcessingLLMResponse', 'replyCut', 'GeneratingResponse'],
+  ['ProcessingLLMResponse', 'answerHeld', 'GeneratingResponse'],
   ['ExecutingTools', 'approvalNeeded', 'AwaitingToolApproval'],
   ['AwaitingToolApproval', 'toolRefused', 'Failed'],
   ['ProcessingToolResults', 'circuitOpened', 'Failed'],

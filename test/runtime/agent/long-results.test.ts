@@ -4,7 +4,7 @@ import { z } from 'zod'
 import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
 import { defineTool, type ToolDefinition } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { ToolResultMessage } from '../../../src/core/history/chat/chat-message.ts'
+import type { ToolOutput, ToolResultMessage } from '../../../src/core/history/chat/chat-message.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
@@ -32,7 +32,7 @@ async function life(
     const last = messages.at(-1)
     if (number === 1) return call('fetch', {})
     if (number === 2 && next !== null && last?.role === 'tool') {
-      const inputs = next(String(last.results[0]?.output.value))
+      const inputs = next(textOf(last.results[0]?.output))
       return {
         content: inputs.map((input, n) => ({
           type: 'tool-call',
@@ -52,9 +52,11 @@ async function life(
   const results = (await troupe.history(session.rootId)).filter(
     (entry) => entry.type === 'toolResult',
   ) as unknown as ToolResultMessage[]
-  return { troupe, session, model, results, texts: results.map(({ output }) => String(output.value)) }
+  return { troupe, session, model, results, texts: results.map(({ output }) => textOf(output)) }
 }
 
+const textOf = (output: ToolOutput | undefined) =>
+  typeof output?.value === 'string' ? output.value : JSON.stringify(output?.value)
 const idIn = (text: string) => /read_result\(\{ "id": "([0-9a-f]{32})"/.exec(text)?.[1] ?? ''
 
 describe('a result of more than 200 000 bytes', () => {
@@ -73,7 +75,7 @@ describe('a result of more than 200 000 bytes', () => {
     expect(Buffer.byteLength(shown)).toBeLessThan(10_400)
     expect(next).toBe(`${long.slice(10_000, 20_000)}\n[Bytes 10000 to 20000 of 300000. Go on with offset 20000.]`)
     expect(end).toBe(`${long.slice(299_990)}\n[Bytes 299990 to 300000 of 300000. This is the end.]`)
-    expect(found).toContain('["the needle" stands in 1 place.]\n[at byte 233318] …')
+    expect(found).toContain('["the needle" stands there once.]\n[at byte 233318] …')
     expect(results[0]).toMatchObject({ status: 'ok', blob: { mediaType: 'text/plain', bytes: 300_000 } })
     // The model has the tool from then on.
     expect(model.requests.map(({ tools }) => tools.map(({ name }) => name))).toEqual([
@@ -131,7 +133,7 @@ describe('a result of more than 200 000 bytes', () => {
     const model = recordedModel('test/m', ({ messages }, number) => {
       const last = messages.at(-1)
       if (number === 1) return call('fetch', {})
-      const text = last?.role === 'tool' ? String(last.results[0]?.output.value) : ''
+      const text = last?.role === 'tool' ? textOf(last.results[0]?.output) : ''
       return number === 2 ? call('read_result', { id: idIn(text), length: 3 }) : say(text)
     })
     const agent = defineWorker({ instructions: 'x', model, tools: [tool(long)] })

@@ -3,6 +3,7 @@ import type { Command } from 'commander'
 import { addGroup } from '../../group.ts'
 import { addAmendCommands } from './amend.ts'
 import { addCancelCommand } from './cancel.ts'
+import { addCompactCommand, addRunCommand } from './compact.ts'
 import { addDiffCommand } from './diff.ts'
 import { addForkCommand } from './fork.ts'
 import { addHistoryCommand } from './history.ts'
@@ -10,7 +11,7 @@ import { addListCommand } from './list.ts'
 import { addShowCommand } from './show.ts'
 
 export function addWorkerCommands(program: Command): void {
-  const group = addGroup(program, 'worker', 'list, show, read histories, fork, diff, undo, cancel', [
+  const group = addGroup(program, 'worker', 'list, show, read histories, fork, diff, compact, undo, cancel', [
     ['troupe worker history 0199…', 'the messages that it received'],
   ])
   addListCommand(group)
@@ -18,6 +19,8 @@ export function addWorkerCommands(program: Command): void {
   addHistoryCommand(group)
   addForkCommand(group)
   addDiffCommand(group)
+  addCompactCommand(group)
   addAmendCommands(group)
+  addRunCommand(group)
   addCancelCommand(group)
 }

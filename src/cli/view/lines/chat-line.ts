@@ -29,6 +29,7 @@ type ChatType =
   | 'asked'
   | 'askWithdrawn'
   | 'callsDecided'
+  | 'hooked'
   | 'subCallStarted'
   | 'subCall'
   | 'blank'
@@ -63,6 +64,8 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `ask ${entry.ask} needs no answer any more`
     case 'callsDecided':
       return `decided: ${entry.calls.map(decisionText).join('; ')}`
+    case 'hooked':
+      return `hook ${entry.hook}: ${hookText[entry.did] ?? entry.did}`
     case 'subCallStarted':
       return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} started`
     case 'subCall':
@@ -91,6 +94,8 @@ const statusText = {
   cancelled: 'was cancelled',
   unknown: 'has an unknown outcome',
 } as const
+
+const hookText = { continue: 'goes on', context: 'adds a text', goOn: 'asks for more' } as const
 
 function assistantLine({ model, content, finishReason, usage }: AssistantMessage): string {
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? '' : `, ended by ${finishReason}`

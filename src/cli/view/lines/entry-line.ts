@@ -64,6 +64,10 @@ function entryText(entry: Entry): string {
       return `compacted: before ${entry.firstKept} prompts hold a summary by ${entry.model}: ${valueLine(entry.text)}`
     case 'expanded':
       return 'expanded: the last summary was taken back'
+    case 'ordered':
+      return `ordered to ${entry.order.do}${entry.order.do === 'compact' && entry.order.instruction ? `: ${valueLine(entry.order.instruction)}` : ''}`
+    case 'orderRefused':
+      return `not compacted: ${valueLine(entry.reason)}`
     case 'undone':
       return `undone: no prompt holds what stands from position ${entry.from} up to here`
     case 'redone':
@@ -79,6 +83,7 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'hooked':
     case 'subCallStarted':
     case 'subCall':
     case 'blank':

@@ -51,6 +51,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.from) &&
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
+        areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)
       )
@@ -167,6 +168,10 @@ function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {
 
 function isNumber(value: unknown): boolean {
   return Number.isFinite(value)
+}
+
+function areOptionalTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
 }
 
 function isOptionalText(value: unknown): boolean {

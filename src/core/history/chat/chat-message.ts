@@ -94,6 +94,8 @@ const userMessageSchema = z.looseObject({
   name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
+  /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
+  ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -224,6 +226,7 @@ export interface UserMessage extends MessageHead {
   readonly from?: string | undefined
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
+  readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

@@ -32,6 +32,10 @@ export interface RunSoFar {
   readonly retriedAfter: ErrorCode | null
   /** How often somebody let it go on after a failure. */
   readonly retries: number
+  /** The iteration whose results were told to the hook `toolAfter`. */
+  readonly resultsSeen: number
+  /** How often the hook `stop` has asked for more. */
+  readonly held: number
 }
 
 export interface MutableRun {
@@ -52,6 +56,8 @@ export interface MutableRun {
   failure: Failure | null
   retriedAfter: ErrorCode | null
   retries: number
+  resultsSeen: number
+  held: number
 }
 
 export function newRun(number: number): MutableRun {
@@ -72,6 +78,8 @@ export function newRun(number: number): MutableRun {
     failure: null,
     retriedAfter: null,
     retries: 0,
+    resultsSeen: 0,
+    held: 0,
   }
 }
 

@@ -29,6 +29,7 @@ import {
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
+export const listToolName = 'list_tasks'
 
 /** More tasks in one call would make the commit script too large. The limits of a session are usually lower. */
 const tasksMax = 200
@@ -66,8 +67,21 @@ export function parseSend(input: unknown): Fit<SendInput> {
   return fitTo(sendSchema, input)
 }
 
-/** The two tools as a model sees them. `describe` returns the description of a kind, or an empty text. */
-export function delegationSpecs(kinds: readonly string[], describe: (kind: string) => string): readonly ToolSpec[] {
+/** For agents with tasks in the background. */
+export const listSpec: ToolSpec = {
+  name: listToolName,
+  description:
+    'Lists the tasks that you started in the background (detached): which still run, and how the others ended. You are told of each end without asking.',
+  inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+}
+
+/** The two tools as a model sees them. `endsAreSaid`: its model is told how detached children end. `describe` returns the description of a kind, or an empty text. */
+export function delegationSpecs(
+  kinds: readonly string[],
+  describe: (kind: string) => string,
+  endsAreSaid = false,
+): readonly ToolSpec[] {
+  const afterwards = endsAreSaid ? 'you are told when it has ended' : 'reports to nobody'
   const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
   const text = (description: string) => ({ type: 'string', description })
   return [
@@ -99,7 +113,7 @@ export function delegationSpecs(kinds: readonly string[], describe: (kind: strin
                 },
                 detached: {
                   type: 'boolean',
-                  description: 'Do not wait for it: it works on by itself and reports to nobody.',
+                  description: `Do not wait for it: it works on by itself and ${afterwards}.`,
                 },
               },
               required: ['kind', 'input'],

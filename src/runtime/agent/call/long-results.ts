@@ -20,8 +20,8 @@ export const readResultName = 'read_result'
 
 /** How much is read where the model does not say. */
 const lengthDefault = policy.previewBytesMax
-/** How many places a search shows, and how many characters around each. */
-const placesMax = 20
+/** How many matches a search shows, and how many characters around each. */
+const matchesMax = 20
 const aroundChars = 150
 
 const readSchema = z.strictObject({
@@ -43,7 +43,7 @@ export function readResult(blobs: Pick<BlobStore, 'find' | 'read'> | null): Tool
   return ownTool<z.infer<typeof readSchema>>({
     name: readResultName,
     description:
-      'Reads more of a result that was too long to be shown. Give its id, and which part you need; or a text to search for, and you get the places where it stands.',
+      'Reads more of a result that was too long to be shown. Give its id, and which part you need; or a text to search for, and you get what stands around each match, with its offset.',
     effect: 'pure',
     approval: 'never',
     outputBytesMax: 4 * policy.readBytesMax,
@@ -53,7 +53,7 @@ export function readResult(blobs: Pick<BlobStore, 'find' | 'read'> | null): Tool
       if (blobs === null || ref === null) throw new InputError(`no result with the id "${id}" is kept in this session.`)
       if (!/^text\/|^application\/json$/.test(ref.mediaType))
         throw new InputError(`"${id}" is ${ref.mediaType} of ${ref.bytes} bytes, and no text.`)
-      if (search !== undefined) return placesOf((await blobs.read(sessionId, id)) ?? Buffer.alloc(0), search, offset)
+      if (search !== undefined) return matchesIn((await blobs.read(sessionId, id)) ?? Buffer.alloc(0), search, offset)
       // Up to three bytes more: the part ends with a whole character.
       const bytes = await blobs.read(sessionId, id, { offset, length: length + 3 })
       return partOf(bytes ?? Buffer.alloc(0), offset, length, ref.bytes)
@@ -78,13 +78,13 @@ function isInside(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80
 }
 
-function placesOf(bytes: Buffer, search: string, offset: number): string {
+function matchesIn(bytes: Buffer, search: string, offset: number): string {
   const text = bytes.toString('utf8')
   const [all, wanted] = [text.toLowerCase(), search.toLowerCase()]
-  // Very few characters have another length in lower case. Then places could not be named.
+  // Very few characters have another length in lower case. Then no offset could be named.
   const isSame = all.length === text.length
   const [hay, needle] = isSame ? [all, wanted] : [text, search]
-  const places: string[] = []
+  const matches: string[] = []
   let count = 0
   let [at, byte, last] = [hay.indexOf(needle), 0, 0]
   for (; at !== -1; at = hay.indexOf(needle, at + needle.length)) {
@@ -92,14 +92,14 @@ function placesOf(bytes: Buffer, search: string, offset: number): string {
     last = at
     if (byte < offset) continue
     count++
-    if (places.length === placesMax) continue
+    if (matches.length === matchesMax) continue
     const around = text.slice(Math.max(0, at - aroundChars), at + needle.length + aroundChars).toWellFormed()
-    places.push(`[at byte ${byte}] …${around.replaceAll('\n', '⏎')}…`)
+    matches.push(`[at byte ${byte}] …${around.replaceAll('\n', '⏎')}…`)
   }
   const what = JSON.stringify(search)
   if (count === 0) return `[${what} does not stand in the result${offset > 0 ? ` from byte ${offset} on` : ''}.]`
-  const more = count > places.length ? ` The first ${places.length} are shown: go on with a higher offset.` : ''
-  return `[${what} stands in ${count} ${count === 1 ? 'place' : 'places'}.${more}]\n${places.join('\n')}`
+  const more = count > matches.length ? ` The first ${matches.length} are shown: go on with a higher offset.` : ''
+  return `[${what} stands there ${count === 1 ? 'once' : `${count} times`}.${more}]\n${matches.join('\n')}`
 }
 
 /** LONG-RESULTS-1. The output says where the rest is. */
@@ -126,5 +126,10 @@ export async function keepLong(
 }
 
 function noted({ type, value }: ToolOutput, note: string): { readonly output: ToolOutput } {
-  return { output: { type: type === 'error-text' ? type : 'text', value: `${String(value)}\n[${note}]` } }
+  return {
+    output: {
+      type: type === 'error-text' ? type : 'text',
+      value: `${typeof value === 'string' ? value : JSON.stringify(value)}\n[${note}]`,
+    },
+  }
 }

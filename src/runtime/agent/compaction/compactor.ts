@@ -10,10 +10,11 @@ import type { CompactionSettings } from '../../../core/definition/compaction-set
 import type { Model, PromptMessage } from '../../../core/definition/model.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
+import type { OrderedEntry } from '../../../core/history/entry.ts'
 import { promptTokens } from '../../../core/history/prompt/estimate.ts'
 import { withoutSenderLines } from '../../../core/history/prompt/prompt-fold.ts'
 import { addUsage } from '../../../core/worker/usage.ts'
-import { mayCall } from '../../turn/permit.ts'
+import { mayCall, mayRecord } from '../../turn/permit.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { Journal } from '../journal.ts'
 import type { ContextLimit } from './context-limit.ts'
@@ -32,6 +33,8 @@ const keepDefault = 6
 const fullShare = 0.97
 /** Fewer parts are not worth a request. */
 const leastParts = 4
+/** Of a summary that somebody asks for. */
+const leastPartsByHand = 2
 /** A provider that calls each prompt too long is not asked for ever. */
 const overflowsMost = 2
 const taskCharsMax = 20_000
@@ -43,7 +46,15 @@ interface Cut {
   readonly owed?: string
 }
 
-type Written = (Cut & { readonly handoff: Handoff }) | { readonly error: Error }
+/** `order`: the id of the order that asked for it. */
+type Written = { readonly order?: string } & ((Cut & { readonly handoff: Handoff }) | { readonly error: Error })
+
+/** What somebody asked for by hand. */
+interface ByHand {
+  readonly id: string
+  readonly instruction?: string | undefined
+  readonly keepLast?: number | undefined
+}
 
 /** What it needs of the turn of its agent. */
 interface CompactorHost {
@@ -85,6 +96,32 @@ export class Compactor {
     if (!assignment.isJob && assignment.parentId === null) this.#beginIfLarge()
   }
 
+  /** Has a summary written that an order asks for, or records why there is none. */
+  obey({ message: id, order }: OrderedEntry): void {
+    if (order.do !== 'compact') return
+    const refused = this.#refusal() ?? this.#begin(this.#compaction as Compaction, { ...order, id })
+    if (refused !== null) this.#refuse(id, refused)
+  }
+
+  #refusal(): string | null {
+    const { kind } = this.#host.turn.assignment
+    if (this.#compaction === null) return `kind "${kind}" does not compact its conversations (compaction: false).`
+    const { sessionSpent: spent, turn } = this.#host.journal
+    const { allowed } = turn.session.spending
+    if (spent.modelCalls < allowed.modelCalls && spent.tokens < allowed.tokens) return null
+    return `its session has used ${spent.modelCalls} of ${allowed.modelCalls} model calls and ${spent.tokens} of ${allowed.tokens} tokens: raise them with troupe session limit.`
+  }
+
+  /** The turn may have to end before: then the next one tries again. */
+  #refuse(message: string, reason: string): void {
+    const { journal, isOver, turn } = this.#host
+    if (isOver || !mayRecord(turn)) return
+    const model = this.#compaction?.model.id ?? ''
+    journal.add([journal.entry('orderRefused', { message, reason })], {
+      notes: [['compaction.failed', { model, reason }]],
+    })
+  }
+
   /** Waits for a summary that is being written. Resolves with true once it is recorded. */
   async finish(): Promise<boolean> {
     await this.#writing
@@ -114,25 +151,31 @@ export class Compactor {
     if (this.#share() >= (this.#compaction.settings.at ?? atDefault)) this.#begin(this.#compaction)
   }
 
-  #begin({ settings, model, limit }: Compaction): void {
+  /** Returns why no summary is being written now; null if one is. */
+  #begin({ settings, model, limit }: Compaction, byHand?: ByHand): string | null {
     const { journal, turn } = this.#host
-    const boundary = journal.container.history.boundary(settings.keep ?? keepDefault, leastParts)
-    if (boundary === null || !mayCall(turn)) return
+    const keep = byHand?.keepLast ?? settings.keep ?? keepDefault
+    const boundary = journal.container.history.boundary(keep, byHand ? leastPartsByHand : leastParts)
+    if (boundary === null) return tooShort(keep)
+    if (!mayCall(turn)) return 'its node begins nothing more.'
     const { firstKept, before } = boundary
     const task = owedTask(journal.container.run.inputText, journal.container.history.prompt().slice(before.length))
     const cut: Cut = { firstKept, parts: before.length, ...(task !== null && { owed: task }) }
-    const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}`
+    const asked = byHand === undefined ? '' : `/${byHand.id}`
+    const key = `${turn.assignment.workerId}/${journal.position.run}/handoff/${firstKept}${asked}`
+    const order = byHand === undefined ? {} : { order: byHand.id }
     const signal = AbortSignal.any([turn.signal, AbortSignal.timeout(turn.host.policy.modelCallMs)])
     const written = writeHandoff(model, before, {
-      instruction: settings.instruction,
+      instruction: [settings.instruction, byHand?.instruction].filter(Boolean).join('\n') || undefined,
       tokensMax: limit.tokens,
       key,
       signal,
     })
     this.#writing = written.then(
-      (handoff) => this.#note({ ...cut, handoff }),
-      (thrown: unknown) => this.#note({ error: toRuntimeError(thrown) }),
+      (handoff) => this.#note({ ...order, ...cut, handoff }),
+      (thrown: unknown) => this.#note({ ...order, error: toRuntimeError(thrown) }),
     )
+    return null
   }
 
   #note(written: Written): void {
@@ -147,14 +190,16 @@ export class Compactor {
     if (written === null || isOver || this.#compaction === null) return false
     this.#written = null
     if ('error' in written) {
-      this.#hasFailed = true
+      // What somebody asked for says nothing of what the window will need.
+      this.#hasFailed ||= written.order === undefined
       const [model, reason] = [this.#compaction.model.id, written.error.message]
       journal.tally = { ...journal.tally, ...addUsage(journal.tally, { modelCalls: 1, failedModelCalls: 1 }) }
       journal.log.warn('a conversation could not be compacted', { model, error: reason })
-      journal.add([], { notes: [['compaction.failed', { model, reason }]] }, { lazy: true })
+      if (written.order !== undefined) this.#refuse(written.order, reason)
+      else journal.add([], { notes: [['compaction.failed', { model, reason }]] }, { lazy: true })
       return false
     }
-    const { firstKept, parts, owed, handoff } = written
+    const { firstKept, parts, owed, handoff, order } = written
     const { container } = journal
     const { text, reply } = handoff
     const { model, usage } = reply
@@ -164,10 +209,17 @@ export class Compactor {
     const kept = promptTokens(container.history.prompt().slice(parts))
     const tokensAfter = kept + promptTokens([{ role: 'user', content: [{ type: 'text', text }] }])
     const note: EventNote = ['context.compacted', { model, tokensBefore, tokensAfter, inputTokens, outputTokens }]
-    const summary = { text, ...(owed !== undefined && { owed }), firstKept, model, usage }
+    const messages = container.history.messages.findIndex(({ id }) => id === firstKept)
+    const asked = order === undefined ? {} : { order }
+    const size = { ...(messages > 0 && { messages }), tokensBefore, tokensAfter }
+    const summary = { text, ...(owed !== undefined && { owed }), firstKept, model, usage, ...size, ...asked }
     journal.add([journal.entry('compacted', summary)], { notes: [note] })
     return true
   }
+}
+
+function tooShort(keep: number): string {
+  return `its conversation is too short: before the last ${keep} parts that stay (messages of a user, replies, groups of results) there is too little for a summary.`
 }
 
 /** The task of the run as a model has to know it, unless its message stays in the prompt. */

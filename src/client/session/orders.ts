@@ -1,0 +1,121 @@
+/**
+ * Duty: ask something of an agent itself, and say what came of it: compact its conversation, or run on what is there.
+ * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It is looked for ever more rarely.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
+import { ConflictError, InputError } from '../../core/errors.ts'
+import { ContextContainer } from '../../core/history/context-container.ts'
+import type { Entry } from '../../core/history/entry.ts'
+import { runProblem } from '../../core/history/run/run-problem.ts'
+import { countingEntries } from '../../core/history/undone.ts'
+import { sessionIdOfRoot } from '../../core/ids.ts'
+import { inputIdOf } from '../../core/worker/message.ts'
+import type { Order } from '../../core/worker/order.ts'
+import { refusalError } from '../../core/worker/refusal.ts'
+import type { WorkerRow } from '../../store/worker-rows.ts'
+import { type Amended, readAgent } from './amend.ts'
+import { readEntries } from './branches.ts'
+import { hasEnded, stateOf } from './session-summary.ts'
+
+export interface CompactQuery {
+  /** What the summary must also hold, in your words: at most 4 000 characters. */
+  readonly instruction?: string | undefined
+  /** How many messages of users, replies and groups of results at the end stay as they are, from 1 to 1000. Default: as the kind says, else 6. */
+  readonly keepLast?: number | undefined
+  /** Stops waiting. The worker compacts all the same. */
+  readonly signal?: AbortSignal | undefined
+}
+
+export const compactRules: Rules<CompactQuery> = {
+  instruction: {
+    expects: 'a text of at most 4000 characters',
+    fits: (value) => typeof value === 'string' && value.length <= 4_000,
+  },
+  keepLast: wholeNumberRule(1, 1_000),
+  signal: signalRule,
+}
+
+/** What came of it: a summary stands for so many messages, or nothing has changed, and why. */
+export type Compacted =
+  | {
+      readonly compacted: true
+      readonly messages: number
+      /** Of the next prompt, before and after, by count and estimate. */
+      readonly tokensBefore: number
+      readonly tokensAfter: number
+      /** That wrote the summary. */
+      readonly model: string
+    }
+  | { readonly compacted: false; readonly reason: string }
+
+const pollMs = 50
+const pollMsMax = 1_000
+
+export async function compact(worker: Amended, { instruction, keepLast, signal }: CompactQuery): Promise<Compacted> {
+  signal?.throwIfAborted()
+  const row = await readTalking(worker)
+  const order: Order = {
+    do: 'compact',
+    ...(instruction !== undefined && { instruction }),
+    ...(keepLast !== undefined && { keepLast }),
+  }
+  const id = inputIdOf(await worker.submission.order(worker.id, order))
+  let after = row.historyLength - 1
+  for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
+    const items = await worker.history({ after })
+    for (const { entry } of items) {
+      const found = outcomeIn(entry, id, worker.id)
+      if (found !== null) return found
+    }
+    after = items.at(-1)?.position ?? after
+    if (ms === pollMsMax) await checkActive(worker, row)
+    await sleep(ms, undefined, { signal })
+  }
+}
+
+function outcomeIn(entry: Entry, id: string, workerId: string): Compacted | null {
+  if (entry.type === 'compacted' && entry.order === id) {
+    const { messages = 0, tokensBefore = 0, tokensAfter = 0, model } = entry
+    return { compacted: true, messages, tokensBefore, tokensAfter, model }
+  }
+  if (entry.type === 'orderRefused' && entry.message === id) return { compacted: false, reason: entry.reason }
+  if (entry.type !== 'cancelled' || (entry.dropped !== undefined && entry.dropped.id !== id)) return null
+  return { compacted: false, reason: `worker ${workerId} was cancelled meanwhile: ask for it again.` }
+}
+
+/** Begins a run without an input. Returns its number. */
+export async function runOn(worker: Amended): Promise<number> {
+  const row = await readTalking(worker)
+  const { record, historyLength } = row
+  if (record.status !== 'idle')
+    throw new ConflictError(
+      'transition_illegal',
+      `worker ${worker.id} is at work, or has messages that wait: a run on its history begins only while it rests.`,
+    )
+  const head = { sessionId: '', workerId: worker.id, name: '', kind: '', parentId: null, depth: 0 }
+  const container = new ContextContainer(head)
+  for (const { entry } of countingEntries(await readEntries(worker, historyLength - 1))) container.apply(entry)
+  const problem = runProblem(container.history)
+  if (problem !== null) throw new InputError(`worker ${worker.id} cannot run on its history: ${problem}`)
+  await worker.submission.order(worker.id, { do: 'run' })
+  return record.run
+}
+
+/** The session of a job ends with the run of its root. */
+async function readTalking(worker: Amended): Promise<WorkerRow> {
+  const row = await readAgent(worker)
+  if (row.record.parentId === null && row.record.mode === 'job')
+    throw new ConflictError(
+      'transition_illegal',
+      `worker ${worker.id} is the root of a job, which ends with its run: only conversations (keepOpen) take orders.`,
+    )
+  return row
+}
+
+async function checkActive({ id, store }: Amended, { record }: WorkerRow): Promise<void> {
+  const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
+  const state = session === null ? 'pruned' : stateOf(session.session)
+  if (session === null || hasEnded(stateOf(session.session)))
+    throw refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
+}

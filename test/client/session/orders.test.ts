@@ -1,0 +1,180 @@
+/** What somebody outside asks of an agent itself is done once, in its turn between the messages, and the answer says what came of it. */
+import { describe, expect, test } from 'vitest'
+import type { CompactionSettings } from '../../../src/core/definition/compaction-settings.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import { TerminalError } from '../../../src/core/errors.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
+import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const isHandoff = ({ instructions }: ModelRequest) => instructions.startsWith('You write the handoff')
+const sentOf = (request: ModelRequest | undefined) => JSON.stringify(request?.messages)
+const signal = () => AbortSignal.timeout(15_000)
+
+interface Written {
+  readonly write?: () => ScriptedReply | Error | Promise<ScriptedReply>
+  readonly compaction?: CompactionSettings | false
+  readonly turns?: number
+  readonly limits?: object
+  /** Replies to "wait" come after this. */
+  readonly hold?: Promise<void>
+}
+
+/** A conversation of some turns, whose agent answers "reply". */
+async function conversation({
+  write = () => say('They talked.'),
+  compaction = {},
+  turns = 6,
+  limits,
+  hold,
+}: Written = {}) {
+  const scripted = recordedModel('test/m', () => say('reply'))
+  const model = {
+    ...scripted,
+    async reply(...args: Parameters<typeof scripted.reply>) {
+      if (!isHandoff(args[0])) {
+        if (sentOf(args[0])?.endsWith('"wait"}]}]')) await hold
+        return scripted.reply(...args)
+      }
+      scripted.requests.push(args[0])
+      const written = await write()
+      if (written instanceof Error) throw written
+      return recordedModel('test/m', () => written).reply(...args)
+    },
+  }
+  const agent = defineWorker({ instructions: 'x', model, compaction })
+  const troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'text 1', { keepOpen: true, ...(limits && { limits }) })
+  for (let run = 1; run <= turns; run++) {
+    if (run > 1) await session.root.send(`text ${run}`)
+    await session.result({ run, signal: signal() })
+  }
+  const findings = async () => (await troupe.client.audit({ sessionId: session.id })).findings
+  const handoffs = () => scripted.requests.filter(isHandoff)
+  const last = () => sentOf(scripted.requests.filter((request) => !isHandoff(request)).at(-1))
+  return { troupe, session, root: session.root, agent, model, handoffs, last, findings }
+}
+
+describe('a conversation that somebody has compacted', () => {
+  test('goes on with a summary that holds what the instruction asks for, and the answer says for how many messages it stands', async () => {
+    const talk = await conversation()
+    await using _ = talk.troupe
+    const answer = await talk.root.compact({ instruction: 'the name of the dog', keepLast: 2, signal: signal() })
+    expect(answer).toMatchObject({ compacted: true, messages: 10, model: 'test/m' })
+    expect(sentOf(talk.handoffs()[0])).toContain('the name of the dog')
+    await talk.root.send('text 7')
+    await talk.session.result({ run: 7, signal: signal() })
+    expect(talk.last()).toMatch(/They talked\..*text 6.*text 7/)
+    expect(talk.last()).not.toContain('text 5')
+    expect(await talk.findings()).toEqual([])
+  })
+
+  test('answers what waits behind the order while the summary is written', async () => {
+    const [written, replied] = [Promise.withResolvers<ScriptedReply>(), Promise.withResolvers<void>()]
+    const talk = await conversation({ write: () => written.promise, hold: replied.promise })
+    await using _ = talk.troupe
+    await talk.root.send('wait')
+    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    await expect.poll(async () => (await talk.root.report()).mailbox.pending).toBe(1)
+    await talk.root.send('text 8')
+    replied.resolve()
+    await expect.poll(() => talk.handoffs().length).toBe(1)
+    expect(await talk.session.result({ run: 8, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
+    expect(talk.last()).toContain('text 1')
+    written.resolve(say('They talked.'))
+    expect(await asked).toMatchObject({ compacted: true })
+    expect(await talk.findings()).toEqual([])
+  })
+
+  test.each<[string, Written, RegExp]>([
+    ['is too short', { turns: 1 }, /too short/],
+    ['is of a kind that does not compact', { compaction: false }, /kind "agent" does not compact/],
+    ['has spent what it may', { turns: 2, limits: { modelCalls: 2 } }, /has used 2 of 2 model calls/],
+    ['gets nothing of its summariser', { write: () => say('') }, /its reply was empty/],
+    ['gets a call of its summariser', { write: () => call('look') }, /it called a tool instead/],
+    ['gets an error of its summariser', { write: () => new TerminalError('no', { code: 'model_refused' }) }, /no/],
+  ])('stays as it is if it %s, and the answer says why', async (_what, written, reason) => {
+    const talk = await conversation(written)
+    await using _ = talk.troupe
+    const before = JSON.stringify((await talk.root.context()).history.prompt())
+    const answer = await talk.root.compact({ keepLast: 1, signal: signal() })
+    expect(answer).toMatchObject({ compacted: false, reason: expect.stringMatching(reason) })
+    expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
+    expect(await talk.findings()).toEqual([])
+  })
+
+  test('is compacted by another node if the first one goes away while the summary is written', async () => {
+    const never = Promise.withResolvers<ScriptedReply>()
+    let isFirst = true
+    const write = () => {
+      if (!isFirst) return say('They talked.')
+      isFirst = false
+      return never.promise
+    }
+    const talk = await conversation({ write })
+    await using _ = talk.troupe
+    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    await expect.poll(() => talk.handoffs().length).toBe(1)
+    const stopped = talk.troupe.nodes[0]?.stop({ force: true })
+    await talk.troupe.startNode({ agent: talk.agent })
+    never.reject(new Error('gone'))
+    await stopped
+    expect(await asked).toMatchObject({ compacted: true })
+    const types = (await talk.troupe.history(talk.root.id)).map(({ type }) => type)
+    expect(types.filter((type) => type === 'ordered' || type === 'compacted' || type === 'orderRefused')).toEqual([
+      'ordered',
+      'compacted',
+    ])
+    expect(await talk.findings()).toEqual([])
+  })
+
+  test('is expanded by hand as it was compacted by hand', async () => {
+    const talk = await conversation()
+    await using _ = talk.troupe
+    const before = JSON.stringify((await talk.root.context()).history.prompt())
+    await talk.root.compact({ keepLast: 2, signal: signal() })
+    await talk.session.idle({ signal: signal() })
+    await talk.root.expand()
+    expect(JSON.stringify((await talk.root.context()).history.prompt())).toBe(before)
+  })
+})
+
+describe('a run on what is there', () => {
+  test('answers a message that was pushed, without an input', async () => {
+    const talk = await conversation({ turns: 1 })
+    await using _ = talk.troupe
+    await talk.session.idle({ signal: signal() })
+    await talk.root.push(chat.user('Say it again.'))
+    expect(await talk.root.run()).toBe(2)
+    expect(await talk.session.result({ run: 2, signal: signal() })).toMatchObject({ value: { text: 'reply' } })
+    expect(talk.last()).toContain('Say it again.')
+    expect(await talk.findings()).toEqual([])
+    await talk.session.idle({ signal: signal() })
+    await talk.root.undo()
+    expect((await talk.root.context()).history.messages.map(({ type }) => type)).toEqual(['user', 'assistant'])
+  })
+
+  test('needs messages, and an input at the end', async () => {
+    const talk = await conversation({ turns: 1 })
+    await using _ = talk.troupe
+    await talk.session.idle({ signal: signal() })
+    await expect(talk.root.run()).rejects.toThrow('last entry is not an input.')
+    await talk.root.undo()
+    await expect(talk.root.run()).rejects.toThrow('no messages in history.')
+  })
+})
+
+test('the root of a job, and a handler, take no orders', async () => {
+  const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('reply')) })
+  const handler = defineWorker({ receive: (_message, self) => self.reply('done') })
+  await using troupe = await TestTroupe.start({ workers: { agent, handler } })
+  const job = await troupe.create('agent', 'x')
+  await job.result({ signal: signal() })
+  await expect(job.root.compact()).rejects.toThrow('is the root of a job')
+  const talk = await troupe.create('handler', 'x', { keepOpen: true })
+  await talk.result({ run: 1, signal: signal() })
+  await expect(talk.root.compact()).rejects.toThrow('is no agent')
+  await expect(talk.root.compact({ keep: 3 } as never)).rejects.toThrow('compact does not know the option "keep"')
+})

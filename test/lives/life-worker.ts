@@ -1,0 +1,77 @@
+/** Duty: a worker in memory whose node may die at any commit, whose run may be cancelled, and whose asks wait for somebody. */
+import { decodeEntry, type Entry, encodeEntry, entryVersion } from '../../src/core/history/entry.ts'
+import { lastEntries, openCallsIn } from '../../src/core/history/run/open-calls.ts'
+import type { AskOrder, Assignment, CommitAnswer, CommitRequest, SpawnOrder } from '../../src/core/ports/ports.ts'
+import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
+import { beforeRun } from '../../src/core/worker/run-ends.ts'
+import { MemoryWorker } from '../../src/testing/memory-worker.ts'
+
+/** What becomes of a commit: it is recorded; or its node died before it was, or after it, and never heard the answer. */
+export type Fate = 'recorded' | 'lost' | 'unanswered'
+
+export class LifeWorker extends MemoryWorker {
+  fate: () => Fate = () => 'recorded'
+  readonly openAsks = new Map<string, AskOrder>()
+  readonly openChildren = new Map<number, SpawnOrder>()
+  run = 1
+  isOpen = false
+  /** The node of the turn in progress is dead: nothing that its code still does is recorded. */
+  #deadEpoch = 0
+
+  override commit(request: CommitRequest): Promise<CommitAnswer> {
+    const epoch = Number.parseInt(request.token, 10)
+    if (epoch <= this.#deadEpoch) return Promise.resolve({ kind: 'fenced', claimed: { kind: 'none' } })
+    const fate = this.fate()
+    if (fate !== 'recorded') this.#deadEpoch = epoch
+    if (fate === 'lost') return Promise.resolve({ kind: 'fenced', claimed: { kind: 'none' } })
+    for (const ask of request.asks) this.openAsks.set(ask.id, ask)
+    for (const id of request.withdraws) this.openAsks.delete(id)
+    for (const spawn of request.spawns) if (!spawn.detached) this.openChildren.set(spawn.call, spawn)
+    this.isOpen = request.open
+    if (request.outcome !== undefined) this.#ended()
+    const answer = super.commit(request)
+    return fate === 'unanswered' ? Promise.resolve({ kind: 'fenced', claimed: { kind: 'none' } }) : answer
+  }
+
+  /** A worker that has a history has been committed to, or began with one. */
+  override assignment(): Assignment {
+    const assignment = super.assignment()
+    return { ...assignment, version: assignment.version + (this.history.length > 0 ? 1 : 0) }
+  }
+
+  /** As the store answers an ask. */
+  answer(ask: AskOrder, value: unknown, by: string | null, reason: string | null): void {
+    this.openAsks.delete(ask.id)
+    this.putAnswer(ask.id, encodeAnswer(JSON.stringify(value), { status: 'answered', by, reason }))
+  }
+
+  report(spawn: SpawnOrder, outcome: Parameters<MemoryWorker['putResult']>[2]): void {
+    this.openChildren.delete(spawn.call)
+    this.putResult(spawn, spawn.call, outcome)
+  }
+
+  /** As the store cancels a run that no node runs: it answers the open calls and writes the end. */
+  cancelAtRest(): void {
+    if (!this.isOpen) return
+    const open = openCallsIn(this.entries())
+    if (open !== null) this.history.push(...lastEntries(open, 1))
+    this.append({ type: 'cancelled', v: entryVersion, at: 1, run: this.run, epoch: 1 })
+    this.stand(beforeRun(this.run + 1))
+    this.#ended()
+  }
+
+  append(entry: Entry): void {
+    this.history.push(encodeEntry(entry))
+  }
+
+  entries(): Entry[] {
+    return this.history.map(decodeEntry)
+  }
+
+  #ended(): void {
+    this.run += 1
+    this.isOpen = false
+    this.openAsks.clear()
+    this.openChildren.clear()
+  }
+}

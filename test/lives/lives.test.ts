@@ -1,0 +1,14 @@
+/** Random lives of agents, for some seconds: `npm run lives` has the long form. */
+import { randomInt } from 'node:crypto'
+import { expect, test } from 'vitest'
+import { liveMany } from './live-many.ts'
+
+const mostMs = 12_000
+
+test('random lives: every prompt is valid, nothing owed is lost, undo is exact (LIFE-1 to LIFE-3)', async () => {
+  const seed = Number(process.env.TROUPE_TEST_SEED) || randomInt(1, 2 ** 31)
+  const { faults, counts } = await liveMany(seed, 300, Date.now() + mostMs)
+  expect(faults).toEqual([])
+  // Each sort of trouble came.
+  expect(Object.entries(counts).filter(([, count]) => count === 0)).toEqual([])
+}, 60_000)
