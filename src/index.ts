@@ -80,6 +80,7 @@ export type {
   Effect,
   RecipeDefinition,
   Reconciled,
+  TerminalTool,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -158,6 +159,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export type { AgentResult, AgentResultOf } from './core/history/agent-result.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -199,7 +201,6 @@ export {
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
-  AgentResult,
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,
@@ -239,6 +240,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
 export type { Failure } from './core/worker/failure.ts'
+export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {
   AnswerMessage,
   InputMessage,

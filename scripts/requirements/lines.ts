@@ -55,7 +55,7 @@ export const lines: readonly Line[] = [
   },
   { id: '0.9', says: 'A reply from which no action can be read stops the loop.' },
   { id: '0.10', says: 'A prompt ends with what the model has to answer: a user message or results.' },
-  { id: '0.11', says: 'A fence around a structured reply is removed before it is read.', part: 'loop' },
+  { id: '0.11', says: 'A fence around a structured reply is removed before it is read.' },
   { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.', part: 'context' },
 
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
@@ -238,7 +238,7 @@ export const lines: readonly Line[] = [
   { id: '2.12', says: 'The trace of an iteration names what each stage did.' },
   { id: '2.13', says: 'A run returns its answer, or an error that says which limit or failure ended it.' },
   { id: '2.14', says: 'The same errors in three iterations in a row end the run.' },
-  { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.', part: 'loop' },
+  { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.' },
   { id: '2.16', says: 'A resolver offers tools, and resolves a call.' },
   {
     id: '2.17',

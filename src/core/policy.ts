@@ -177,6 +177,8 @@ export const policy = {
   blankStops: 3,
   /** How often in a row a model goes on with a text that was cut off at its length. */
   continues: 3,
+  /** How often in one run a model is told that its answer does not fit the output of its kind. */
+  outputRetries: 3,
   /** After this many iterations in a row with the same errors the run fails. */
   sameErrors: 3,
   /** A lazy step is committed with the next one, or after this at the latest. */

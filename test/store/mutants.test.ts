@@ -33,6 +33,7 @@ import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { startMutants } from './support/start-mutants.ts'
+import { steerMutants } from './support/steer-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -356,6 +357,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...steerMutants,
   ...blobMutants,
 ]
 

@@ -43,7 +43,7 @@ export interface AgentLimits extends ChildLimits {
 }
 
 /** Each time the whole conversation is sent again. */
-const continuesMost = 100
+const timesMost = 100
 
 const limitNames = [
   'iterations',
@@ -60,7 +60,8 @@ const roles = ['planner', 'actor'] as const
 /** Which of the tools of its definition an agent has. */
 export type Role = (typeof roles)[number]
 
-export interface AgentWorker<Given = unknown> {
+/** `Output`: what its `output` returns. */
+export interface AgentWorker<Given = unknown, Output = unknown> {
   /**
    * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
    * the definition in place of the name.
@@ -104,6 +105,13 @@ export interface AgentWorker<Given = unknown> {
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
   readonly input?: z.ZodType<unknown, Given>
+  /**
+   * Schema of its result. Its model is told to end with JSON that fits; what does not fit is answered with what is wrong. The result is
+   * `{ text, output }`, with `output` as the schema returns it. Default: its result is a text.
+   */
+  readonly output?: z.ZodType<Output>
+  /** How often in one run its model is told that its answer does not fit `output`, before the run fails with `output_invalid`. Default 3. */
+  readonly outputRetries?: number
   /**
    * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
@@ -162,6 +170,8 @@ export const agentKeys = new Set([
   'childrenAtOnce',
   'onUnknown',
   'input',
+  'output',
+  'outputRetries',
   'folder',
   'nudge',
   'continues',
@@ -208,9 +218,11 @@ export function checkAgent(agent: AgentWorker): void {
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   checkLongResults(agent.longResults)
-  const { continues } = agent
-  if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
-    throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
+  for (const name of ['continues', 'outputRetries'] as const) {
+    const times = agent[name]
+    if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))
+      throw new ConfigError(`${name} must be a whole number from 0 to ${timesMost}, not ${preview(times)}.`)
+  }
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 

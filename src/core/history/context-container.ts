@@ -37,7 +37,7 @@ import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, noteInput, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -263,11 +263,11 @@ export class ContextContainer {
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
+      if (message.about === 'output') this.#run.misfits++
       if (message.ended) this.#begunBackground().told(message.ended)
     } else if (message.type === 'user') {
       this.#isRunOpen = true
-      this.#run.inputText ??= textOf(message.content)
-      this.#run.startedAt ??= message.at
+      noteInput(this.#run, message)
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
@@ -344,6 +344,7 @@ export class ContextContainer {
     this.#run = {
       ...failed.run,
       failure: null,
+      misfits: 0,
       sameErrors: 0,
       errors: '',
       startedAt: at,

@@ -19,6 +19,7 @@ import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as startChecks from './start-checks.ts'
+import * as steerChecks from './steer-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
@@ -42,6 +43,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     startChecks,
     blobChecks,
     fairChecks,
+    steerChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

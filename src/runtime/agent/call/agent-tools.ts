@@ -186,6 +186,11 @@ export class AgentTools {
     return this.isDelegation(name) || this.isAsk(name) || this.#ownTools.has(name)
   }
 
+  /** True for a call that ends the run instead of being run. */
+  isTerminal(call: ToolCallBlock): boolean {
+    return this.toolOf(call)?.terminal === true
+  }
+
   isDelegation(name: string): boolean {
     const { spawns, background } = this.#definition
     if (spawns === undefined) return false

@@ -86,7 +86,7 @@ export function partsOf(
     toolCallId,
     attempt: failedAttempts + 1,
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
-    signal: turn.signal,
+    signal: turn.steers.work.signal,
     folder,
     bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
     limits: { ...assignment.limits, ...turn.session.spending.allowed },

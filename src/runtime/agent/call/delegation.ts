@@ -8,13 +8,15 @@
  */
 
 import { z } from 'zod'
+import { withoutFence } from '../../../core/check/fence.ts'
 import { isObject } from '../../../core/check/is-object.ts'
 import { type Fit, fitTo } from '../../../core/check/schema-problems.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { checkName, defaultName } from '../../../core/definition/worker-name.ts'
 import { InputError, LimitError } from '../../../core/errors.ts'
+import { isAgentResult } from '../../../core/history/agent-result.ts'
 import type { Json, ToolOutput } from '../../../core/history/chat/chat-message.ts'
-import { isAgentResult, type SpawnNote } from '../../../core/history/entry.ts'
+import type { SpawnNote } from '../../../core/history/entry.ts'
 import { childId, isId, partitionOf, pastedId } from '../../../core/ids.ts'
 import { isDeeperThan, toJson } from '../../../core/json.ts'
 import { policy } from '../../../core/policy.ts'
@@ -256,6 +258,8 @@ function summarize(value: unknown, charsMax: number): Record<string, Json> {
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
+  // What its kind or its last call made of it says more than its text.
+  if (value.output !== undefined) return summarize(value.output, charsMax)
   const cutBy = value.finishReason && { finishReason: value.finishReason }
   return { ...summarizeText(value.text, charsMax), ...cutBy }
 }
@@ -296,16 +300,6 @@ function structured(text: string): Record<string, Json> | null {
   } catch {
     return null
   }
-}
-
-/** Done in steps, because one pattern for the whole fence would take cubic time on a text of many line breaks. */
-function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  const [opening] = /^```(?:json)?\s*\n/.exec(trimmed) ?? []
-  if (opening === undefined || !trimmed.endsWith('```')) return text
-  const inner = trimmed.slice(opening.length - 1, -3)
-  const isOnOwnLine = inner.slice(inner.trimEnd().length).includes('\n')
-  return isOnOwnLine ? inner : text
 }
 
 function firstLine(text: string): string {
