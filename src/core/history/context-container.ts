@@ -68,7 +68,6 @@ export class ContextContainer {
   /** What was said. What is pushed here counts for the container as what is pushed to the container. */
   readonly history: ConversationHistory = new NotedHistory((message) => this.#say(message))
   readonly session: SessionMetadata
-  hasLongResults = false // A result of a tool was too long, and is kept aside.
   /** How large the next prompt is. */
   readonly size = new ContextSize()
   #run = newRun(0)
@@ -312,7 +311,6 @@ export class ContextContainer {
   #answered(message: ToolResultMessage): void {
     for (const [name, value] of Object.entries(message.facts ?? {})) this.#run.facts[name] = value
     this.#calls.answered(message)
-    if (message.blob !== undefined) this.hasLongResults = true
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
     // The iteration is over. Compare its errors with those of the iteration before.

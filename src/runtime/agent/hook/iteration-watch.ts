@@ -103,7 +103,7 @@ function contextOf(
   return {
     messages: all.slice(0, at),
     tools: tools
-      .specs(turn, container.hasLongResults)
+      .specs(turn, container.history.hasLongResults)
       .map((spec) => ({ ...spec, inputSchema: structuredClone(spec.inputSchema) })),
     response,
     iteration,
