@@ -20,6 +20,8 @@ export interface KindSummary {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it (`compaction.window`). */
+  readonly window?: number
   /** How many live nodes host it. */
   readonly nodes: number
   readonly hosted: boolean

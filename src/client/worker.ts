@@ -24,6 +24,7 @@ import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
+import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -189,6 +190,14 @@ export class Worker {
    */
   async run(): Promise<number> {
     return runOn(this.#amended)
+  }
+
+  /**
+   * How many tokens this agent has used, by sort: in all, and in its newest reply; and how much of the window of its model its next prompt fills. Reads
+   * the end of the history.
+   */
+  async tokens(): Promise<TokenReport> {
+    return tokensOfWorker(this.#amended)
   }
 
   get #amended(): Parameters<typeof amend>[0] {

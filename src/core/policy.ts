@@ -190,6 +190,11 @@ export const policy = {
   /** Memory of a node for cached histories; an eighth of V8's heap limit if that is less. */
   historyCacheBytes: 268_435_456,
 
+  /** A conversation of an agent with more messages warns of its length, once on each node. */
+  historyWarnMessages: 10_000,
+  /** A conversation with so many messages takes no more. */
+  historyMessagesMax: 50_000,
+
   messageBytesMax: 1_048_576,
   /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,

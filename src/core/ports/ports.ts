@@ -284,6 +284,8 @@ export interface HostedKind {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it. */
+  readonly window?: number | undefined
 }
 
 /** The store as the sweeper needs it. One partition. */
