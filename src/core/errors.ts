@@ -41,6 +41,7 @@ export type ErrorCode =
   | 'tool_failed'
   | 'tool_outcome_unknown'
   | 'approval_needed'
+  | 'input_refused'
   | 'permission_exceeded'
   | 'lease_lost'
   | 'cancelled'
@@ -241,6 +242,7 @@ type TerminalCode =
   | 'tool_failed'
   | 'tool_outcome_unknown'
   | 'approval_needed'
+  | 'input_refused'
 
 /** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {

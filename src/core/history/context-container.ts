@@ -8,8 +8,7 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { ResultMessage } from '../worker/message.ts'
+import type { AnswerMessage, ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
 import {
@@ -25,6 +24,7 @@ import {
   type CompactedEntry,
   type Entry,
   type FailedEntry,
+  type HookedEntry,
   isGiven,
   type OrderedEntry,
   type RetriedEntry,
@@ -32,11 +32,12 @@ import {
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
-import { handoffText } from './prompt/prompt-fold.ts'
+import { handoffText, type InputPlace } from './prompt/prompt-fold.ts'
+import { type FailedRun, refusals } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import { emptyFacts, inputOf, newRun, noteHooked, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -46,17 +47,6 @@ export interface SessionMetadata {
   readonly parentId: string | null
   readonly depth: number
 }
-
-/** What was known of a run when it failed, until the next run begins. */
-interface FailedRun {
-  readonly run: MutableRun
-  readonly calls: ReplyCalls
-  readonly firstText: string | undefined
-  readonly code: ErrorCode
-}
-
-/** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
@@ -74,6 +64,9 @@ export class ContextContainer {
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
   #blocksBefore = 0
+  /** Where the input stands in the user message that is open. */
+  #inputAt: InputPlace | null = null
+  #isSpawnHooked = false
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
   #firstText: string | undefined
@@ -160,6 +153,11 @@ export class ContextContainer {
     return this.#summaries.at(-1) ?? false
   }
 
+  /** The hook `spawn` of its kind has been called. */
+  get isSpawnHooked(): boolean {
+    return this.#isSpawnHooked
+  }
+
   /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
@@ -178,7 +176,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
-        else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
+        else if (entry.message.kind === 'answer') this.#personAnswered(entry.message)
         return
       case 'toolStarted':
       case 'delegated':
@@ -191,8 +189,7 @@ export class ContextContainer {
         this.#calls.apply(entry)
         return
       case 'hooked':
-        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
-        else if (entry.hook === 'stop') this.#run.held++
+        this.#hooked(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -234,6 +231,23 @@ export class ContextContainer {
     }
   }
 
+  #personAnswered(message: AnswerMessage): void {
+    if (message.id === this.#run.openAsk) this.#run.answer = message
+    else this.#calls.personAnswered(message)
+  }
+
+  #hooked(entry: HookedEntry): void {
+    noteHooked(this.#run, entry)
+    if (entry.hook === 'spawn') this.#isSpawnHooked = true
+    if (entry.content === undefined || this.#inputAt === null) return
+    const isFirst = this.#run.number === this.#firstRun
+    this.#run.inputText = textOf(entry.content)
+    this.#run.input = undefined
+    if (isFirst) this.#firstText = this.#run.inputText
+    this.#inputAt = this.history.replaceInput(this.#inputAt, entry.content)
+    this.size.restart(this.history.prompt())
+  }
+
   #say(entry: unknown): void {
     const message = readChatMessage(entry)
     if (message === null) {
@@ -244,8 +258,11 @@ export class ContextContainer {
       this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
+      this.#inputAt = null
     }
+    const isInput = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     this.history.add(message)
+    if (isInput) this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender: message.from }
     this.size.add(message)
     if (message.type === 'user' && message.nudge) this.#isRunOpen = true
     else if (message.type === 'user') {
@@ -326,6 +343,8 @@ export class ContextContainer {
       errors: '',
       startedAt: at,
       retriedAfter: failed.code,
+      openAsk: null,
+      answer: null,
       retries: failed.run.retries + 1,
     }
     this.#calls = failed.calls.without(again)

@@ -13,7 +13,16 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { Order } from '../worker/order.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import type {
+  ChatMessage,
+  FinishReason,
+  Json,
+  TextBlock,
+  ToolOutput,
+  ToolStatus,
+  Usage,
+  UserBlock,
+} from './chat/chat-message.ts'
 import { hasItsParts } from './entry-form.ts'
 import type { CallDecision } from './run/call-decision.ts'
 
@@ -145,8 +154,17 @@ export interface CallsDecidedEntry extends EntryHead {
 /** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
 export interface HookedEntry extends EntryHead {
   readonly type: 'hooked'
-  readonly hook: 'toolAfter' | 'stop'
-  readonly did: 'continue' | 'context' | 'goOn'
+  readonly hook: 'spawn' | 'prompt' | 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'transform' | 'abort' | 'suspend' | 'goOn'
+  /** The processor, and how long it took. */
+  readonly by?: string
+  readonly ms?: number
+  /** What prompts hold in place of the input. */
+  readonly content?: readonly UserBlock[]
+  /** Why the run ends. */
+  readonly reason?: string
+  /** Id of the ask for which the run waits. */
+  readonly ask?: string
 }
 
 /** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */

@@ -2,7 +2,9 @@
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
+import type { AnswerMessage } from '../../worker/message.ts'
 import type { ChildFacts, Json } from '../chat/chat-message.ts'
+import type { HookedEntry } from '../entry.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -36,6 +38,13 @@ export interface RunSoFar {
   readonly resultsSeen: number
   /** How often the hook `stop` has asked for more. */
   readonly held: number
+  /** How many processors have looked at its input. */
+  readonly processed: number
+  /** How often a processor has waited for somebody. */
+  readonly suspensions: number
+  /** The ask for which a processor waits, and what was answered. */
+  readonly openAsk: string | null
+  readonly answer: AnswerMessage | null
 }
 
 export interface MutableRun {
@@ -58,6 +67,21 @@ export interface MutableRun {
   retries: number
   resultsSeen: number
   held: number
+  processed: number
+  suspensions: number
+  openAsk: string | null
+  answer: AnswerMessage | null
+}
+
+/** Notes what a hook decided. */
+export function noteHooked(run: MutableRun, { hook, did, ask }: HookedEntry): void {
+  if (hook === 'toolAfter') run.resultsSeen = run.iterations
+  else if (hook === 'stop') run.held++
+  if (hook !== 'prompt' || did === 'abort') return
+  run.openAsk = ask ?? null
+  run.answer = null
+  if (did === 'suspend') run.suspensions++
+  else run.processed++
 }
 
 export function newRun(number: number): MutableRun {
@@ -80,6 +104,10 @@ export function newRun(number: number): MutableRun {
     retries: 0,
     resultsSeen: 0,
     held: 0,
+    processed: 0,
+    suspensions: 0,
+    openAsk: null,
+    answer: null,
   }
 }
 
