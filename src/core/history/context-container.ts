@@ -32,7 +32,7 @@ import {
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
-import { handoffText, type InputPlace } from './prompt/prompt-fold.ts'
+import { handoffText, type InputBlocks } from './prompt/prompt-fold.ts'
 import { type FailedRun, refusals } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
@@ -65,7 +65,7 @@ export class ContextContainer {
   /** Before this run's first message: the blocks of the user message that was open. */
   #blocksBefore = 0
   /** Where the input stands in the user message that is open. */
-  #inputAt: InputPlace | null = null
+  #inputAt: InputBlocks | null = null
   #isSpawnHooked = false
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null

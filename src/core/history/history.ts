@@ -20,7 +20,7 @@ import { chat } from './chat/message-factories.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { estimatedTokens } from './prompt/estimate.ts'
-import { type Boundary, type InputPlace, PromptFold } from './prompt/prompt-fold.ts'
+import { type Boundary, type InputBlocks, PromptFold } from './prompt/prompt-fold.ts'
 
 export class ConversationHistory {
   #messages: ChatMessage[] = []
@@ -187,8 +187,8 @@ export class ConversationHistory {
   }
 
   /** Prompts show these blocks in place of an input of the user message that is open. The message itself stays. Returns where they stand. */
-  replaceInput(place: InputPlace, content: readonly UserBlock[]): InputPlace {
-    return this.#fold.replaceInput(place, content)
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    return this.#fold.replaceInput(input, content)
   }
 
   /** Prompts show this text in place of the newest results. The messages themselves stay. */

@@ -70,7 +70,7 @@ interface Slot {
 }
 
 /** Where an input stands among the blocks of a user message, and who sent it. */
-export interface InputPlace {
+export interface InputBlocks {
   readonly from: number
   readonly to: number
   readonly sender: string | undefined
@@ -162,13 +162,13 @@ export class PromptFold {
   }
 
   /** Puts these blocks in place of an input. */
-  replaceInput(place: InputPlace, content: readonly UserBlock[]): InputPlace {
-    if (this.#tail?.role !== 'user') return place
-    const { from, to, sender } = place
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    if (this.#tail?.role !== 'user') return input
+    const { from, to, sender } = input
     const blocks = userBlocks({ from: sender, content })
     this.#tail.blocks.splice(from, to - from, ...blocks)
     this.#tail.part = null
-    return { ...place, to: from + blocks.length }
+    return { ...input, to: from + blocks.length }
   }
 
   /** Puts a note in place of the newest results. The calls stay answered. */
