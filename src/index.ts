@@ -50,6 +50,7 @@ export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
 export type { CreateOf, Sessions } from './client/session/sessions.ts'
+export type { TokenCounts, TokenReport } from './client/session/tokens.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export type { CreateSession } from './client/submission/submission.ts'
 export type {
@@ -80,6 +81,7 @@ export type {
   Effect,
   RecipeDefinition,
   Reconciled,
+  TerminalTool,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -159,6 +161,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export type { AgentResult, AgentResultOf } from './core/history/agent-result.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -200,7 +203,6 @@ export {
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
-  AgentResult,
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,
@@ -240,6 +242,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
 export type { Failure } from './core/worker/failure.ts'
+export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {
   AnswerMessage,
   InputMessage,

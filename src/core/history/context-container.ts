@@ -6,7 +6,6 @@
  * CONTAINER-2 An entry of a type that this version does not know is passed over and counted.
  */
 
-import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
 import type { AnswerMessage, ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
@@ -14,7 +13,6 @@ import { readChatMessage } from './chat/chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
-  isCutText,
   type Json,
   type ToolResultMessage,
   textOf,
@@ -33,11 +31,21 @@ import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText, type InputBlocks } from './prompt/prompt-fold.ts'
-import { type FailedRun, refusals } from './run/failed-run.ts'
+import { BackgroundTasks } from './run/background-tasks.ts'
+import { type FailedRun, refusals, runAgain } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, newRun, noteHooked, type RunSoFar } from './run/run-so-far.ts'
+import {
+  childOf,
+  emptyFacts,
+  inputOf,
+  newRun,
+  noteHooked,
+  noteInput,
+  noteReply,
+  type RunSoFar,
+} from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -47,6 +55,9 @@ export interface SessionMetadata {
   readonly parentId: string | null
   readonly depth: number
 }
+
+/** Of nearly all workers. Nothing is added to it. */
+const noTasks = new BackgroundTasks()
 
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
@@ -60,6 +71,7 @@ export class ContextContainer {
   #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
+  #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
@@ -103,6 +115,11 @@ export class ContextContainer {
   /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
     return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
+  }
+
+  /** Its detached children. */
+  get background(): BackgroundTasks {
+    return this.#background
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
@@ -178,8 +195,11 @@ export class ContextContainer {
         if (entry.message.kind === 'result') this.#childReported(entry.message)
         else if (entry.message.kind === 'answer') this.#personAnswered(entry.message)
         return
-      case 'toolStarted':
       case 'delegated':
+        if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
+        this.#calls.apply(entry)
+        return
+      case 'toolStarted':
       case 'asked':
       case 'askWithdrawn':
       case 'attemptFailed':
@@ -264,11 +284,13 @@ export class ContextContainer {
     this.history.add(message)
     if (isInput) this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender: message.from }
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
-      this.#run.inputText ??= textOf(message.content)
-      this.#run.startedAt ??= message.at
+      if (message.about === 'output') this.#run.misfits++
+      if (message.ended) this.#begunBackground().told(message.ended)
+    } else if (message.type === 'user') {
+      this.#isRunOpen = true
+      noteInput(this.#run, message)
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
@@ -276,6 +298,11 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
+  }
+
+  #begunBackground(): BackgroundTasks {
+    if (this.#background === noTasks) this.#background = new BackgroundTasks()
+    return this.#background
   }
 
   /** A run without an input of its own answers what is there. */
@@ -295,13 +322,7 @@ export class ContextContainer {
   }
 
   #replied(message: AssistantMessage): void {
-    const run = this.#run
-    run.iterations++
-    run.blanks = 0
-    if (isCutText(message)) run.cut.push(textOf(message.content))
-    else run.cut = []
-    run.tokens += tokensOf(message.usage)
-    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+    noteReply(this.#run, message)
     this.#calls = new ReplyCalls(message)
   }
 
@@ -319,10 +340,7 @@ export class ContextContainer {
   #childReported(result: ResultMessage): void {
     this.#calls.childResults.set(result.call, result)
     const given = this.#calls.factsGiven(result.call)
-    const { from: workerId, name, workerKind: kind, status } = result
-    const facts = factsOf(result.value)
-    const failure = result.failure?.message
-    this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
+    this.#run.children.push(childOf(result, given))
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
@@ -336,17 +354,7 @@ export class ContextContainer {
     this.#failedRun = null
     this.#leftOut = null
     this.#isRunOpen = true
-    this.#run = {
-      ...failed.run,
-      failure: null,
-      sameErrors: 0,
-      errors: '',
-      startedAt: at,
-      retriedAfter: failed.code,
-      openAsk: null,
-      answer: null,
-      retries: failed.run.retries + 1,
-    }
+    this.#run = runAgain(failed, at)
     this.#calls = failed.calls.without(again)
     this.#firstText = failed.firstText
     this.history.reopenCalls(again)
@@ -388,10 +396,4 @@ export class ContextContainer {
     this.history.closeCalls('cancelled', cancelledText)
     this.#begin(this.#run.number + 1)
   }
-}
-
-/** A child's reply may be any value, and so may its `facts`. */
-function factsOf(value: unknown): Record<string, Json> {
-  const facts = (value as { facts?: unknown } | null)?.facts
-  return isObject(facts) ? (facts as Record<string, Json>) : {}
 }

@@ -13,7 +13,7 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { Order } from '../worker/order.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, Usage } from './chat/chat-message.ts'
+import type { ChatMessage, FinishReason, TextBlock, Usage } from './chat/chat-message.ts'
 import { hasItsParts } from './entry-form.ts'
 import type { CallsDecided, Hooked, SubCall, SubCallStarted } from './kind-entry.ts'
 
@@ -63,6 +63,7 @@ export interface ReceivedEntry extends EntryHead {
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
   readonly asks?: readonly AskNote[]
+  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of it is recorded. */
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
@@ -237,30 +238,6 @@ export type Entry =
   | UndoneEntry
   | RedoneEntry
 
-/** The result of an agent's run. */
-export interface AgentResult {
-  /** The text of the model's last reply. */
-  readonly text: string
-  /** Facts that its tools set, by name. */
-  readonly facts?: Readonly<Record<string, Json>>
-  /** Why the answer is not whole: the model reached its length limit, or a filter cut it. Absent if the model ended by itself. */
-  readonly finishReason?: CutReason
-}
-
-export type CutReason = 'length' | 'content-filter'
-
-export function cutReasonOf(finishReason: FinishReason): CutReason | undefined {
-  return finishReason === 'length' || finishReason === 'content-filter' ? finishReason : undefined
-}
-
-const resultNames = new Set(['text', 'facts', 'finishReason'])
-
-/** True for an object with a text, perhaps facts and a reason for its end, and no other field. A handler's reply may have a text too; with other fields it is shown whole. */
-export function isAgentResult(value: unknown): value is AgentResult {
-  if (!isObject(value) || typeof value.text !== 'string' || typeof (value.finishReason ?? '') !== 'string') return false
-  return Object.keys(value).every((name) => resultNames.has(name))
-}
-
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
 /** How a run ended. */
@@ -304,7 +281,7 @@ export function receivedEntry(
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks' | 'interrupted'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }

@@ -41,6 +41,14 @@ export function timedOutText(name: string, timeoutMs: number): string {
   )
 }
 
+/** The result of a call of a terminal tool. */
+export const ranOutText = 'The run has ended with these arguments.'
+
+/** `by`: the terminal tool that another call of the same reply named. */
+export function notRunText(by: string): string {
+  return `This call was not run: '${brief(by)}' in the same reply ended the run.`
+}
+
 function asSentence(text: string): string {
   return /[.!?]\s*$/.test(text) ? text.trimEnd() : `${text}.`
 }

@@ -122,6 +122,8 @@ export const workers = {
     },
   }),
   settler: defineWorker({ instructions, tools: [pay, enter, settle] }),
+  /** Has a stamp made in the background. */
+  starter: defineWorker({ instructions, tools: [pay], spawns: ['stamp'], background: true }),
   forgetful: defineWorker({ instructions, tools: [forget, recall] }),
 
   /** Its letter has the name of its key: a second one takes the place of the first. */

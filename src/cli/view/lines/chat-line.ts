@@ -15,7 +15,7 @@ import type { DelegatedEntry, Entry, HookedEntry } from '../../../core/history/e
 import type { CallDecision } from '../../../core/history/run/call-decision.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
-import { valueLine, withPlace } from './message-line.ts'
+import { steeringWord, valueLine, withPlace } from './message-line.ts'
 
 type ChatType =
   | 'system'
@@ -45,7 +45,7 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `system: ${valueLine(entry.text)}`
     case 'user':
       if (entry.nudge) return `nudge: ${userText(entry.content)}`
-      return `user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
+      return `${steeringWord(entry.when)}user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
     case 'assistant':
       return assistantLine(entry)
     case 'toolResult':

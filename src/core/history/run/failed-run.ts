@@ -17,3 +17,19 @@ export const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'input_refused',
   'permission_exceeded',
 ])
+
+/** The run as it goes on. What its failure says of it no longer counts. */
+export function runAgain({ run, code }: FailedRun, at: number): MutableRun {
+  return {
+    ...run,
+    failure: null,
+    misfits: 0,
+    sameErrors: 0,
+    errors: '',
+    startedAt: at,
+    retriedAfter: code,
+    openAsk: null,
+    answer: null,
+    retries: run.retries + 1,
+  }
+}

@@ -1,9 +1,18 @@
 /** Duty: what a run of an agent has used and found out so far, and its start. Only the container changes it (context-container.ts). */
+import { isObject } from '../../check/is-object.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
-import type { AnswerMessage } from '../../worker/message.ts'
-import type { ChildFacts, Json } from '../chat/chat-message.ts'
+import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
+import { tokensOf } from '../../worker/usage.ts'
+import {
+  type AssistantMessage,
+  type ChildFacts,
+  isCutText,
+  type Json,
+  textOf,
+  type UserMessage,
+} from '../chat/chat-message.ts'
 import type { HookedEntry } from '../entry.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
@@ -16,6 +25,10 @@ export interface RunSoFar {
   readonly blanks: number
   /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
   readonly cut: readonly string[]
+  /** How many inputs steered it. */
+  readonly steers: number
+  /** Answers that did not fit the output of its kind. */
+  readonly misfits: number
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -55,6 +68,8 @@ export interface MutableRun {
   iterations: number
   blanks: number
   cut: string[]
+  steers: number
+  misfits: number
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -71,6 +86,25 @@ export interface MutableRun {
   suspensions: number
   openAsk: string | null
   answer: AnswerMessage | null
+}
+
+export function noteReply(run: MutableRun, message: AssistantMessage): void {
+  run.iterations++
+  run.blanks = 0
+  if (isCutText(message)) run.cut.push(textOf(message.content))
+  else run.cut = []
+  run.tokens += tokensOf(message.usage)
+  for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+}
+
+/** What is known of a child that has reported. `given`: names of the facts that it got. */
+export function childOf(result: ResultMessage, given: readonly string[]): ChildFacts {
+  const { from: workerId, name, workerKind: kind, status } = result
+  const failure = result.failure?.message
+  // A child's reply may be any value, and so may its `facts`.
+  const facts = (result.value as { facts?: unknown } | null)?.facts
+  const own = isObject(facts) ? (facts as Record<string, Json>) : {}
+  return { workerId, name, kind, status, facts: own, given, ...(failure !== undefined && { failure }) }
 }
 
 /** Notes what a hook decided. */
@@ -92,6 +126,8 @@ export function newRun(number: number): MutableRun {
     iterations: 0,
     blanks: 0,
     cut: [],
+    steers: 0,
+    misfits: 0,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
@@ -109,6 +145,17 @@ export function newRun(number: number): MutableRun {
     openAsk: null,
     answer: null,
   }
+}
+
+/** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */
+export function noteInput(run: MutableRun, { when, content, at }: UserMessage): void {
+  run.inputText ??= textOf(content)
+  run.startedAt ??= at
+  if (when === undefined) return
+  run.steers++
+  run.cut = []
+  run.sameErrors = 0
+  run.errors = ''
 }
 
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.
