@@ -26,9 +26,9 @@ import {
   recordResult,
   unknownFailure,
 } from './call-host.ts'
+import { dryOutput } from './dry-run.ts'
 import { keepLong } from './long-results.ts'
 import { runnable } from './own-tools.ts'
-import { dryOutput } from './dry-run.ts'
 import { runRecipe } from './recipe-calls.ts'
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {

@@ -41,8 +41,8 @@ import {
   recordResult,
   unknownFailure,
 } from './call-host.ts'
-import { keepLong } from './long-results.ts'
 import { dryOutput } from './dry-run.ts'
+import { keepLong } from './long-results.ts'
 import { type PlannedRecipe, type PlannedStep, planRecipe } from './recipe-plan.ts'
 
 /** How many parallel steps run at the same time. */
