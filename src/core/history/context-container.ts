@@ -6,18 +6,23 @@
  * CONTAINER-2 An entry of a type that this version does not know is passed over and counted.
  */
 
-import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { ResultMessage } from '../worker/message.ts'
+import type { AnswerMessage, ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
-import type { AssistantMessage, ChatMessage, Json, ToolResultMessage } from './chat/chat-message.ts'
+import {
+  type AssistantMessage,
+  type ChatMessage,
+  type Json,
+  type ToolResultMessage,
+  textOf,
+} from './chat/chat-message.ts'
 import type { Action } from './chat-context.ts'
 import {
   type CompactedEntry,
   type Entry,
   type FailedEntry,
+  type HookedEntry,
   isGiven,
   type OrderedEntry,
   type RetriedEntry,
@@ -25,20 +30,21 @@ import {
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
-import { handoffText } from './prompt/prompt-fold.ts'
+import { handoffText, type InputBlocks } from './prompt/prompt-fold.ts'
 import { BackgroundTasks } from './run/background-tasks.ts'
+import { type FailedRun, refusals, runAgain } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
 import {
-  countedAnew,
-  countReply,
+  childOf,
   countResults,
   emptyFacts,
   inputOf,
-  type MutableRun,
   newRun,
+  noteHooked,
   noteInput,
+  noteReply,
   type RunSoFar,
 } from './run/run-so-far.ts'
 
@@ -50,17 +56,6 @@ export interface SessionMetadata {
   readonly parentId: string | null
   readonly depth: number
 }
-
-/** What was known of a run when it failed, until the next run begins. */
-interface FailedRun {
-  readonly run: MutableRun
-  readonly calls: ReplyCalls
-  readonly firstText: string | undefined
-  readonly code: ErrorCode
-}
-
-/** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
 /** Of nearly all workers. Nothing is added to it. */
 const noTasks = new BackgroundTasks()
@@ -82,6 +77,9 @@ export class ContextContainer {
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
   #blocksBefore = 0
+  /** Where the input stands in the user message that is open. */
+  #inputAt: InputBlocks | null = null
+  #isSpawnHooked = false
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
   #firstText: string | undefined
@@ -173,6 +171,11 @@ export class ContextContainer {
     return this.#summaries.at(-1) ?? false
   }
 
+  /** The hook `spawn` of its kind has been called. */
+  get isSpawnHooked(): boolean {
+    return this.#isSpawnHooked
+  }
+
   /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
@@ -191,7 +194,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
-        else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
+        else if (entry.message.kind === 'answer') this.#personAnswered(entry.message)
         return
       case 'delegated':
         if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
@@ -207,8 +210,7 @@ export class ContextContainer {
         this.#calls.apply(entry)
         return
       case 'hooked':
-        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
-        else if (entry.hook === 'stop') this.#run.held++
+        this.#hooked(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -250,6 +252,23 @@ export class ContextContainer {
     }
   }
 
+  #personAnswered(message: AnswerMessage): void {
+    if (message.id === this.#run.openAsk) this.#run.answer = message
+    else this.#calls.personAnswered(message)
+  }
+
+  #hooked(entry: HookedEntry): void {
+    noteHooked(this.#run, entry)
+    if (entry.hook === 'spawn') this.#isSpawnHooked = true
+    if (entry.content === undefined || this.#inputAt === null) return
+    const isFirst = this.#run.number === this.#firstRun
+    this.#run.inputText = textOf(entry.content)
+    this.#run.input = undefined
+    if (isFirst) this.#firstText = this.#run.inputText
+    this.#inputAt = this.history.replaceInput(this.#inputAt, entry.content)
+    this.size.restart(this.history.prompt())
+  }
+
   #say(entry: unknown): void {
     const message = readChatMessage(entry)
     if (message === null) {
@@ -260,8 +279,11 @@ export class ContextContainer {
       this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
+      this.#inputAt = null
     }
+    const isInput = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     this.history.add(message)
+    if (isInput) this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender: message.from }
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
@@ -301,7 +323,7 @@ export class ContextContainer {
   }
 
   #replied(message: AssistantMessage): void {
-    countReply(this.#run, message)
+    noteReply(this.#run, message)
     this.#calls = new ReplyCalls(message)
   }
 
@@ -316,10 +338,7 @@ export class ContextContainer {
   #childReported(result: ResultMessage): void {
     this.#calls.childResults.set(result.call, result)
     const given = this.#calls.factsGiven(result.call)
-    const { from: workerId, name, workerKind: kind, status } = result
-    const facts = factsOf(result.value)
-    const failure = result.failure?.message
-    this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
+    this.#run.children.push(childOf(result, given))
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
@@ -333,14 +352,7 @@ export class ContextContainer {
     this.#failedRun = null
     this.#leftOut = null
     this.#isRunOpen = true
-    this.#run = {
-      ...failed.run,
-      failure: null,
-      ...countedAnew,
-      startedAt: at,
-      retriedAfter: failed.code,
-      retries: failed.run.retries + 1,
-    }
+    this.#run = runAgain(failed, at)
     this.#calls = failed.calls.without(again)
     this.#firstText = failed.firstText
     this.history.reopenCalls(again)
@@ -382,10 +394,4 @@ export class ContextContainer {
     this.history.closeCalls('cancelled', cancelledText)
     this.#begin(this.#run.number + 1)
   }
-}
-
-/** A child's reply may be any value, and so may its `facts`. */
-function factsOf(value: unknown): Record<string, Json> {
-  const facts = (value as { facts?: unknown } | null)?.facts
-  return isObject(facts) ? (facts as Record<string, Json>) : {}
 }

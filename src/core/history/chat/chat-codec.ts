@@ -76,6 +76,7 @@ function isOurs(message: Fields): boolean {
         isFacts(message.facts) &&
         isFailure(message.failure) &&
         isOptionalFlag(message.isBroken) &&
+        isBlobRef(message.blob) &&
         isOptionalText(message.thrownAt)
       )
     case 'error':
@@ -85,6 +86,13 @@ function isOurs(message: Fields): boolean {
     default:
       return false
   }
+}
+
+function isBlobRef(blob: unknown): boolean {
+  return (
+    blob === undefined ||
+    (isObject(blob) && typeof blob.id === 'string' && typeof blob.mediaType === 'string' && isNumber(blob.bytes))
+  )
 }
 
 function isUserBlock(block: Fields): boolean {
