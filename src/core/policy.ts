@@ -181,6 +181,12 @@ export const policy = {
   historyCacheBytes: 268_435_456,
 
   messageBytesMax: 1_048_576,
+  /** Images in one message, and in one request: further ones, the oldest first, become notes. */
+  imagesMax: 10,
+  /** An image, a sound or a file of a message. Its message has a limit too. */
+  mediaBytesMax: 10_485_760,
+  /** Media in the result of a tool, in all: more becomes a note. */
+  toolMediaBytesMax: 700_000,
   /** A submitted job with more data is refused before it is parsed. Its input has the limit of a message; other languages may escape each letter. */
   submitBytesMax: 4_194_304,
   /** How many objects, lists and names of fields the data of a submitted job may hold. */

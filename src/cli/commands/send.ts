@@ -3,13 +3,20 @@ import type { Command } from 'commander'
 import { InputError } from '../../core/errors.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
-import { addInputOptions, type InputFlags, readInput } from '../input.ts'
+import {
+  type AttachFlags,
+  addAttachOption,
+  addInputOptions,
+  type InputFlags,
+  readInput,
+  withAttachments,
+} from '../input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from '../options.ts'
 import { safe, tell } from '../terminal/output.ts'
 import { sentence } from '../view/answer.ts'
 import { eitherId, printAnswer } from './verb.ts'
 
-interface SendFlags extends ConnectionFlags, InputFlags {
+interface SendFlags extends ConnectionFlags, InputFlags, AttachFlags {
   readonly key?: string
 }
 
@@ -20,19 +27,20 @@ export function addSendCommand(program: Command): void {
     .argument('<worker>', 'id of the worker, or of a session for its first worker')
     .argument('[text]', 'the message; - reads stdin')
     .option('--key <key>', 'idempotency key: the same key sends once', idempotencyKey)
-  addConnectionOptions(addInputOptions(command))
+  addConnectionOptions(addInputOptions(addAttachOption(command)))
   addExamples(command, [
     ['troupe send 0199… "and the tests, please"', 'text'],
     ['troupe send 0199… \'{"folder":"docs"}\'', 'JSON'],
     ['git diff | troupe send 0199… -', 'text from stdin'],
+    ['troupe send 0199… "Is this the same?" --attach photo.jpg', 'with an image'],
   ])
   command.action(send)
 }
 
 async function send(id: string, text: string | undefined, flags: SendFlags): Promise<void> {
-  if (text === undefined && flags.file === undefined)
+  if (text === undefined && flags.file === undefined && flags.attach === undefined)
     throw new InputError('there is no message: give it as an argument, with --file, or with - from stdin.')
-  const value = await readInput(text, flags, process.stdin)
+  const value = await withAttachments(await readInput(text, flags, process.stdin), flags)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(await eitherId(troupe, id, 'worker'))
     const { position, again, ...sent } = await worker.send(value, { idempotencyKey: flags.key })
