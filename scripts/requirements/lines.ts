@@ -137,7 +137,7 @@ export const lines: readonly Line[] = [
   { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
   { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.' },
-  { id: '1.35', says: 'Histories, messages, results and images have limits.', part: 'compaction' },
+  { id: '1.35', says: 'Histories, messages, results and images have limits.' },
   {
     id: '1.36',
     says: 'A history is only cut before a user message without results.',
