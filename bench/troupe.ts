@@ -4,7 +4,8 @@
  */
 import { connectInternal } from '../src/client/client.ts'
 import { startInternalNode } from '../src/compose.ts'
-import type { AgentResult, RunResult } from '../src/core/history/entry.ts'
+import type { AgentResult } from '../src/core/history/agent-result.ts'
+import type { RunResult } from '../src/core/history/entry.ts'
 import type { Waker } from '../src/core/ports/wake.ts'
 import { openModels } from '../src/models/model-source.ts'
 import { KindMaker } from '../src/runtime/node/kind-maker.ts'

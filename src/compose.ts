@@ -30,6 +30,7 @@ import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
 import { currentUserCall } from './runtime/node/user-code.ts'
 import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
+import { RedisBlobStore } from './store/blob-store.ts'
 import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
 import { type Place, placesOf } from './store/keys.ts'
@@ -266,7 +267,11 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
     return {
       turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
-      upkeep: new RedisUpkeepStore({ ...own, nodeFacts: nodeFacts() }),
+      upkeep: new RedisUpkeepStore({
+        ...own,
+        nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now() },
+      }),
+      blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
     }
   })
   return new RuntimeNode({ id, kinds, concurrency, policy, permissions, stores, waker, live: parts.live, log })
@@ -347,10 +352,6 @@ function listenersOf(
   })
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
   return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
-}
-
-function nodeFacts(): Record<string, unknown> {
-  return { pid: process.pid, host: hostname(), startedAt: Date.now() }
 }
 
 class ComposedNode implements TroupeNode {

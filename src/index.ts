@@ -50,6 +50,7 @@ export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
 export type { CreateOf, Sessions } from './client/session/sessions.ts'
+export type { TokenCounts, TokenReport } from './client/session/tokens.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export { attachment } from './client/submission/attached.ts'
 export type { CreateSession } from './client/submission/submission.ts'
@@ -64,6 +65,14 @@ export type {
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type {
+  AgentHooks,
+  AnswerToCheck,
+  CallResult,
+  CallToCheck,
+  CallVerdict,
+  HookText,
+} from './core/definition/agent-hooks.ts'
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
@@ -73,6 +82,7 @@ export type {
   Effect,
   RecipeDefinition,
   Reconciled,
+  TerminalTool,
   Tool,
   ToolContext,
   ToolDefinition,
@@ -151,6 +161,7 @@ export {
 } from './core/errors.ts'
 export type { EventHead, EventType, TroupeEvent } from './core/event/event.ts'
 export type { EventDetails } from './core/event/event-details.ts'
+export type { AgentResult, AgentResultOf } from './core/history/agent-result.ts'
 export type {
   AssistantBlock,
   AssistantMessage,
@@ -193,7 +204,6 @@ export {
 } from './core/history/context-container.ts'
 export type { ConversationEntry, ToolResults } from './core/history/conversation-entry.ts'
 export type {
-  AgentResult,
   AskedEntry,
   AttemptFailedEntry,
   BlankEntry,
@@ -205,6 +215,7 @@ export type {
   Entry,
   EntryHead,
   FailedEntry,
+  HookedEntry,
   ReceivedEntry,
   RunResult,
   SpawnNote,
@@ -232,6 +243,7 @@ export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
 export type { Failure } from './core/worker/failure.ts'
+export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {
   AnswerMessage,
   InputMessage,

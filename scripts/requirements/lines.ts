@@ -55,7 +55,7 @@ export const lines: readonly Line[] = [
   },
   { id: '0.9', says: 'A reply from which no action can be read stops the loop.' },
   { id: '0.10', says: 'A prompt ends with what the model has to answer: a user message or results.' },
-  { id: '0.11', says: 'A fence around a structured reply is removed before it is read.', part: 'loop' },
+  { id: '0.11', says: 'A fence around a structured reply is removed before it is read.' },
   { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.', part: 'context' },
 
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
@@ -122,7 +122,6 @@ export const lines: readonly Line[] = [
   {
     id: '1.29',
     says: 'A chat in the terminal has commands for compaction, usage, context and status.',
-    part: 'surface',
   },
   {
     id: '1.30',
@@ -137,7 +136,12 @@ export const lines: readonly Line[] = [
   { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
   { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.' },
-  { id: '1.35', says: 'Histories, messages, results and images have limits.' },
+  {
+    id: '1.35',
+    says: 'Histories, messages, results and images have limits.',
+    otherwise:
+      'a history warns at 10 000 messages and is full at 50 000; images are limited as here, a message has 1 MiB with its media, and a result 100 000 bytes, which most windows can take',
+  },
   {
     id: '1.36',
     says: 'A history is only cut before a user message without results.',
@@ -196,7 +200,7 @@ export const lines: readonly Line[] = [
     otherwise:
       'every position of a history is a checkpoint, and to restore one is to branch there: nothing is rewritten',
   },
-  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.', part: 'steering' },
+  { id: '1.59', says: 'A task in the background is started, listed, and told of when it ends.' },
   {
     id: '1.60',
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
@@ -239,7 +243,7 @@ export const lines: readonly Line[] = [
   { id: '2.12', says: 'The trace of an iteration names what each stage did.' },
   { id: '2.13', says: 'A run returns its answer, or an error that says which limit or failure ended it.' },
   { id: '2.14', says: 'The same errors in three iterations in a row end the run.' },
-  { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.', part: 'loop' },
+  { id: '2.15', says: 'A call of a terminal tool ends the run with its arguments.' },
   { id: '2.16', says: 'A resolver offers tools, and resolves a call.' },
   {
     id: '2.17',
@@ -340,5 +344,5 @@ export const lines: readonly Line[] = [
   { id: '4.18', says: 'A session is a list of events from which the context is built again.' },
   { id: '4.19', says: 'Children of one call run side by side, and their results come in the order of the tasks.' },
   { id: '4.20', says: 'Tools that only read are never asked for.' },
-  { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.', part: 'compaction' },
+  { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.' },
 ]

@@ -85,6 +85,8 @@ export class HistoryFold {
   /** With how many messages the history began. They came from elsewhere: nobody sent or received them. */
   given = 0
   #place = -1
+  /** Inputs that steered a run and stand behind that place. */
+  readonly #early = new Set<number>()
   readonly #say: Say
   readonly #isAgent: boolean
   /** The run that ended last, if it failed: somebody may let it go on. */
@@ -179,7 +181,8 @@ export class HistoryFold {
     const isRepeated = this.open.repeated === message.id
     if (isRepeated) this.open.repeated = null
     else if (message.kind === 'input') {
-      if (!this.#isAgent) this.#checkPlace(message.id)
+      if (!this.#isAgent && message.when === undefined) this.#checkPlace(message.id)
+      else if (!this.#isAgent) this.#checkEarly(message.id)
       this.#input(message.from)
     } else if (message.kind === 'result') this.#result(message)
     else {
@@ -215,14 +218,24 @@ export class HistoryFold {
   // I2, I3: a worker receives inputs in the order in which they came, and each once.
   #checkPlace(id: string): void {
     const place = inputPositionOf(id) ?? this.#place + 1
-    if (place <= this.#place) {
+    if (place <= this.#place || this.#early.has(place)) {
       const isLate = this.holes.delete(place)
       if (isLate) this.#say('I3', 'order', `message ${id} was received after later ones`)
       else this.#say('I2', 'input', `message ${id} is in its history twice`)
       return
     }
-    for (let hole = this.#place + 1; hole < place && this.holes.size < holesMax; hole++) this.holes.add(hole)
+    for (let hole = this.#place + 1; hole < place && this.holes.size < holesMax; hole++)
+      if (!this.#early.delete(hole)) this.holes.add(hole)
     this.#place = place
+  }
+
+  /** An input that steered a run came before its turn. */
+  #checkEarly(id: string): void {
+    const place = inputPositionOf(id)
+    if (place === null) return
+    const isFirst = place > this.#place ? !this.#early.has(place) : this.holes.delete(place)
+    if (!isFirst) this.#say('I2', 'input', `message ${id} is in its history twice`)
+    else if (place > this.#place && this.#early.size < holesMax) this.#early.add(place)
   }
 
   #input(from: string | null): void {

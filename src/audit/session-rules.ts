@@ -146,6 +146,14 @@ function stateRules({ session, seen }: Group, say: Say): void {
   if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
   const count = session.listed + 1 + record.retired
   if (record.workers !== count) say('I16', 'count', `session ${id} counts ${record.workers} workers and lists ${count}`)
+  for (const { id: blob, told, there } of session.brokenBlobs)
+    say(
+      'I16',
+      `blob-${blob}`,
+      blob === 'bytes'
+        ? `the index of session ${id} says that its blobs have ${told} bytes, and they have ${there}`
+        : `the index of session ${id} says that blob ${idText(blob)} has ${told} bytes, and its key has ${there}`,
+    )
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)

@@ -20,6 +20,8 @@ export interface KindSummary {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it (`compaction.window`). */
+  readonly window?: number
   /** How many live nodes host it. */
   readonly nodes: number
   readonly hosted: boolean
@@ -62,6 +64,11 @@ export interface Sent {
    * message: the client asks again if Redis went away before it answered.
    */
   readonly again: boolean
+  /**
+   * The run in progress receives it: it was sent to steer or interrupt a run, and one was in progress. False: it begins a run, when those before it
+   * have ended.
+   */
+  readonly steers: boolean
   /** Says that its key was used before, and whether for another message; null otherwise. */
   readonly warning: string | null
 }

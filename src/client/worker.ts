@@ -1,5 +1,5 @@
 /** Duty: one worker as programs see it: send it a message, cancel it, read its report, its history, its mailbox. */
-import { checkOptions, keyRule, type Rules } from '../core/check/check-options.ts'
+import { checkOptions, keyRule, oneOfRule, type Rules } from '../core/check/check-options.ts'
 import { ConflictError, InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat/chat-message.ts'
 import type { ContextContainer } from '../core/history/context-container.ts'
@@ -8,6 +8,7 @@ import { type ContextState, contextStateOf, needsHistory } from '../core/history
 import type { RunMetadata } from '../core/history/run/run-metadata.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
+import { type SendTime, sendTimes } from '../core/worker/steer.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
 import type { CancelWorkerAnswer } from '../store/person/cancels.ts'
 import {
@@ -23,6 +24,7 @@ import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
+import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
 import { namesFiles, withAttached } from './submission/attached.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
@@ -36,9 +38,15 @@ export interface HistoryItem {
 
 export interface SendOptions {
   readonly idempotencyKey?: string | undefined
+  /**
+   * When a busy worker receives the message. `queue`, the default: in its next run. `steer`: in the run in progress: an agent before its next model call, a
+   * handler after the message in hand. `interrupt`: in the run in progress, which ends at once what it does. A worker without a run in progress receives it as
+   * its next input in any case.
+   */
+  readonly when?: SendTime | undefined
 }
 
-const sendRules: Rules<SendOptions> = { idempotencyKey: keyRule }
+const sendRules: Rules<SendOptions> = { idempotencyKey: keyRule, when: oneOfRule(sendTimes) }
 
 export class Worker {
   readonly id: string
@@ -55,12 +63,12 @@ export class Worker {
    * Sends an input to the worker. A worker receives its messages in the order in which Redis accepted them. Await one call before the next: of
    * two calls at once, the second may be accepted first, if Redis refuses the first for a moment because it is full or still loading.
    * An agent takes content blocks: `[{ type: 'text', text }, { type: 'image', file: 'plan.png' }]`, with `data` (bytes, or base64) in place of `file`.
-   * If the message is refused, this throws a typed error that names the worker.
+   * A message with `when` may be received before messages that were accepted earlier. If the message is refused, this throws a typed error that names the worker.
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
     const input = namesFiles(value) ? await withAttached(value) : value
-    return (await this.#submission.send(this.id, input, options.idempotencyKey)).sent
+    return (await this.#submission.send(this.id, input, options)).sent
   }
 
   /**
@@ -185,6 +193,14 @@ export class Worker {
    */
   async run(): Promise<number> {
     return runOn(this.#amended)
+  }
+
+  /**
+   * How many tokens this agent has used, by sort: in all, and in its newest reply; and how much of the window of its model its next prompt fills. Reads
+   * the end of the history.
+   */
+  async tokens(): Promise<TokenReport> {
+    return tokensOfWorker(this.#amended)
   }
 
   get #amended(): Parameters<typeof amend>[0] {

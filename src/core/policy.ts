@@ -124,6 +124,10 @@ export const policy = {
   onCancelMs: 30_000,
   /** How long a callback or a hook of an agent kind may take. */
   hookMs: 30_000,
+  /** The size of a text that a hook gives to a model. A longer one is cut. */
+  hookTextBytesMax: 10_240,
+  /** How often in one run the hook `stop` may ask its model for more. */
+  heldAnswers: 3,
   /** How long a stopping node waits for the answers to its last calls of Redis. */
   goodbyeMs: 3_000,
 
@@ -169,6 +173,8 @@ export const policy = {
   blankStops: 3,
   /** How often in a row a model goes on with a text that was cut off at its length. */
   continues: 3,
+  /** How often in one run a model is told that its answer does not fit the output of its kind. */
+  outputRetries: 3,
   /** After this many iterations in a row with the same errors the run fails. */
   sameErrors: 3,
   /** A lazy step is committed with the next one, or after this at the latest. */
@@ -180,6 +186,11 @@ export const policy = {
   /** Memory of a node for cached histories; an eighth of V8's heap limit if that is less. */
   historyCacheBytes: 268_435_456,
 
+  /** A conversation of an agent with more messages warns of its length, once on each node. */
+  historyWarnMessages: 10_000,
+  /** A conversation with so many messages takes no more. */
+  historyMessagesMax: 50_000,
+
   messageBytesMax: 1_048_576,
   /** Images in one message, and in one request: further ones, the oldest first, become notes. */
   imagesMax: 10,
@@ -187,6 +198,12 @@ export const policy = {
   mediaBytesMax: 10_485_760,
   /** Media in the result of a tool, in all: more becomes a note. */
   toolMediaBytesMax: 700_000,
+  /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
+  blobBytesMax: 16_777_216,
+  /** All blobs of a session together. */
+  sessionBlobBytesMax: 268_435_456,
+  /** How many blobs a session may have. Pruning removes them in one script. */
+  sessionBlobsMax: 5_000,
   /** A submitted job with more data is refused before it is parsed. Its input has the limit of a message; other languages may escape each letter. */
   submitBytesMax: 4_194_304,
   /** How many objects, lists and names of fields the data of a submitted job may hold. */

@@ -54,6 +54,7 @@ const providers = new Map<string, Provider>([
         optionNames: ['openai'],
         effortOption: 'reasoningEffort',
         stopsMax: 0,
+        holdsToSchema: true,
         forbidden: ['store', 'conversation', 'previousResponseId'],
       },
       protocol: responsesProtocol,
@@ -62,7 +63,12 @@ const providers = new Map<string, Provider>([
   ],
   [
     'openai-chat',
-    { ...openai, settingRules: { optionNames: ['openai'], stopsMax: 4 }, protocol: chatProtocol, load: loadChat },
+    {
+      ...openai,
+      settingRules: { optionNames: ['openai'], stopsMax: 4, holdsToSchema: true },
+      protocol: chatProtocol,
+      load: loadChat,
+    },
   ],
   [
     'anthropic',

@@ -17,6 +17,8 @@ export interface SettingRules {
   readonly effortOption?: string
   /** Most tokens of a reply if the agent does not say it. Default: what its adapter chooses. */
   readonly outputTokens?: number
+  /** It can hold a reply to a JSON Schema of an object, beside tools. */
+  readonly holdsToSchema?: boolean
   /** Options with which a conversation would depend on data that the provider keeps. */
   readonly forbidden?: readonly string[]
 }

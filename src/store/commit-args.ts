@@ -5,6 +5,7 @@ import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
 import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
 import { decodeRefusal } from '../core/worker/refusal.ts'
+import { decodeSteered } from '../core/worker/steer.ts'
 import { decodeClaim, decodeSpendings, readApproval } from './record/assignment.ts'
 import { encodeCalls } from './record/call-ranges.ts'
 import type { HeaderValue, Reply } from './script/script.ts'
@@ -48,9 +49,10 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
   }
   if (sends.length > 0)
-    fields.sends = sends.map(({ workerId, mail, reach }) => ({ worker: workerId, mail: add(mail), reach }))
+    fields.sends = sends.map(({ workerId, mail, reach, when }) => ({ worker: workerId, mail: add(mail), reach, when }))
   if (timers.length > 0) fields.timers = timers.map(({ id, ms, valueJson }) => ({ id, ms, value: add(valueJson) }))
   if (request.asks.length > 0) fields.asks = request.asks.map((ask) => askFields(ask, add))
+  if (request.cancels?.length) fields.cancels = request.cancels.map((id) => ({ id }))
   if (request.withdraws.length > 0) fields.withdraws = request.withdraws.map((id) => ({ id }))
   if (end) {
     fields.wait = end.wait
@@ -71,6 +73,8 @@ function runFields(request: CommitRequest): Fields {
     signalsConsumed: signalsConsumed || undefined,
     resultsConsumed: resultsConsumed.length > 0 ? resultsConsumed : undefined,
     resultsSeen: resultsSeen || undefined,
+    steersTaken: request.steersTaken,
+    steersSeen: request.steersSeen,
     pendingCalls: pendingCalls.length > 0 ? encodeCalls(pendingCalls) : undefined,
     pendingCount: pendingCount || undefined,
     signalsOpen: signalsOpen || undefined,
@@ -141,7 +145,7 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, wakeups, claimed, spent, caps, assigned, paused, approval] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned, paused, approval, steered] = reply
       return {
         kind: 'ok',
         version: Number(version),
@@ -149,6 +153,7 @@ export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
         claimed: decodeClaim((claimed ?? null) as Reply | null, trustedUntil),
         ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
         ...(paused == null ? {} : { isPaused: true }),
+        ...(steered == null ? {} : { steered: decodeSteered(steered as string) }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
         approval: readApproval(approval as string | null | undefined),
       }

@@ -53,6 +53,8 @@ export function partitionKeys(tag: string) {
     claims: (node: string) => `${tag}:claims:${node}`,
     /** zset; queued worker by its place, a virtual time in µs; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
+    /** zset; kinds that have a queue of their own, `T:kind-queues:<pool>:<kind>`, because a node met workers that it cannot run; each with a place no later than that of its first worker; while it has some. */
+    kindQueues: (pool: string) => `${tag}:kind-queues:${pool}`,
     /** zset; wake-up by the time it is stale in ms; until answered or stale. */
     wakeups: (pool: string) => `${tag}:wakeups:${pool}`,
     /** zset; wake-up whose turn is long, by the end of its lease in ms; until the turn ends. */
@@ -137,6 +139,11 @@ export function askKey(tag: string, id: string): string {
   return `${tag}:ask:${id}`
 }
 
+/** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */
+export function blobKey(tag: string, sessionId: string, id: string): string {
+  return `${tag}:s:${sessionId}:blob:${id}`
+}
+
 /** What a session has beside the record of its root. Each exists only when needed; until pruned. */
 export function sessionKeys(tag: string, id: string) {
   const session = `${tag}:s:${id}`
@@ -155,5 +162,7 @@ export function sessionKeys(tag: string, id: string) {
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */
     quiet: `${session}:quiet`,
+    /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
+    blobs: `${session}:blobs`,
   }
 }

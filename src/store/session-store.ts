@@ -13,17 +13,18 @@ import {
   encodeApproval,
   type SessionApproval,
 } from '../core/worker/ask/session-approval.ts'
-import type { Refusal } from '../core/worker/refusal.ts'
+import type { SendTime } from '../core/worker/steer.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { AmendStore } from './person/amend-store.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
 import { PauseStore } from './person/pause-store.ts'
+import { decodePost, type Placed, type PostAnswer, type PostRefused } from './post-answer.ts'
 import { poolOfKindLine } from './record/register-line.ts'
 import { sessionOfPath } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
-import type { Reply, ScriptCaller } from './script/script.ts'
+import type { ScriptCaller } from './script/script.ts'
 import {
   answerScript,
   approvalScript,
@@ -37,42 +38,11 @@ import {
 import { pruneOnce, pruneStart } from './upkeep-store.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-/** Of a message: its digest, and whether the caller gave it, who may give it to another message as well. */
-interface MessageKey {
+/** Of a message: the digest of its key, and whether the caller gave it, who may give it to another message as well. */
+interface PostOptions {
   readonly digest: string
   readonly isGiven: boolean
-}
-
-/**
- * A message in its lane. again: its key is known, or its letter was put back before, and this is the position that it got then. other: its key
- * is known, and another message was sent under it.
- */
-interface Placed {
-  readonly kind: 'ok' | 'again' | 'other'
-  readonly position: number
-  readonly wakeups: readonly Wakeup[]
-  /** The pool in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty. */
-  readonly wokenIn: string
-}
-
-export type PostAnswer = Placed | PostRefused
-
-type PostRefused =
-  | { readonly kind: 'not_found' | 'terminal' }
-  | { readonly kind: 'session_finished'; readonly state: string }
-  | { readonly kind: 'mailbox_full'; readonly most: number }
-
-/** What the worker that was sent to has refused. */
-export function refusalOfPost(answer: PostRefused, id: string): Refusal {
-  switch (answer.kind) {
-    case 'mailbox_full':
-      return { reason: 'mailbox_full', id, limit: answer.most }
-    case 'session_finished':
-      return { reason: 'session_finished', id, state: answer.state }
-    case 'not_found':
-    case 'terminal':
-      return { reason: answer.kind, id }
-  }
+  readonly when?: SendTime
 }
 
 export type RedriveAnswer = Placed | RedriveRefused
@@ -158,7 +128,12 @@ export class SessionStore {
     return this.#creation.createMany(orders)
   }
 
-  async post(workerId: string, mail: string, { digest, isGiven }: MessageKey, event: string): Promise<PostAnswer> {
+  async post(
+    workerId: string,
+    mail: string,
+    { digest, isGiven, when }: PostOptions,
+    event: string,
+  ): Promise<PostAnswer> {
     const worker = workerKeys(this.#keys.tag, workerId)
     const reply = await this.#caller.call(
       postScript,
@@ -177,6 +152,7 @@ export class SessionStore {
         wakeupMs: this.#policy.wakeupMs,
         event,
         asked: isGiven ? digestAsked(mail) : undefined,
+        when: when === 'queue' ? undefined : when,
       },
       { deadlineMs: this.#deadlineMs },
     )
@@ -367,28 +343,5 @@ export class SessionStore {
     if (this.#pools.size > 1_000) this.#pools.clear()
     this.#pools.set(kind, { pool, until: performance.now() + this.#policy.sweepEveryMs })
     return pool
-  }
-}
-
-function decodePost(reply: Reply, script: string): PostAnswer {
-  switch (reply[0]) {
-    case 'ok':
-    case 'again':
-    case 'other':
-      return {
-        kind: reply[0],
-        position: Number(reply[1]),
-        wakeups: parseWakeups(reply[2]),
-        wokenIn: String(reply[3] ?? ''),
-      }
-    case 'not_found':
-    case 'terminal':
-      return { kind: reply[0] }
-    case 'session_finished':
-      return { kind: 'session_finished', state: String(reply[1]) }
-    case 'mailbox_full':
-      return { kind: 'mailbox_full', most: Number(reply[1]) }
-    default:
-      throw new InvariantError(`${script} answered ${JSON.stringify(reply[0])}`)
   }
 }

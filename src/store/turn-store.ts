@@ -17,14 +17,18 @@ import type {
   CommitAnswer,
   CommitRequest,
   NextClaim,
+  RenewedSteers,
   RenewRequest,
   TurnStore,
   Verdict,
 } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
+import { decodeMail, type Mail } from '../core/worker/message.ts'
+import { decodeSteered, type Steer } from '../core/worker/steer.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { decodeClaim } from './record/assignment.ts'
+import { takenFields } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
 import { Batcher, bytesOf } from './script/batcher.ts'
@@ -168,6 +172,19 @@ export class RedisTurnStore implements TurnStore {
     }
   }
 
+  /** Only this turn takes inputs out of the lane, so their places do not move between the two reads. */
+  async readInputs(workerId: string, positions: readonly number[]): Promise<Mail[]> {
+    const { redis, keys, policy } = this.#o
+    const { record, inbox } = workerKeys(keys.tag, workerId)
+    const read = <Value>(reading: () => Promise<Value>) => guarded('reading a mailbox', reading, policy.leaseMs)
+    const taken = Number((await read(() => redis.hget(record, takenFields[2] as string))) ?? 0)
+    const texts = await Promise.all(positions.map((position) => read(() => redis.lindex(inbox, position - taken))))
+    return positions.flatMap((position, index) => {
+      const text = texts[index]
+      return position < taken || !text ? [] : [decodeMail('inbox', position, text)]
+    })
+  }
+
   /** A reason is kept for what callers cancelled. Nobody gives one for the children of a run that has ended. */
   async cancelReason({
     workerId,
@@ -190,7 +207,7 @@ export class RedisTurnStore implements TurnStore {
 
   async renew(
     turns: readonly RenewRequest[],
-  ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }> {
+  ): Promise<{ verdicts: Verdict[]; steered: RenewedSteers; wakeups: readonly Wakeup[]; trustedUntil: number }> {
     // About the same turns as commits that still wait here.
     this.#commits.flush()
     const asked = performance.now()
@@ -213,9 +230,17 @@ export class RedisTurnStore implements TurnStore {
       },
       { deadlineMs: policy.leaseMs / 3 },
     )
-    const [wakeups, ...verdicts] = reply as string[]
+    const [wakeups, ...answers] = reply as string[]
+    const verdicts: Verdict[] = []
+    const steered = new Map<number, readonly Steer[]>()
+    for (const [index, answer] of answers.entries()) {
+      const [verdict] = answer.split(' ', 1) as [Verdict]
+      verdicts.push(verdict)
+      if (answer.length > verdict.length) steered.set(index, decodeSteered(answer.slice(verdict.length + 1)))
+    }
     return {
-      verdicts: verdicts as Verdict[],
+      verdicts,
+      steered,
       wakeups: parseWakeups(wakeups),
       trustedUntil: asked + policy.leaseMs - policy.leaseMarginMs,
     }

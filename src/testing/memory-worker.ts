@@ -151,6 +151,10 @@ export class MemoryWorker implements TurnStore {
     return Promise.resolve(this.history.slice(from))
   }
 
+  readInputs(): never {
+    throw new Error('a worker in memory is not steered.')
+  }
+
   cancelReason(): never {
     throw new Error('a worker in memory is not cancelled.')
   }

@@ -19,6 +19,7 @@ import { openModels } from '../models/model-source.ts'
 import { KindMaker } from '../runtime/node/kind-maker.ts'
 import { Turn } from '../runtime/turn/turn.ts'
 import type { TurnHost } from '../runtime/turn/turn-host.ts'
+import { MemoryBlobs } from './memory-blobs.ts'
 import { MemoryWorker } from './memory-worker.ts'
 import { answerJsonOf, type TestAnswers, type TestAsk, testAskOf } from './test-asks.ts'
 
@@ -189,6 +190,7 @@ type Line = TestRun['log'][number]
 
 class WorkerTest {
   readonly #worker: MemoryWorker
+  readonly #blobs = new MemoryBlobs()
   readonly #definition: HandlerDefinition | AgentDefinition
   readonly #settings: TestSettings
   readonly #log: Line[] = []
@@ -240,6 +242,7 @@ class WorkerTest {
     const log = this.#logger()
     return {
       store: this.#worker,
+      blobs: this.#blobs,
       log,
       policy,
       wakeup: '',

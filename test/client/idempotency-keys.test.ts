@@ -29,10 +29,10 @@ test('a message is not lost to the key of another, where both were cut within an
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const send = (idempotencyKey: string) => root.send('hello', { idempotencyKey })
-  expect(await send('\ud83d')).toEqual({ position: 1, again: false, warning: null })
-  expect(await send('\ud83e')).toEqual({ position: 2, again: false, warning: null })
-  expect(await send('\ufffd')).toEqual({ position: 3, again: false, warning: null })
-  expect(await send('\ud83d')).toEqual({ position: 1, again: true, warning: usedBefore })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: false, steers: false, warning: null })
+  expect(await send('\ud83e')).toEqual({ position: 2, again: false, steers: false, warning: null })
+  expect(await send('\ufffd')).toEqual({ position: 3, again: false, steers: false, warning: null })
+  expect(await send('\ud83d')).toEqual({ position: 1, again: true, steers: false, warning: usedBefore })
 })
 
 test('a session is not lost to the key of a message', async () => {
@@ -49,6 +49,7 @@ test('a key used for one worker is free for another', async () => {
     expect(await session.root.send(value, { idempotencyKey: 'step' })).toEqual({
       position: 1,
       again: false,
+      steers: false,
       warning: null,
     })
     expect(await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })).toMatchObject({ value })
@@ -78,9 +79,9 @@ test('a message that was sent again since its answer was lost was not sent befor
   const caller = fixedAnswer(['again', '3', '', ''])
   const submission = new Submission({ redis, caller, namespace, partitions: 1, waker, policy })
   const { sent: made } = await submission.send(root.id, 'x')
-  expect(made).toEqual({ position: 3, again: false, warning: null })
-  const { sent: given } = await submission.send(root.id, 'x', 'step')
-  expect(given).toEqual({ position: 3, again: true, warning: usedBefore })
+  expect(made).toEqual({ position: 3, again: false, steers: false, warning: null })
+  const { sent: given } = await submission.send(root.id, 'x', { idempotencyKey: 'step' })
+  expect(given).toEqual({ position: 3, again: true, steers: false, warning: usedBefore })
 })
 
 test('a key whose session was pruned does not create another, and the error says so', async () => {
@@ -127,8 +128,8 @@ test('a key that was used for another message is refused as used for something e
   await using troupe = await TestTroupe.connect()
   const { root } = await troupe.create('nobody', 1, { keepOpen: true })
   const send = (value: unknown) => root.send(value, { idempotencyKey: 'step' })
-  expect(await send({ pay: 5 })).toEqual({ position: 1, again: false, warning: null })
-  expect(await send({ pay: 5 })).toEqual({ position: 1, again: true, warning: usedBefore })
-  expect(await send({ pay: 50 })).toEqual({ position: 1, again: true, warning: usedForElse })
+  expect(await send({ pay: 5 })).toEqual({ position: 1, again: false, steers: false, warning: null })
+  expect(await send({ pay: 5 })).toEqual({ position: 1, again: true, steers: false, warning: usedBefore })
+  expect(await send({ pay: 50 })).toEqual({ position: 1, again: true, steers: false, warning: usedForElse })
   expect((await root.mailbox()).map(({ message }) => message.value)).toEqual([1, { pay: 5 }])
 })

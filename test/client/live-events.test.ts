@@ -233,3 +233,29 @@ describe('stored events', () => {
     expect(gap).toMatchObject({ transient: true, workerId: session.rootId })
   })
 })
+
+test('what is said before the first follower is kept, and what was too much is counted', async () => {
+  await using scene = await opened()
+  const { troupe, say, heeded } = scene
+  const session = await troupe.client.sessions.create({ kind: 'echo', input: 1 }, { follow: true })
+  // Another object for the same session has nothing from before.
+  const watching = reading(troupe.client.sessions.get(session.id))
+  await waitUntil('the other one follows', () => {
+    say(session, 'x')
+    return watching.texts().length > 0
+  })
+  for (let round = 1; round <= 21; round++) {
+    for (let count = 0; count < 500; count++) say(session, 'x')
+    await heeded()
+    await waitUntil('the round was told', () => watching.texts().length > round * 500)
+  }
+  await troupe.startNode({ echo })
+  await watching.done
+  const follower = reading(session, { after: '0-0' })
+  await follower.done
+  const gaps = follower.events.filter(({ type }) => type === 'events.dropped')
+  expect(gaps).toHaveLength(1)
+  const told = follower.events.filter(({ type }) => type === 'text.delta').length
+  expect(told + Number(gaps[0]?.details.count)).toBeGreaterThanOrEqual(watching.texts().length)
+  expect(follower.events.at(-1)?.ended).toBeDefined()
+})

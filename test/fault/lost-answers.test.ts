@@ -26,6 +26,7 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
     partition: turns.partition,
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),
+    readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
     renew(requests) {
       asked.push(...requests.map(({ workerId }) => `renewed ${workerId}`))
       return turns.renew(requests)

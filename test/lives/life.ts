@@ -5,6 +5,7 @@
  * LIFE-2 A tool of effect once runs once for a call at most, and never for a call that was denied.
  * LIFE-3 Without its summaries a history gives the prompts that it would have given if none had been written, byte by byte.
  */
+
 import { z } from 'zod'
 import { defineTool, type Tool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -25,6 +26,7 @@ import type { Behaviour } from '../../src/runtime/node/kind.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
 import type { TurnHost } from '../../src/runtime/turn/turn-host.ts'
+import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
 import type { Random } from '../support/fault-settings.ts'
 import { LifeChances } from './life-chances.ts'
 import { LifeWorker } from './life-worker.ts'
@@ -269,6 +271,7 @@ export class Life {
   #host(): TurnHost {
     return {
       store: this.#worker,
+      blobs: new MemoryBlobs(),
       log: silent,
       policy: quick,
       wakeup: '',

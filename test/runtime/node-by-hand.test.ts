@@ -1,4 +1,5 @@
 /** A node whose claims the test answers: what its slots ask for, and what it says of each wake-up. */
+
 import { expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
@@ -7,6 +8,7 @@ import type { Wakeup } from '../../src/core/ports/wake.ts'
 import { RuntimeNode } from '../../src/runtime/node/node.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
+import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { silentLog } from './support/held-store.ts'
@@ -31,7 +33,7 @@ function nodeByHand(concurrency: number) {
     kinds: new Map(),
     concurrency,
     policy,
-    stores: [{ turns, upkeep }],
+    stores: [{ turns, upkeep, blobs: new MemoryBlobs() }],
     waker: { wake() {} },
     live: { isFollowed: () => false, publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },

@@ -18,6 +18,7 @@ import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
 import { batchMutants } from './support/batch-mutants.ts'
+import { blobMutants } from './support/blob-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
@@ -32,6 +33,7 @@ import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { startMutants } from './support/start-mutants.ts'
+import { steerMutants } from './support/steer-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -355,6 +357,8 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...steerMutants,
+  ...blobMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

@@ -6,6 +6,7 @@ export function changedStore(turns: TurnStore, changed: Partial<TurnStore>): Tur
     partition: turns.partition,
     claim: (next) => turns.claim(next),
     renew: (requests) => turns.renew(requests),
+    readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
     commit: (request) => turns.commit(request),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),

@@ -38,6 +38,7 @@ type Kind =
   | 'asker'
   | 'expecter'
   | 'settler'
+  | 'starter'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -134,6 +135,28 @@ describe.concurrent('correct workers pass', () => {
           expect(readdirSync(folder)).toHaveLength(1)
           expect(result).toMatchObject({ status: 'completed', value: { stamped: 500 } })
           expect(histories.map(({ kind }) => kind)).toEqual(['clerk', 'stamp'])
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
+  })
+
+  test('an agent with a task in the background, killed at every point: its end is told once at most (BACKGROUND-2) [1.59]', async () => {
+    const task = { kind: 'stamp', name: 'stamp', input: 2, detached: true }
+    const report = await crashMatrix(
+      scenario('starter', {
+        pointsMax: isLong ? 200 : 6,
+        replies: {
+          starter: [call('spawn_workers', { tasks: [task] }), call('pay'), call('list_tasks'), say('done')],
+        },
+        check: ({ folder, result, histories }) => {
+          expect(readdirSync(folder)).toHaveLength(1)
+          expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
+          expect(histories.map(({ kind }) => kind)).toEqual(['starter', 'stamp'])
+          const told =
+            histories[0]?.entries.flatMap((entry) => (entry.type === 'user' ? (entry.ended ?? []) : [])) ?? []
+          expect(new Set(told).size).toBe(told.length)
         },
       }),
     )

@@ -8,11 +8,12 @@ import type {
   RunResult,
   Self,
   Session,
+  Tool,
   Troupe,
   WorkerDefinition,
   WorkerRef,
 } from '../../src/index.ts'
-import { defineWorker, isResultOf } from '../../src/index.ts'
+import { defineTool, defineWorker, isResultOf } from '../../src/index.ts'
 
 declare const troupe: Troupe
 declare const self: Self
@@ -33,6 +34,12 @@ const reader = defineWorker({
 })
 const untyped = defineWorker({ kind: 'untyped', receive: (_, { reply }) => reply(1) })
 const sorter = defineWorker({ kind: 'sorter', instructions: 'You sort mail.', input: z.object({ mail: z.string() }) })
+const extractor = defineWorker({
+  kind: 'extractor',
+  instructions: 'You find titles.',
+  input: z.object({ page: z.string() }),
+  output: z.object({ title: z.string(), tags: z.array(z.string()).default([]) }),
+})
 type Title = { title: string; tags: string[] }
 
 test('a session that is created by a definition takes its input and has its result', async () => {
@@ -117,9 +124,33 @@ test('a result is told by its definition, and other results are still seen behin
   expectTypeOf(handle).returns.toEqualTypeOf<unknown>()
 })
 
+test('the result of an agent with an output has its type', async () => {
+  const session = await troupe.sessions.create(extractor, { input: { page: 'a' } })
+  const result = await session.result()
+  if (result.status === 'completed') {
+    expectTypeOf(result.value.output).toEqualTypeOf<Title>()
+    expectTypeOf(result.value.text).toEqualTypeOf<string>()
+  }
+  self.spawn(extractor, { page: 'a' })
+  // @ts-expect-error -- the page is a text
+  self.spawn(extractor, { page: 1 })
+  const handle = (message: Message<string>) => {
+    if (isResultOf(message, extractor) && message.status === 'completed')
+      expectTypeOf(message.value.output.tags).toEqualTypeOf<readonly string[]>()
+  }
+  expectTypeOf(handle).toBeFunction()
+})
+
+test('a terminal tool needs neither an effect nor a run, and any other tool needs both', () => {
+  const input = z.object({ a: z.string() })
+  expectTypeOf(defineTool({ name: 'submit', description: 'Hands it in.', terminal: true, input })).toEqualTypeOf<Tool>()
+  // @ts-expect-error -- run and effect are missing
+  defineTool({ name: 'submit', description: 'Hands it in.' })
+})
+
 test('every definition is a WorkerDefinition and a Definition', () => {
-  const workers: Readonly<Record<string, WorkerDefinition>> = { reader, untyped, sorter }
-  const all: readonly Definition[] = [reader, untyped, sorter]
+  const workers: Readonly<Record<string, WorkerDefinition>> = { reader, untyped, sorter, extractor }
+  const all: readonly Definition[] = [reader, untyped, sorter, extractor]
   expectTypeOf(workers).toExtend<Readonly<Record<string, WorkerDefinition>>>()
   expectTypeOf(all).toExtend<readonly Definition[]>()
 })

@@ -1,7 +1,7 @@
 /** The survey as shipped: agents, the offline model, tools in threads, a real node. */
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { AgentResult } from '../../src/core/history/entry.ts'
+import type { AgentResult } from '../../src/core/history/agent-result.ts'
 import reader from '../../workers/reader.ts'
 import surveyor from '../../workers/surveyor.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

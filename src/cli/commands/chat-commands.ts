@@ -1,7 +1,7 @@
 /**
  * Duty: what a person may type in a conversation at the terminal beside messages: `/status` and its like.
  * TYPED-COMMANDS-1 Only a whole word behind a slash is a command: `/etc/hosts` is a message, and so is what begins with two slashes, without the first.
- * TYPED-COMMANDS-2 A command changes nothing of what is read or answered, except the end of the conversation.
+ * TYPED-COMMANDS-2 A command is no message: no model reads it.
  */
 import type { Session } from '../../client/session/session.ts'
 import { didYouMean } from '../../core/check/closest.ts'
@@ -13,18 +13,34 @@ import type { Page } from '../view/page.ts'
 import { tableLines } from '../view/table.ts'
 import { usageText, workerColumns } from '../view/worker-columns.ts'
 import { sessionFacts } from './session/show.ts'
+import { compactedText } from './worker/compact.ts'
 
 interface ChatCommand {
   readonly does: string
+  /** What may be typed behind the word; absent: nothing. */
+  readonly takes?: string
   /** Lines for the person. */
-  readonly lines: (session: Session, page: Page) => Promise<readonly string[]>
+  readonly lines: (session: Session, place: Place, text: string) => Promise<readonly string[]>
+}
+
+interface Place {
+  readonly page: Page
+  readonly signal: AbortSignal
 }
 
 const commands: Readonly<Record<string, ChatCommand>> = {
+  compact: {
+    does: 'has a summary written for the beginning of the conversation; what you type behind it, it must hold',
+    takes: '[text]',
+    lines: async ({ root }, { signal }, instruction) => {
+      const came = await root.compact({ signal, ...(instruction !== '' && { instruction }) })
+      return [safe(compactedText(root.id, came))]
+    },
+  },
   context: { does: 'what the model knows: messages, and about how many tokens they take', lines: contextLines },
   status: {
     does: 'the state of the session, and what it waits for',
-    lines: async (session, page) => sessionFacts(await session.report(), page),
+    lines: async (session, { page }) => sessionFacts(await session.report(), page),
   },
   usage: {
     does: 'model calls, tool calls and tokens of the whole session',
@@ -35,7 +51,7 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
   workers: {
     does: 'the workers of the session',
-    lines: async (session, page) => {
+    lines: async (session, { page }) => {
       const { workers } = await session.report()
       return tableLines(workers, workerColumns(workers), page)
     },
@@ -52,18 +68,20 @@ export type Chatted =
   | { readonly kind: 'said'; readonly lines: readonly string[] }
 
 /** `session`: undefined before the first message. */
-export async function chatted(typed: string, session: Session | undefined, page: Page): Promise<Chatted> {
+export async function chatted(typed: string, session: Session | undefined, place: Place): Promise<Chatted> {
   const [, word, rest = ''] = /^\s*\/([A-Za-z-]+)(?:\s+([\s\S]*))?$/.exec(typed) ?? []
   if (word === undefined) return { kind: 'message', text: typed.replace(/^(\s*)\/\//, '$1/') }
   if (quitWords.includes(word)) return { kind: 'quit' }
   if (word === 'help') return { kind: 'said', lines: helpLines() }
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
   if (command === undefined) return { kind: 'said', lines: [unknownText(word)] }
-  if (rest.trim() !== '') return { kind: 'said', lines: [`troupe: /${word} takes nothing behind it`] }
+  const text = rest.trim()
+  if (text !== '' && command.takes === undefined)
+    return { kind: 'said', lines: [`troupe: /${word} takes nothing behind it`] }
   if (session === undefined)
     return { kind: 'said', lines: ['troupe: there is nothing to show yet: the session begins with your first message'] }
   try {
-    return { kind: 'said', lines: await command.lines(session, page) }
+    return { kind: 'said', lines: await command.lines(session, place, text) }
   } catch (thrown) {
     return { kind: 'said', lines: [`troupe: ${safe(toComplaint(thrown).message)}`] }
   }
@@ -75,12 +93,12 @@ function unknownText(word: string): string {
 }
 
 function helpLines(): string[] {
-  const lines = Object.entries(commands).map(([word, { does }]) => [`/${word}`, does] as const)
+  const lines = Object.entries(commands).map(([word, { does, takes }]) => [`/${word} ${takes ?? ''}`, does] as const)
   const all = [...lines, ['/quit', 'closes the conversation, like Ctrl+D'] as const]
-  return all.map(([word, does]) => `${word.padEnd(10)}${does}`)
+  return all.map(([word, does]) => `${word.padEnd(17)}${does}`)
 }
 
-async function contextLines(session: Session, page: Page): Promise<readonly string[]> {
+async function contextLines(session: Session, { page }: Place): Promise<readonly string[]> {
   const [context, metadata] = [await session.root.context(), await session.root.metadata()]
   const { history, size, facts } = context
   const names = Object.keys(facts)

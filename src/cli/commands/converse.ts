@@ -132,7 +132,7 @@ async function nextMessage(
     const typed = await prompt.next(signal)
     if (typed.kind !== 'line') return typed
     const said = prompt.isShown
-      ? await chatted(typed.text, session, pageOf(process.stderr))
+      ? await chatted(typed.text, session, { page: pageOf(process.stderr), signal })
       : ({ kind: 'message', text: typed.text } as const)
     if (said.kind === 'quit') return { kind: 'end' }
     if (said.kind === 'said') {

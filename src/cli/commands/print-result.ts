@@ -1,7 +1,8 @@
 /** Duty: prints the result of a run: the value on stdout, a failure as a sentence on stderr. */
 
 import type { Session } from '../../client/session/session.ts'
-import { type CutReason, isAgentResult, type RunResult } from '../../core/history/entry.ts'
+import { type CutReason, isAgentResult } from '../../core/history/agent-result.ts'
+import type { RunResult } from '../../core/history/entry.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import type { RawFlag } from '../options.ts'
 import { type JsonFlag, paint, printJson, printText, safe, tell } from '../terminal/output.ts'
@@ -42,7 +43,7 @@ function cutText(reason: CutReason): string {
 
 /** Text stays text, and any other value becomes indented JSON. A person wants to read the words of an agent; --json has its facts. */
 function textOf(value: unknown): string {
-  if (isAgentResult(value)) return value.text
+  if (isAgentResult(value)) return value.output === undefined ? value.text : prettyJson(value.output)
   return typeof value === 'string' ? value : prettyJson(value)
 }
 

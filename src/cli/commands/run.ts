@@ -57,7 +57,7 @@ With --keep-open each line that you type, or each line of stdin, is the next
 message. Ctrl+C or Esc cancels the answer in progress, and you may go on. Ctrl+D, or
 the end of stdin, closes the conversation. Ctrl+C at the prompt leaves it open.
 On a terminal /status, /workers, /usage and /context show how the session stands,
-and /quit closes it. A message that begins with a slash is typed with two.`
+/compact has a summary written, and /quit closes it. A message that begins with a slash is typed with two.`
 
 export function addRunCommand(program: Command): void {
   const command = program

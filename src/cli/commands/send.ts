@@ -1,6 +1,7 @@
 /** `troupe send <worker> [text]`: sends an input message to a worker. */
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { InputError } from '../../core/errors.ts'
+import { type SendTime, sendTimes } from '../../core/worker/steer.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
 import {
@@ -18,6 +19,7 @@ import { eitherId, printAnswer } from './verb.ts'
 
 interface SendFlags extends ConnectionFlags, InputFlags, AttachFlags {
   readonly key?: string
+  readonly when?: SendTime
 }
 
 export function addSendCommand(program: Command): void {
@@ -27,12 +29,19 @@ export function addSendCommand(program: Command): void {
     .argument('<worker>', 'id of the worker, or of a session for its first worker')
     .argument('[text]', 'the message; - reads stdin')
     .option('--key <key>', 'idempotency key: the same key sends once', idempotencyKey)
+    .addOption(
+      new Option('--when <when>', 'when a busy worker receives it: in its next run, in this run, or at once').choices(
+        sendTimes,
+      ),
+    )
   addConnectionOptions(addInputOptions(addAttachOption(command)))
   addExamples(command, [
     ['troupe send 0199… "and the tests, please"', 'text'],
     ['troupe send 0199… \'{"folder":"docs"}\'', 'JSON'],
     ['git diff | troupe send 0199… -', 'text from stdin'],
     ['troupe send 0199… "Is this the same?" --attach photo.jpg', 'with an image'],
+    ['troupe send 0199… "only the docs" --when steer', 'to the run in progress'],
+    ['troupe send 0199… "stop, do this first" --when interrupt', 'in place of what it does now'],
   ])
   command.action(send)
 }
@@ -43,10 +52,14 @@ async function send(id: string, text: string | undefined, flags: SendFlags): Pro
   const value = await withAttachments(await readInput(text, flags, process.stdin), flags)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(await eitherId(troupe, id, 'worker'))
-    const { position, again, ...sent } = await worker.send(value, { idempotencyKey: flags.key })
+    const { position, again, steers, ...sent } = await worker.send(value, {
+      idempotencyKey: flags.key,
+      when: flags.when,
+    })
     const warning = sent.warning ?? (await unhostedWarning('message', worker.report(), troupe))
     if (warning) tell(`troupe: ${safe(warning)}`)
-    const object = { type: 'sent', workerId: worker.id, position, again, warning }
-    printAnswer(sentence(object, `accepted by worker ${worker.id} at position ${position}`), flags)
+    const object = { type: 'sent', workerId: worker.id, position, again, steers, warning }
+    const where = steers ? ', for the run in progress' : ''
+    printAnswer(sentence(object, `accepted by worker ${worker.id} at position ${position}${where}`), flags)
   })
 }

@@ -18,8 +18,10 @@ export class EarlyNotes {
   readonly #hub: EventHub
   readonly #sessionId: string
   readonly #words: ReceivedNote[] = []
+  #dropped = 0
   readonly #onWord = (word: LiveWord) => {
     if (this.#words.length < wordsMax) this.#words.push({ ...word, at: Date.now() })
+    else this.#dropped += word.notes.length
   }
   #timer: NodeJS.Timeout | undefined
 
@@ -35,6 +37,11 @@ export class EarlyNotes {
     hub.announceLive(sessionId)
     early.#timer = setTimeout(() => early.take(), keptMsMax).unref()
     return early
+  }
+
+  /** How many notes were dropped behind those that were kept. */
+  get dropped(): number {
+    return this.#dropped
   }
 
   /** What has arrived. From now on nothing is kept here. */

@@ -85,6 +85,7 @@ export async function* sessionEvents(
       // All of it came after the first stored event, which says what the session is.
       for (const word of early?.take() ?? [])
         yield* transientEvents({ ...word, notes: filter.pass(word, word.at) }, next.value.id)
+      if (early && early.dropped > 0) yield droppedEvent(sessionId, next.value.id, early.dropped)
       early = undefined
     }
   } catch (error) {

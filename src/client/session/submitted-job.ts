@@ -10,6 +10,7 @@ import { InputError } from '../../core/errors.ts'
 import { parseId } from '../../core/ids.ts'
 import { limitNames } from '../../core/policy.ts'
 import { approvalPolicies, nobodyAnswersWords } from '../../core/worker/ask/session-approval.ts'
+import { sendTimes } from '../../core/worker/steer.ts'
 import { placesOf } from '../../store/keys.ts'
 import { AskStore } from '../../store/person/ask-store.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
@@ -37,13 +38,13 @@ const sessionJob = z.strictObject({
   weight: z.number().optional(),
   priority: z.number().optional(),
 })
-const messageJob = z.strictObject({ worker: z.string(), input: z.unknown() })
+const messageJob = z.strictObject({ worker: z.string(), input: z.unknown(), when: z.enum(sendTimes).optional() })
 const answerJob = z
   .strictObject({ ask: z.string(), answer: z.unknown(), by: z.string().optional(), reason: z.string().optional() })
   .refine(({ answer }) => answer !== undefined, { path: ['answer'], error: 'is missing; an answer may be null' })
 
 const forms =
-  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?}, {"worker", "input"} or {"ask", "answer", "by"?, "reason"?}'
+  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?}, {"worker", "input", "when"?} or {"ask", "answer", "by"?, "reason"?}'
 
 /** What BullMQ keeps as the return value of a job. */
 export interface JobDone {
@@ -93,11 +94,11 @@ async function answerAsk(
 
 async function send(
   submission: Submission,
-  { worker, input }: z.infer<typeof messageJob>,
+  { worker, input, when }: z.infer<typeof messageJob>,
   key: string,
 ): Promise<JobDone> {
   const workerId = parseId(worker, 'worker')
-  const { sent, isOther } = await submission.send(workerId, input, key)
+  const { sent, isOther } = await submission.send(workerId, input, { idempotencyKey: key, when })
   const sessionId = await submission.store(workerId, 'worker').sessionOf(workerId)
   return { sessionId: sessionId ?? '', workerId, ...(isOther && sent.warning !== null && { warning: sent.warning }) }
 }

@@ -28,12 +28,14 @@ import { encodeInput } from '../../core/worker/message.ts'
 import { encodeOrder, type Order } from '../../core/worker/order.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
+import type { SendTime } from '../../core/worker/steer.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
 import { placesOf } from '../../store/keys.ts'
+import { refusalOfPost } from '../../store/post-answer.ts'
 import type { Redis } from '../../store/redis/redis.ts'
 import type { ScriptCaller } from '../../store/script/script.ts'
-import { type RetryAnswer, type RetryOrder, refusalOfPost, SessionStore } from '../../store/session-store.ts'
+import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session-store.ts'
 import { extraWakeup } from '../../store/wakeups.ts'
 import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
@@ -248,22 +250,30 @@ export class Submission {
   }
 
   /** Throws a typed error that names the worker when the message cannot be accepted. */
-  async send(workerId: string, value: unknown, idempotencyKey?: string): Promise<Accepted> {
+  async send(
+    workerId: string,
+    value: unknown,
+    {
+      idempotencyKey,
+      when = 'queue',
+    }: { readonly idempotencyKey?: string | undefined; readonly when?: SendTime | undefined } = {},
+  ): Promise<Accepted> {
     const id = parseId(workerId, 'worker')
     const store = this.store(id, 'worker')
     const mail = encodeInput(null, toJson(value, 'the message'))
     const isGiven = idempotencyKey !== undefined
     const { keyOwner } = this.#context
     const digest = digestKey(isGiven ? `${id}/${idempotencyKey}` : newId(partitionOf(id)), 'message', keyOwner)
-    const event = encodeEvents([['message.accepted', { kind: 'input', ...this.by }]])
+    const event = encodeEvents([['message.accepted', { kind: 'input', ...this.by, ...(when !== 'queue' && { when }) }]])
     const wasQuiet = this.#wasQuiet()
-    const answer = await store.post(id, mail, { digest, isGiven }, event)
+    const answer = await store.post(id, mail, { digest, isGiven, when }, event)
     if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
     this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
     // A key made here is known only to a call that was sent again.
     const again = isGiven && answer.kind !== 'ok'
     const isOther = again && answer.kind === 'other'
-    return { sent: { position: answer.position, again, warning: again ? sentWarning(isOther) : null }, isOther }
+    const { position, steers } = answer
+    return { sent: { position, again, steers, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
   /** Asks something of an agent itself. Returns the position of the order in its inbox; throws like `send`. */

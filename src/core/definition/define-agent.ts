@@ -7,6 +7,7 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { Json } from '../history/chat/chat-message.ts'
 import { policy } from '../policy.ts'
+import { type AgentHooks, checkHooks } from './agent-hooks.ts'
 import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
@@ -41,7 +42,7 @@ export interface AgentLimits extends ChildLimits {
 }
 
 /** Each time the whole conversation is sent again. */
-const continuesMost = 100
+const timesMost = 100
 
 const limitNames = [
   'iterations',
@@ -58,7 +59,8 @@ const roles = ['planner', 'actor'] as const
 /** Which of the tools of its definition an agent has. */
 export type Role = (typeof roles)[number]
 
-export interface AgentWorker<Given = unknown> {
+/** `Output`: what its `output` returns. */
+export interface AgentWorker<Given = unknown, Output = unknown> {
   /**
    * The name under which nodes host this definition: the name of its file, or its key in `workers`. With it, `sessions.create` and `self.spawn` take
    * the definition in place of the name.
@@ -83,6 +85,11 @@ export interface AgentWorker<Given = unknown> {
   readonly role?: Role
   /** Kinds that its model may spawn. With this field the model gets the tools `spawn_workers` and `send_message`. */
   readonly spawns?: readonly string[]
+  /**
+   * With `true`, detached children are tasks in the background: its model is told in its next prompt that one has ended, lists them with the tool
+   * `list_tasks`, and cannot start one under the name of one that still runs. Needs `spawns`. Default: false.
+   */
+  readonly background?: boolean
   /** With `true` the model gets the tool `ask_person`: it asks a person, and the answer is the result of the call. Default: false. */
   readonly asks?: boolean
   /** Which calls run without a question, which a person is asked about, and which never run. Default: as the tools say. */
@@ -97,6 +104,13 @@ export interface AgentWorker<Given = unknown> {
   readonly onUnknown?: 'fail' | 'tell'
   /** Schema of input messages; an input that does not fit fails the run with `input_invalid`. Default: any JSON. */
   readonly input?: z.ZodType<unknown, Given>
+  /**
+   * Schema of its result. Its model is told to end with JSON that fits; what does not fit is answered with what is wrong. The result is
+   * `{ text, output }`, with `output` as the schema returns it. Default: its result is a text.
+   */
+  readonly output?: z.ZodType<Output>
+  /** How often in one run its model is told that its answer does not fit `output`, before the run fails with `output_invalid`. Default 3. */
+  readonly outputRetries?: number
   /**
    * Returns the folder that its tools may touch, from the input of the first run that is not refused. It must lie within the folder of the
    * parent, if the parent has one. Null: no folder; refused if the parent has one. Default: the folder of the parent.
@@ -121,6 +135,8 @@ export interface AgentWorker<Given = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** Functions that steer its loop: before and after tool calls, and when its model has answered. Default: none. */
+  readonly hooks?: AgentHooks
   /**
    * Called after each iteration: when all calls of a reply have their results, or its run is over. The run waits for it, at most 30 s. What it returns
    * or throws changes nothing. After a crash it may be called again for an iteration, or miss one.
@@ -141,18 +157,22 @@ export const agentKeys = new Set([
   'tools',
   'role',
   'spawns',
+  'background',
   'asks',
   'approval',
   'limits',
   'childrenAtOnce',
   'onUnknown',
   'input',
+  'output',
+  'outputRetries',
   'folder',
   'nudge',
   'continues',
   'compaction',
   'pool',
   'retries',
+  'hooks',
   'onIteration',
   'onCancel',
   'onCancelMs',
@@ -187,15 +207,22 @@ export function checkAgent(agent: AgentWorker): void {
       `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
     )
   checkRole(agent)
+  checkHooks(agent.hooks)
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
-  const { continues } = agent
-  if (continues !== undefined && !(Number.isInteger(continues) && continues >= 0 && continues <= continuesMost))
-    throw new ConfigError(`continues must be a whole number from 0 to ${continuesMost}, not ${preview(continues)}.`)
+  for (const name of ['continues', 'outputRetries'] as const) {
+    const times = agent[name]
+    if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))
+      throw new ConfigError(`${name} must be a whole number from 0 to ${timesMost}, not ${preview(times)}.`)
+  }
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 
-function checkRole({ role, spawns }: AgentWorker): void {
+function checkRole({ role, spawns, background }: AgentWorker): void {
+  if (background !== undefined && typeof background !== 'boolean')
+    throw new ConfigError(`background must be true or false, not ${preview(background)}.`)
+  if (background && spawns === undefined)
+    throw new ConfigError('background is for agents that may spawn: name the kinds in spawns.')
   if (role === undefined) return
   if (!roles.includes(role)) throw new ConfigError(`role must be one of ${roles.join(', ')}, not ${preview(role)}.`)
   if (role === 'planner' && spawns !== undefined)

@@ -8,7 +8,7 @@ import type { z } from 'zod'
 import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
-import { ConfigError } from '../errors.ts'
+import { ConfigError, InvariantError } from '../errors.ts'
 import type { ChildFacts, Json } from '../history/chat/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { Recipe } from './recipe.ts'
@@ -79,6 +79,10 @@ export type ApprovalContext = Pick<
 /** Whether the call was carried out. */
 export type Reconciled = { readonly done: true; readonly output: unknown } | { readonly done: false }
 
+/** A tool that never runs: a call of it ends the run, and its arguments are the result. */
+export type TerminalTool<Input = unknown> = Pick<ToolDefinition<Input>, 'name' | 'description' | 'input'> &
+  Partial<Pick<ToolDefinition<Input>, 'effect' | 'run'>> & { readonly terminal: true }
+
 export interface ToolDefinition<Input = unknown> {
   /** Letters, digits, "_" and "-", at most 64. */
   readonly name: string
@@ -96,6 +100,11 @@ export interface ToolDefinition<Input = unknown> {
    * whose name contains "delete", "write", "execute" or "modify", and that does not say `approval: 'never'`.
    */
   readonly dangerous?: boolean
+  /**
+   * With `true` a call ends the run: its arguments, as `input` returns them, are the `output` of the result, and `run` is never called. It needs no
+   * `effect` and no `run`. Other calls of the same reply are not run. Default: false.
+   */
+  readonly terminal?: boolean
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
   /** Longer output is cut, and a note is added. Default 100 000. */
@@ -128,6 +137,7 @@ const knownKeys = new Set([
   'effect',
   'approval',
   'dangerous',
+  'terminal',
   'timeoutMs',
   'outputBytesMax',
   'thread',
@@ -137,7 +147,7 @@ const knownKeys = new Set([
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 /** Names of tools that troupe gives to agents. */
-export const reservedNames = ['spawn_workers', 'send_message', 'ask_person'] as const
+export const reservedNames = ['spawn_workers', 'send_message', 'list_tasks', 'ask_person'] as const
 
 /**
  * Defines a tool.
@@ -152,12 +162,23 @@ export const reservedNames = ['spawn_workers', 'send_message', 'ask_person'] as 
  */
 export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool
 export function defineTool<Input = unknown>(tool: RecipeDefinition<Input>): Tool
+export function defineTool<Input = unknown>(tool: TerminalTool<Input>): Tool
 // The compiler tries the first overload first, and reports errors in terms of the last one.
 export function defineTool<Input = unknown>(tool: ToolDefinition<Input>): Tool
-export function defineTool<Input = unknown>(given: ToolDefinition<Input> | RecipeDefinition<Input>): Tool {
-  const tool: ToolDefinition<Input> = isRecipe(given) ? { effect: 'pure', ...given, run: runsSteps } : given
-  if (typeof tool !== 'object' || tool === null)
+export function defineTool<Input = unknown>(
+  given: ToolDefinition<Input> | RecipeDefinition<Input> | TerminalTool<Input>,
+): Tool {
+  if (typeof given !== 'object' || given === null)
     throw new ConfigError('defineTool takes an object with name, description, effect and run.')
+  if (isRecipe<Input>(given)) return checkedTool({ effect: 'pure', ...given, run: runsSteps })
+  return checkedTool(given.terminal === true ? { effect: 'pure', run: neverRun, ...given } : given)
+}
+
+function neverRun(): never {
+  throw new InvariantError('a terminal tool was run')
+}
+
+function checkedTool<Input>(tool: ToolDefinition<Input>): Tool {
   const name = (tool as { name?: unknown }).name
   if (typeof name !== 'string' || !namePattern.test(name)) {
     throw new ConfigError(`${preview(name)} is not a valid name of a tool: use 1 to 64 letters, digits, "_" or "-".`)
@@ -189,6 +210,10 @@ export function defineTool<Input = unknown>(given: ToolDefinition<Input> | Recip
   if (tool.thread !== undefined && !(typeof tool.thread === 'string' && tool.thread.startsWith('file:'))) {
     throw wrong('thread must be the URL of the module that exports the tool: thread: import.meta.url.')
   }
+  if (tool.terminal !== undefined && typeof tool.terminal !== 'boolean')
+    throw wrong(`terminal must be true or false, not ${preview(tool.terminal)}.`)
+  if (tool.terminal === true && tool.recipe !== undefined)
+    throw wrong('a terminal tool never runs, so it has no recipe: leave out one of the two.')
   const problem = schemaProblem('input', tool.input)
   if (problem !== null) throw wrong(problem)
   checkNumber('timeoutMs', tool.timeoutMs, policy.timeoutMsMax)
@@ -212,8 +237,8 @@ export function defineTool<Input = unknown>(given: ToolDefinition<Input> | Recip
   }
 }
 
-function isRecipe<Input>(tool: ToolDefinition<Input> | RecipeDefinition<Input>): tool is RecipeDefinition<Input> {
-  return typeof tool === 'object' && tool !== null && typeof tool.recipe === 'function' && !('run' in tool)
+function isRecipe<Input>(tool: object): tool is RecipeDefinition<Input> {
+  return 'recipe' in tool && typeof tool.recipe === 'function' && !('run' in tool)
 }
 
 /** In place of the `run` of a tool that only is a recipe. Nobody calls it. */

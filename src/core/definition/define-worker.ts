@@ -8,12 +8,13 @@ import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
-import type { AgentResult } from '../history/entry.ts'
+import type { AgentResult, AgentResultOf } from '../history/agent-result.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
+import type { SendTime } from '../worker/steer.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import {
@@ -103,8 +104,16 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     input: NoInfer<DeepReadonly<Given>>,
     options?: SpawnOptions,
   ): WorkerRef<Given>
-  /** Sends an input message to any worker of the same partition, by reference or id. */
-  send<Given>(this: void, to: WorkerRef<Given> | string, value: NoInfer<DeepReadonly<Given>>): void
+  /**
+   * Sends an input message to any worker of the same partition, by reference or id. `when`: the next run of a busy worker receives it (`queue`, the default),
+   * or the run in progress (`steer`), which may be interrupted for it (`interrupt`).
+   */
+  send<Given>(
+    this: void,
+    to: WorkerRef<Given> | string,
+    value: NoInfer<DeepReadonly<Given>>,
+    options?: { readonly when?: SendTime },
+  ): void
   /**
    * Ends the run with this result. Throws if the result does not fit `output` of the kind. Children that still run are cancelled unless they are
    * detached. Open timers are dropped.
@@ -197,7 +206,9 @@ export type HandlerDefinition<Given = unknown, Result = unknown> = HandlerFields
   unknown
 > &
   Definition<Given, Result>
-export type AgentDefinition<Given = unknown> = AgentWorker & Definition<Given, AgentResult>
+/** `Result`: an AgentResult, whose `output` has a type if its kind says so. */
+export type AgentDefinition<Given = unknown, Result = AgentResult> = AgentWorker & Definition<Given, Result>
+type ResultOfAgent<Output> = [Output] extends [never] ? AgentResult : AgentResultOf<Output>
 export type WorkerDefinition<Given = unknown, Result = unknown> =
   | HandlerDefinition<Given, Result>
   | AgentDefinition<Given>
@@ -237,7 +248,9 @@ const handlerKeys = new Set([
  *
  * Throws a ConfigError that names the wrong field.
  */
-export function defineWorker<Given = unknown>(worker: AgentWorker<Given>): AgentDefinition<Given>
+export function defineWorker<Given = unknown, Output = never>(
+  worker: AgentWorker<Given, Output>,
+): AgentDefinition<Given, ResultOfAgent<Output>>
 export function defineWorker<State = unknown, Input = unknown, Given = Input, Reply = unknown, Result = Reply>(
   worker: HandlerWorker<State, Input, Given, Reply, Result>,
 ): HandlerDefinition<Given, Result>
@@ -279,7 +292,6 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
     throw new ConfigError('a worker with a state schema needs an initial state.')
   }
   checkSchema('state', worker.state)
-  checkSchema('output', worker.output)
   checkDeclared(worker, childLimitNames, 'a handler')
   checkInitial(worker.initial)
   checkNumber('timeoutMs', worker.timeoutMs, 1, policy.timeoutMsMax)
@@ -290,16 +302,18 @@ function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknow
 function checkCommon(worker: {
   kind?: unknown
   input?: unknown
+  output?: unknown
   pool?: unknown
   spawns?: unknown
   retries?: unknown
   onCancel?: unknown
   onCancelMs?: unknown
 }): void {
-  const { kind, input, pool, spawns, retries } = worker
+  const { kind, input, output, pool, spawns, retries } = worker
   if (kind !== undefined && !isKind(kind))
     throw new ConfigError(`kind ${preview(kind)} is not a worker kind: ${kindRule}.`)
   checkSchema('input', input)
+  checkSchema('output', output)
   if (pool !== undefined && !isPool(pool)) {
     throw new ConfigError(
       `pool ${preview(pool)} is not a valid name of a pool: use up to 32 lower-case letters, digits, "_" or "-".`,

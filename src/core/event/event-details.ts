@@ -11,6 +11,7 @@ import type { ApprovalDecision } from '../worker/ask/approval-ask.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { FineState, RunState } from '../worker/run-state.ts'
+import type { Steering } from '../worker/steer.ts'
 
 // These are types and not interfaces, because only types are assignable to Record<string, unknown>.
 type RetryDetails = {
@@ -90,8 +91,11 @@ export interface EventDetails {
     readonly kind: 'input' | 'timer' | 'order'
     readonly id?: string /** The actor of the client that sent it. */
     readonly by?: string
+    /** It was sent to steer or to interrupt a run. */
+    readonly when?: Steering
   }
-  readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string }
+  /** `when`: an input that steered or interrupted the run. */
+  readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string; readonly when?: Steering }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string }
   readonly 'turn.parked': Nothing

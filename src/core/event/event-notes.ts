@@ -18,7 +18,7 @@ type Orders = { readonly [Type in EventType]?: readonly (keyof EventDetails[Type
 const orders = {
   'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
-  'message.consumed': ['kind', 'from'],
+  'message.consumed': ['kind', 'from', 'when'],
   'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],

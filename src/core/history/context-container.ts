@@ -33,10 +33,11 @@ import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText } from './prompt/prompt-fold.ts'
+import { BackgroundTasks } from './run/background-tasks.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, type RunSoFar } from './run/run-so-far.ts'
+import { emptyFacts, inputOf, type MutableRun, newRun, noteInput, type RunSoFar } from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -58,6 +59,9 @@ interface FailedRun {
 /** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
 const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
+/** Of nearly all workers. Nothing is added to it. */
+const noTasks = new BackgroundTasks()
+
 export class ContextContainer {
   /** The system prompt. It comes from code and not from the history, so it is set before each model call. */
   agentPrompt = ''
@@ -70,6 +74,7 @@ export class ContextContainer {
   #calls = new ReplyCalls(null)
   #passedFacts: Record<string, Json> = emptyFacts()
   #passedOver = 0
+  #background = noTasks
   // An empty conversation may begin with the model.
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
@@ -97,6 +102,11 @@ export class ContextContainer {
     return { calls: this.history.openCalls(), started, delegated, asked, approvals, decided, subCalls, childResults }
   }
 
+  /** Results of the calls of the newest reply, in the order in which they came. */
+  get lastResults(): readonly ToolResultMessage[] {
+    return this.#calls.results
+  }
+
   /** The newest reply of the run in progress. */
   get lastReply(): AssistantMessage | null {
     return this.#calls.reply
@@ -105,6 +115,11 @@ export class ContextContainer {
   /** Facts that the worker got from its parent, and facts of this run. */
   get facts(): Readonly<Record<string, Json>> {
     return Object.assign(emptyFacts(), this.#passedFacts, this.#run.facts)
+  }
+
+  /** Its detached children. */
+  get background(): BackgroundTasks {
+    return this.#background
   }
 
   /** What comes next. It is computed from the pending turn and never stored. */
@@ -175,8 +190,11 @@ export class ContextContainer {
         if (entry.message.kind === 'result') this.#childReported(entry.message)
         else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
         return
-      case 'toolStarted':
       case 'delegated':
+        if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
+        this.#calls.apply(entry)
+        return
+      case 'toolStarted':
       case 'asked':
       case 'askWithdrawn':
       case 'attemptFailed':
@@ -184,6 +202,10 @@ export class ContextContainer {
       case 'subCallStarted':
       case 'subCall':
         this.#calls.apply(entry)
+        return
+      case 'hooked':
+        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
+        else if (entry.hook === 'stop') this.#run.held++
         return
       case 'blank':
         this.#run.blanks++
@@ -238,11 +260,13 @@ export class ContextContainer {
     }
     this.history.add(message)
     this.size.add(message)
-    if (message.type === 'user' && message.nudge) this.#isRunOpen = true
-    else if (message.type === 'user') {
+    if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
-      this.#run.inputText ??= textOf(message.content)
-      this.#run.startedAt ??= message.at
+      if (message.about === 'output') this.#run.misfits++
+      if (message.ended) this.#begunBackground().told(message.ended)
+    } else if (message.type === 'user') {
+      this.#isRunOpen = true
+      noteInput(this.#run, message)
       if (this.#firstText === undefined && !isGiven(entry as Entry)) {
         this.#firstText = this.#run.inputText
         this.#firstRun = this.#run.number
@@ -250,6 +274,11 @@ export class ContextContainer {
       for (const [name, value] of Object.entries(message.facts ?? {})) this.#passedFacts[name] = value
     } else if (message.type === 'assistant') this.#replied(message)
     else if (message.type === 'toolResult') this.#answered(message)
+  }
+
+  #begunBackground(): BackgroundTasks {
+    if (this.#background === noTasks) this.#background = new BackgroundTasks()
+    return this.#background
   }
 
   /** A run without an input of its own answers what is there. */
@@ -313,6 +342,7 @@ export class ContextContainer {
     this.#run = {
       ...failed.run,
       failure: null,
+      misfits: 0,
       sameErrors: 0,
       errors: '',
       startedAt: at,

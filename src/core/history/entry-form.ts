@@ -39,6 +39,8 @@ export function hasItsParts(entry: Fields): boolean {
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
     case 'subCall':
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
+    case 'hooked':
+      return typeof entry.hook === 'string'
     case 'callsDecided':
       return Array.isArray(entry.calls) && entry.calls.every(isObject)
     case 'blank':

@@ -63,6 +63,7 @@ export interface ReceivedEntry extends EntryHead {
   readonly sent?: readonly string[]
   readonly timers?: readonly { readonly id: string; readonly ms: number }[]
   readonly asks?: readonly AskNote[]
+  readonly interrupted?: true /** A message interrupted `receive`. Nothing else of it is recorded. */
 }
 
 /** What a step of a handler returned (`self.step`). It stands before the entry of the message that was being received. */
@@ -140,6 +141,13 @@ export interface AskWithdrawnEntry extends EntryHead {
 export interface CallsDecidedEntry extends EntryHead {
   readonly type: 'callsDecided'
   readonly calls: readonly CallDecision[]
+}
+
+/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
+export interface HookedEntry extends EntryHead {
+  readonly type: 'hooked'
+  readonly hook: 'toolAfter' | 'stop'
+  readonly did: 'continue' | 'context' | 'goOn'
 }
 
 /** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
@@ -246,6 +254,7 @@ export type Entry =
   | AskedEntry
   | AskWithdrawnEntry
   | CallsDecidedEntry
+  | HookedEntry
   | SubCallStartedEntry
   | SubCallEntry
   | BlankEntry
@@ -256,30 +265,6 @@ export type Entry =
   | OrderRefusedEntry
   | UndoneEntry
   | RedoneEntry
-
-/** The result of an agent's run. */
-export interface AgentResult {
-  /** The text of the model's last reply. */
-  readonly text: string
-  /** Facts that its tools set, by name. */
-  readonly facts?: Readonly<Record<string, Json>>
-  /** Why the answer is not whole: the model reached its length limit, or a filter cut it. Absent if the model ended by itself. */
-  readonly finishReason?: CutReason
-}
-
-export type CutReason = 'length' | 'content-filter'
-
-export function cutReasonOf(finishReason: FinishReason): CutReason | undefined {
-  return finishReason === 'length' || finishReason === 'content-filter' ? finishReason : undefined
-}
-
-const resultNames = new Set(['text', 'facts', 'finishReason'])
-
-/** True for an object with a text, perhaps facts and a reason for its end, and no other field. A handler's reply may have a text too; with other fields it is shown whole. */
-export function isAgentResult(value: unknown): value is AgentResult {
-  if (!isObject(value) || typeof value.text !== 'string' || typeof (value.finishReason ?? '') !== 'string') return false
-  return Object.keys(value).every((name) => resultNames.has(name))
-}
 
 export type ResultStatus = 'completed' | 'failed' | 'cancelled'
 
@@ -324,7 +309,7 @@ export function receivedEntry(
   epoch: number,
   at: number,
   messageJson: string,
-  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks'>,
+  asked: Pick<ReceivedEntry, 'spawned' | 'sent' | 'timers' | 'asks' | 'interrupted'>,
 ): string {
   return withHead(`${entryHead('received', run, epoch, at)},"message":${messageJson}`, JSON.stringify(asked))
 }

@@ -3,6 +3,7 @@
  * these and never each other; compose.ts puts the real ones in.
  */
 
+import type { Blob, BlobRef } from '../blob.ts'
 import type { TransientType } from '../event/event.ts'
 import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
@@ -13,6 +14,7 @@ import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
+import type { Steer, Steering } from '../worker/steer.ts'
 import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
@@ -88,6 +90,8 @@ export interface Assignment extends RunPosition {
   readonly resultsTaken: number
   readonly resultsSeen: number
   readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
+  /** Inputs that steer the run in progress. Absent: none. */
+  readonly steered?: readonly Steer[]
   /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
   readonly trustedUntil: number
 }
@@ -129,6 +133,8 @@ export interface SendOrder {
   readonly mail: string
   /** How far the sender may send, if its permissions say nothing of it. Absent: to all. */
   readonly reach?: SendReach | undefined
+  /** A run in progress takes it. Absent: the next run. */
+  readonly when?: Steering | undefined
 }
 
 /** To children, in place of a claim: the slot goes on with them, and holds all of them under one nonce. */
@@ -166,6 +172,10 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly inputsConsumed: number
   readonly resultsConsumed: readonly number[]
   readonly resultsSeen: number
+  /** Inputs that the run in progress takes before their turn: positions in the lane. */
+  readonly steersTaken?: readonly number[] | undefined
+  /** With end: the turn knows of all inputs that steer the run before this position. */
+  readonly steersSeen?: number | undefined
   /** New state as JSON; undefined keeps it. */
   readonly stateJson?: string | undefined
   /** A failure is set, null clears it, undefined keeps it. */
@@ -185,6 +195,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly sends: readonly SendOrder[]
   readonly timers: readonly { readonly id: string; readonly ms: number; readonly valueJson: string }[]
   readonly asks: readonly AskOrder[]
+  /** Children that are cancelled, although the run goes on. Absent: none. */
+  readonly cancels?: readonly string[] | undefined
   /** Open asks that nobody need answer any more. One that has ended refuses the commit. */
   readonly withdraws: readonly string[]
   readonly event: string
@@ -216,6 +228,8 @@ export type CommitAnswer =
       readonly approval: SessionApproval
       /** The session is paused: the turn ends with its next step. Absent: it is not. */
       readonly isPaused?: boolean
+      /** Inputs that steer the run in progress. Absent: none. */
+      readonly steered?: readonly Steer[]
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }
@@ -234,6 +248,8 @@ export interface RenewRequest {
 }
 
 export type Verdict = 'kept' | 'fenced' | 'cancelled' | 'paused'
+/** Inputs that steer the runs of turns, by the place of the turn among those that were asked for. Absent: none. */
+export type RenewedSteers = ReadonlyMap<number, readonly Steer[]>
 
 /** The store as a turn needs it. One partition. */
 export interface TurnStore {
@@ -242,11 +258,13 @@ export interface TurnStore {
   commit(request: CommitRequest): Promise<CommitAnswer>
   /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
+  /** The inputs at these positions, as far as they are there. */
+  readInputs(workerId: string, positions: readonly number[]): Promise<Mail[]>
   /** Why a worker was cancelled, as its `onCancel` gets it. */
   cancelReason(worker: Pick<Assignment, 'workerId' | 'sessionId' | 'depth' | 'run'>): Promise<string>
   renew(
     turns: readonly RenewRequest[],
-  ): Promise<{ verdicts: Verdict[]; wakeups: readonly Wakeup[]; trustedUntil: number }>
+  ): Promise<{ verdicts: Verdict[]; steered?: RenewedSteers; wakeups: readonly Wakeup[]; trustedUntil: number }>
 }
 
 export interface PoolLoad {
@@ -266,6 +284,8 @@ export interface HostedKind {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it. */
+  readonly window?: number | undefined
 }
 
 /** The store as the sweeper needs it. One partition. */
@@ -307,6 +327,25 @@ export interface UpkeepStore {
   redisProblem(): Promise<string | null>
   /** Pool of each kind that nodes have ever registered. */
   kindPools(): Promise<ReadonlyMap<string, string>>
+}
+
+/** Blobs of sessions (core/blob.ts). One partition. */
+export interface BlobStore {
+  /** `gone`: there is no such session any more. `full`: its blobs would be too many, or too many bytes. `tooLong`: no blob may have as many. */
+  keep(
+    sessionId: string,
+    blob: Blob,
+  ): Promise<{ readonly kind: 'kept'; readonly ref: BlobRef } | { readonly kind: 'full' | 'tooLong' | 'gone' }>
+  /** What the session has under this id; null for nothing. */
+  find(sessionId: string, id: string): Promise<BlobRef | null>
+  /** Its bytes from `offset` on, at most `length`; all of them without a range. Null if the session has no such blob. */
+  read(
+    sessionId: string,
+    id: string,
+    range?: { readonly offset: number; readonly length: number },
+  ): Promise<Buffer | null>
+  /** All blobs of a session. */
+  list(sessionId: string): Promise<readonly BlobRef[]>
 }
 
 /** What is told to those who follow now, and never stored: states, text as it streams, tools and their progress. Losing it is harmless. */

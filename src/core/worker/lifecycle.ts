@@ -38,6 +38,12 @@ const arrowList = [
 
   { event: 'answered', from: 'ProcessingLLMResponse', to: 'Idle' },
   {
+    event: 'answered',
+    from: 'ProcessingToolResults',
+    to: 'Idle',
+    why: 'a call ends the run: its tool is terminal, or the model said that the loop ends after it',
+  },
+  {
     event: 'blankReply',
     from: 'ProcessingLLMResponse',
     to: 'GeneratingResponse',
@@ -48,6 +54,27 @@ const arrowList = [
     from: 'ProcessingLLMResponse',
     to: 'GeneratingResponse',
     why: 'a text that was cut off at its length is continued',
+  },
+  ...(['ProcessingLLMResponse', 'AwaitingToolApproval', 'ExecutingTools'] as const).map(
+    (from) =>
+      ({
+        event: 'steered',
+        from,
+        to: 'GeneratingResponse',
+        why: 'a message came that the model reads next: in place of the end of the run, or of the calls that it interrupts',
+      }) as const,
+  ),
+  {
+    event: 'outputRefused',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'an answer that does not fit the output of its kind is answered with what is wrong',
+  },
+  {
+    event: 'answerHeld',
+    from: 'ProcessingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a hook of the kind asks for more than the answer',
   },
   { event: 'callsInvalid', from: 'ProcessingLLMResponse', to: 'HandlingToolError' },
   { event: 'approvalNeeded', from: 'ProcessingLLMResponse', to: 'AwaitingToolApproval' },

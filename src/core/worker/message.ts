@@ -12,6 +12,7 @@ import type { Json } from '../history/chat/chat-message.ts'
 import { decodeAnswer } from './ask/ask.ts'
 import type { Failure } from './failure.ts'
 import { decodeOrder, type Order, orderLetter } from './order.ts'
+import type { Steering } from './steer.ts'
 
 /** A worker receives signals first, then results of children, then inputs. Messages of one sender keep their order. */
 export type Lane = 'signals' | 'results' | 'inbox'
@@ -24,6 +25,8 @@ export interface InputMessage<Value = unknown> {
   readonly id: string
   /** The worker that sent it; the runtime sets it. Null for a message from outside (submit, send). */
   readonly from: string | null
+  /** It steers the run in progress, which receives it before its turn. Absent: it began the run. */
+  readonly when?: Steering
   readonly value: Value
   /** Facts that tools of the sending agent set and that the agent passed on, by name. */
   readonly facts?: Readonly<Record<string, Json>>

@@ -9,6 +9,8 @@
  * OFFLINE-4 A call that failed, or whose outcome is unknown, is not repeated. The next step follows.
  * OFFLINE-5 When no step is left, the model answers: what it is, which tools it called, which of them failed, and the last result if it is
  *           short. If the instructions have no steps, it answers what it is, how to get a real model, and the beginning of the question.
+ * OFFLINE-6 If the answer must be JSON, it is the latest tool result, or else the last user message, that is a JSON object with all required
+ *           fields; without one it is the simplest value that the schema describes (sample.ts).
  */
 
 import { isObject } from '../../core/check/is-object.ts'
@@ -22,6 +24,7 @@ import type {
 } from '../../core/definition/model.ts'
 import { type AssistantBlock, type Json, type ToolOutput, textOf } from '../../core/history/chat/chat-message.ts'
 import { outputTextOf, plainOutputOf } from '../../core/history/chat/media.ts'
+import { sampleOf } from './sample.ts'
 
 export const offlineId = 'offline/rules'
 
@@ -57,11 +60,14 @@ interface Past {
   readonly callsEver: number
 }
 
-function decide({ instructions, messages, tools }: ModelRequest): AssistantBlock[] {
+function decide({ instructions, messages, tools, output }: ModelRequest): AssistantBlock[] {
   const steps = stepsOf(instructions, tools)
   const past = pastOf(messages)
   const next = nextCall(steps, past)
-  if (next === null) return [{ type: 'text', text: answerOf(steps.length > 0 || past.called.length > 0, past) }]
+  if (next === null) {
+    const hadSteps = steps.length > 0 || past.called.length > 0
+    return [{ type: 'text', text: output === undefined ? answerOf(hadSteps, past) : valueFor(output, past) }]
+  }
   const toolCallId = `offline-${past.callsEver + 1}`
   return [{ type: 'tool-call', toolCallId, toolName: next.tool.name, input: next.input }]
 }
@@ -120,12 +126,20 @@ function inputFor(tool: ToolSpec, { results, asked }: Past): Json | undefined {
   const said = parseObject(asked)
   if (said === null || !required.every((name) => typeof name === 'string' && Object.hasOwn(said, name)))
     return undefined
-  return knownFields(said, tool)
+  return knownFields(said, tool.inputSchema)
+}
+
+function valueFor(schema: ModelRequest['output'] & {}, { results, asked }: Past): string {
+  const required = Array.isArray(schema.required) ? (schema.required as unknown[]) : []
+  const known = [...results.toReversed().map(({ output }) => objectOf(output)), parseObject(asked)]
+  const fits = (value: Record<string, Json> | null) =>
+    value !== null && required.length > 0 && required.every((name) => Object.hasOwn(value, name as string))
+  const value = known.find(fits)
+  return JSON.stringify(value ? knownFields(value, schema) : sampleOf(schema))
 }
 
 /** The value without fields that the tool does not know, because the tool may refuse a call with unknown fields. */
-function knownFields(value: Record<string, Json>, { inputSchema }: ToolSpec): Json {
-  const { properties } = inputSchema
+function knownFields(value: Record<string, Json>, { properties }: ToolSpec['inputSchema']): Json {
   if (typeof properties !== 'object' || properties === null) return value
   return Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(properties, name)))
 }

@@ -116,7 +116,7 @@ class SdkModel implements Model {
     abortSignal: AbortSignal,
   ): Promise<ModelReply> {
     const sdk = await loadSdk()
-    const model = await this.#load()
+    const model = heldTo(sdk, await this.#load(), request, this.#options.settingRules)
     const reply = new SdkReply(this.id, policy.replyBytesMax, (delta) => call.onDelta(delta))
     const { stream } = sdk.streamText({
       model,
@@ -147,6 +147,32 @@ class SdkModel implements Model {
     abortSignal.throwIfAborted()
     return reply.end()
   }
+}
+
+/** A provider that can hold a reply to a schema is told to. What its model replies is checked all the same. */
+function heldTo(
+  { wrapLanguageModel }: typeof import('ai'),
+  model: SdkLanguageModel,
+  { output }: ModelRequest,
+  { holdsToSchema }: SettingRules = {},
+): SdkLanguageModel {
+  if (output === undefined || !holdsToSchema || output.type !== 'object') return model
+  const schema = output as JSONSchema7
+  return wrapLanguageModel({
+    model,
+    middleware: {
+      specificationVersion: 'v4',
+      transformParams: async ({ params }) => ({
+        ...params,
+        responseFormat: { type: 'json', schema, name: 'output' },
+        // In its strict form the provider refuses schemas with optional fields.
+        providerOptions: {
+          ...params.providerOptions,
+          openai: { strictJsonSchema: false, ...params.providerOptions?.openai },
+        },
+      }),
+    },
+  })
 }
 
 /** What the provider said. The name of the model, which comes before it, may hold any word. */

@@ -31,8 +31,10 @@ export class AgentInbox {
     return this.#inbox[0] ?? null
   }
 
+  /** Also of an input that steers the run and came after the turn began. */
   take(mail: Mail): void {
-    this.#inbox.splice(this.#inbox.indexOf(mail), 1)
+    const at = this.#inbox.findIndex(({ position }) => position === mail.position)
+    if (at >= 0) this.#inbox.splice(at, 1)
   }
 
   get resultsTaken(): number {

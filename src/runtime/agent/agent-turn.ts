@@ -17,6 +17,7 @@ import { type Compaction, Compactor } from './compaction/compactor.ts'
 import type { HistoryCache } from './history-cache.ts'
 import type { Iteration } from './iteration.ts'
 import type { Journal } from './journal.ts'
+import type { OutputForm } from './reply/output.ts'
 import { Retries } from './retries.ts'
 
 /** What all agents of one node share. */
@@ -31,6 +32,8 @@ export interface AgentKind {
   readonly definition: AgentDefinition
   readonly model: Model
   readonly toolbox: Toolbox
+  /** Null: its result is a text. */
+  readonly output: OutputForm | null
   /** Null: its conversations are not compacted. */
   readonly compaction: Compaction | null
 }

@@ -10,38 +10,31 @@
 
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import { fitInput } from '../../core/definition/kind-types.ts'
 import type { Model } from '../../core/definition/model.ts'
-import {
-  ConfigError,
-  InputError,
-  InvariantError,
-  TerminalError,
-  TransientError,
-  toRuntimeError,
-} from '../../core/errors.ts'
-import type { Entry } from '../../core/history/entry.ts'
-import { contentProblem } from '../../core/history/foreign-format.ts'
-import { toJson } from '../../core/json.ts'
+import { ConfigError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event/event.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
-import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import { lastStep } from '../handler/last-step.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
 import type { Step } from '../turn/step.ts'
+import { entryOf, type ReadInput, readInput, readValue } from './agent-input.ts'
 import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
+import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
+import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { goOnWithOrder, obey } from './orders.ts'
+import { outputFormOf } from './reply/output.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
+import { steered } from './steered.ts'
 import { modelFailed, think } from './think.ts'
-import { userMessage } from './user-message.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
@@ -52,6 +45,7 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
     definition,
     model,
     toolbox: new Toolbox(definition),
+    output: outputFormOf(definition),
     compaction: compactionOf(definition, model, parts),
   }
   return async (turn) => {
@@ -79,7 +73,8 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
     const working = proceedOrFail(agentTurn, steps)
     if (waits) agentTurn.working = working.catch(() => {})
     const wait = await working
-    if (wait === null) {
+    // A wait for results or answers that came beside an interruption does not begin.
+    if (wait === null || (turn.steers.interrupts && waitsForMessages(wait))) {
       if (turn.isRetaken) await turn.settled()
       continue
     }
@@ -93,6 +88,10 @@ async function advance(agentTurn: AgentTurn): Promise<void> {
     if (!isLast(agentTurn, wait)) parts.histories.give(turn.assignment.workerId, turn.outcome, journal.known)
     return turn.end(wait.for, wait.retryMs)
   }
+}
+
+function waitsForMessages({ for: { kind } }: Pause): boolean {
+  return kind === 'results' || kind === 'signal'
 }
 
 /** A run that nothing has begun of has nothing to undo. */
@@ -137,8 +136,20 @@ function proceed(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
 
 function iterateWith(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
   if (refuseInputAgain(agentTurn)) return null
+  if (agentTurn.turn.steers.isWaiting) return steeredIteration(agentTurn, tools)
+  return iterateNow(agentTurn, tools)
+}
+
+/** What steers the run comes first. What waits for the results of open calls waits until they are there. */
+async function steeredIteration(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
+  const pause = await steered(agentTurn)
+  return pause === undefined ? iterateNow(agentTurn, tools) : pause
+}
+
+function iterateNow(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
   const doing = agentTurn.journal.container.history.openCount > 0 ? act : think
   if (doing === think && breakCircuit(agentTurn)) return null
+  if (doing === think && hasNewResults(agentTurn)) return tellResults(agentTurn)
   return isWatched(agentTurn) ? watched(agentTurn, tools, doing) : doing(agentTurn, tools)
 }
 
@@ -188,15 +199,18 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const input = readInput(agentTurn, mail)
-  const entries = [entryOf(mail, journal, input)]
+  const full = historyFull(agentTurn)
+  const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
+  // A message to a full conversation is received, and is no message of it.
+  const entries = [full === null ? entryOf(mail, journal, input) : journal.entry('received', { message: mail.message })]
+  const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
     machine.apply('limitReached')
-    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
+    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes: [['run.started']] }, { lazy: true })
+    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes }, { lazy: true })
   }
   inbox.take(mail)
   return null
@@ -211,47 +225,4 @@ function refuseInputAgain({ kind, journal, turn, end }: AgentTurn): boolean {
   journal.machine.apply('limitReached')
   end.fail(read.problem, 'runtime', 1)
   return true
-}
-
-/** The input as the schema of the kind returns it, or why it does not fit. */
-type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: InputError }
-
-/** The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. */
-function entryOf({ message }: Mail, journal: Journal, input: ReadInput): Entry {
-  if (message.kind !== 'input') return journal.entry('received', { message })
-  return journal.entry('user', userMessage(journal.nextId(), input.ok ? { ...message, value: input.value } : message))
-}
-
-function readInput({ turn, kind }: AgentTurn, { message, malformed }: Mail): ReadInput {
-  const { assignment } = turn
-  if (malformed !== undefined) {
-    const who = `message ${message.id} of worker ${assignment.workerId}`
-    return { ok: false, problem: new InputError(`${who} cannot be read: ${malformed}`) }
-  }
-  return readValue(kind.definition, assignment.kind, message.kind === 'input' ? message.value : null)
-}
-
-function readValue(definition: AgentDefinition, kind: string, value: unknown): ReadInput {
-  const fit = fitInput(definition, kind, value)
-  if (definition.input !== undefined) return fit.ok ? asJson(fit.value, kind) : fit
-  const problem = blocksProblem(value, kind)
-  return problem === null ? fit : { ok: false, problem }
-}
-
-/** A schema may return what JSON cannot hold, or make a small input large. */
-function asJson(value: unknown, kind: string): ReadInput {
-  try {
-    return { ok: true, value: JSON.parse(toJson(value, `the input of ${kind}, as its schema returns it,`)) as unknown }
-  } catch (thrown) {
-    const { message } = thrown as Error
-    return { ok: false, problem: new InputError(message, { cause: thrown }) }
-  }
-}
-
-/** Without a schema an input may be any JSON, but a text says something. Blocks that are nearly right would reach the model as JSON text, which nobody means. */
-function blocksProblem(value: unknown, kind: string): InputError | null {
-  if (typeof value === 'string' && value.trim() === '')
-    return new InputError(`the input of ${kind} is an empty text: write what it is to do.`)
-  const problem = contentProblem(value)
-  return problem === null ? null : new InputError(`the input of ${kind} is no list of content blocks: ${problem}`)
 }

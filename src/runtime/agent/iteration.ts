@@ -34,8 +34,10 @@ export interface Iteration {
   readonly most: RunUse
   readonly calls: readonly ToolCallBlock[]
   readonly checked: readonly CheckedCall[]
-  /** `continue`: run the calls. `done`: the reply is the answer. `blank`: the reply has no text and no calls. */
-  readonly decision: 'continue' | 'done' | 'blank' | null
+  /** `continue`: run the calls. `done`: the reply is the answer. `blank`: the reply has no text and no calls. `terminal`: a call ends the run. */
+  readonly decision: 'continue' | 'done' | 'blank' | 'terminal' | null
+  /** The call of a terminal tool that ends the run, if `decision` is `terminal`. */
+  readonly terminal: AcceptedCall | null
   readonly error: RuntimeError | null
   /** What each stage did, for logs and tests. */
   readonly trace: readonly string[]
@@ -58,6 +60,8 @@ export interface IterationRules {
   readonly callsPerReply: number
   /** Returns the input of an accepted call, or the text that tells the model what is wrong. Every call may run, as far as it knows. */
   check(call: ToolCallBlock): CheckedCall
+  /** True if the tool of the call is terminal. */
+  isTerminal(call: AcceptedCall): boolean
   /** Decides whether an accepted call needs an approval, or is forbidden. */
   approve(call: AcceptedCall): CheckedCall
 }
@@ -84,6 +88,17 @@ const validate: Stage = (draft, rules) => {
     return { kind: 'invalid', call, text }
   })
   draft.trace.push('validate_calls')
+}
+
+/** The first call of a terminal tool ends the run, unless a rule forbids it. Nobody is asked: it changes nothing. */
+const finish: Stage = (draft, rules) => {
+  const ends = (one: CheckedCall) =>
+    one.kind === 'accepted' && rules.isTerminal(one) && rules.approve(one).kind === 'accepted'
+  const end = draft.checked.find(ends)
+  if (end === undefined) return
+  draft.terminal = end as AcceptedCall
+  draft.decision = 'terminal'
+  draft.trace.push('terminal_tool')
 }
 
 /** Refuses the calls if no further model call could read their results, or if the run has asked for too many. */
@@ -116,10 +131,21 @@ export function needsApproval(one: CheckedCall): boolean {
   return one.kind === 'accepted' && one.verdict.do === 'ask'
 }
 
-const stages: readonly Stage[] = [parse, validate, guard, approve]
+const stages: readonly Stage[] = [parse, validate, finish, guard, approve]
 
 export function runStages(reply: IterationReply, used: RunUse, rules: IterationRules): Iteration {
-  const draft: Draft = { reply, used, most: rules.most, calls: [], checked: [], decision: null, error: null, trace: [] }
+  const { most } = rules
+  const draft: Draft = {
+    reply,
+    used,
+    most,
+    calls: [],
+    checked: [],
+    decision: null,
+    terminal: null,
+    error: null,
+    trace: [],
+  }
   for (const stage of stages) {
     if (draft.error === null && draft.decision === null) stage(draft, rules)
   }

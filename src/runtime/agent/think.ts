@@ -6,6 +6,7 @@
  * THINK-2 The reply is recorded as it came, with all its calls, before any call runs. Invalid calls are answered in the same step.
  */
 
+import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { ModelReply } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
@@ -13,12 +14,16 @@ import type { Entry } from '../../core/history/entry.ts'
 import { asDecided } from '../../core/history/run/call-decision.ts'
 import type { Spending } from '../../core/policy.ts'
 import { noTelemetry } from '../../core/ports/telemetry.ts'
-import { cutOffText } from '../tool/messages.ts'
+import type { Mail } from '../../core/worker/message.ts'
+import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
+import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { historyFull } from './history-limit.ts'
+import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
   acceptedCalls,
@@ -33,9 +38,12 @@ import { answer, noFailure } from './reply/answer.ts'
 import { askModel } from './reply/ask-model.ts'
 import { blank } from './reply/blank.ts'
 import { goOnAfterCut } from './reply/cut-reply.ts'
+import { fitOutput } from './reply/output.ts'
 import { type AcceptedReply, acceptReply } from './reply/reply.ts'
+import { endByTool } from './reply/terminal.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
+import { readSteers, recordSteers } from './steered.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
@@ -44,6 +52,9 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
+  const full = historyFull(agentTurn)
+  if (full !== null) return limitReached(agentTurn, full)
+  if (mayTellEnds(agentTurn)) await tellEnds(agentTurn)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
   if (!mayCall(turn)) return null
@@ -54,7 +65,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   const number = iterations + 1
   try {
     const folder = agentTurn.folder()
-    container.agentPrompt = tools.instructions(turn, folder && (await folder), container.input)
+    const prompt = tools.instructions(turn, folder && (await folder), container.input)
+    container.agentPrompt = kind.output === null ? prompt : `${prompt}\n\n${kind.output.prompt}`
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
@@ -69,6 +81,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
       messages: container.history.prompt(),
       tools: tools.specs(turn),
       settings: kind.definition.settings,
+      output: kind.output?.schema,
       idempotencyKey: requestKey(agentTurn, number),
     }
     const { history } = container
@@ -77,19 +90,25 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const answered = await askModel(turn, kind.model, request, number, kind.definition.limits, parts.telemetry)
     reply = acceptReply(answered, { ...rules, bytesMax: turn.host.policy.messageBytesMax })
   } catch (thrown) {
-    if (agentTurn.isOver) return null
+    if (agentTurn.isOver || turn.steers.interrupts) return null
     if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
     return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
   }
   if (agentTurn.isOver) return null
+  const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
+  if (agentTurn.isOver) return null
   machine.apply('replyReceived')
-  return replied(agentTurn, tools, reply)
+  return replied(agentTurn, tools, reply, steers)
 }
 
 /** The same for the same prompt. */
 function requestKey({ turn, journal, compactor }: AgentTurn, number: number): string {
-  const { blanks } = journal.container.run
-  const again = [...(blanks > 0 ? [blanks] : []), ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : [])]
+  const { blanks, steers } = journal.container.run
+  const again = [
+    ...(steers > 0 ? [`s${steers}`] : []),
+    ...(blanks > 0 ? [blanks] : []),
+    ...(compactor.overflows > 0 ? [`c${compactor.overflows}`] : []),
+  ]
   return [`${turn.assignment.workerId}/${journal.position.run}/${number}`, ...again].join('.')
 }
 
@@ -112,16 +131,31 @@ export function iterate(
     toolCalls: limits?.toolCalls ?? policy.toolCalls,
   }
   const callsPerReply = limits?.callsPerReply ?? policy.callsPerReply
-  const { approvals, decided } = journal.container.pending
+  const { container } = journal
+  const { approvals, decided, calls, started } = container.pending
   const check = (call: ToolCallBlock): CheckedCall => {
     if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName) }
     const decision = decided.get(call.toolCallId)
     if (decision?.refused !== undefined) return { kind: 'invalid', call, text: decision.refused }
-    return tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
+    const checked = tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
+    return checked.kind === 'accepted' && tools.isTerminal(call) ? asOutput(kind.definition, checked) : checked
   }
   const approve = (one: AcceptedCall) =>
     tools.approve(one, journal.turn.session.approval, new CallApprovalContext(journal, one.call.toolCallId))
-  return runStages(reply, used, { who, most, callsPerReply, check, approve })
+  // A call of a recorded reply may have been run already, if its tool was not terminal then.
+  const isUntouched = ({ toolCallId: id }: ToolCallBlock) =>
+    reply !== container.lastReply || (!started.has(id) && calls.some(({ toolCallId }) => toolCallId === id))
+  const isTerminal = ({ call }: AcceptedCall) => tools.isTerminal(call) && isUntouched(call)
+  return runStages(reply, used, { who, most, callsPerReply, check, isTerminal, approve })
+}
+
+/** AGENT-OUTPUT-1: the arguments of a terminal tool are the result. */
+function asOutput({ output }: AgentDefinition, checked: AcceptedCall): CheckedCall {
+  if (output === undefined) return checked
+  const { call, input } = checked
+  const fit = fitOutput(output, input)
+  if (fit.ok) return { ...checked, input: fit.value }
+  return { kind: 'invalid', call, text: invalidArgumentsText(call.toolName, fit.reasons) }
 }
 
 /**
@@ -134,7 +168,13 @@ function isCutOff({ content, finishReason }: Partial<ModelReply>, call: ToolCall
   return inputText !== undefined || (typeof input === 'object' && input !== null && Object.keys(input).length === 0)
 }
 
-function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply): Pause | null {
+/** `steers`: inputs that wait and steer the run. */
+function replied(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  reply: AcceptedReply,
+  steers: readonly Mail[],
+): Promise<null> | null {
   const { journal, end } = agentTurn
   const { container, machine } = journal
   const { run } = container
@@ -147,7 +187,8 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const decides = decidesCalls(agentTurn)
   const accepted = decides ? iteration.calls.length : acceptedCalls(iteration)
-  const error = iteration.error ?? (accepted > 0 ? tooManyCalls(agentTurn, accepted) : null)
+  const error =
+    iteration.error ?? (accepted > 0 && iteration.terminal === null ? tooManyCalls(agentTurn, accepted) : null)
   if (error && !iteration.error)
     agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
   // They count even if they do not run: then a retry of the run finds them counted.
@@ -170,9 +211,16 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
   }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
+    if (steers.length > 0 && iteration.used.iterations < iteration.most.iterations) {
+      recordSteers(agentTurn, steers, { entries: [entry], parts })
+      return null
+    }
     if (goOnAfterCut(agentTurn, reply, iteration, entry, parts)) return null
+    if (mayAskForMore(agentTurn, iteration)) return answerUnlessHeld(agentTurn, reply, entry, parts)
     answer(agentTurn, reply, entry, parts)
     agentTurn.compactor.afterAnswer()
+  } else if (iteration.terminal !== null && !decides) {
+    endByTool(agentTurn, iteration, iteration.terminal, iteration.calls, [entry], parts)
   } else if (error) {
     machine.apply('limitReached')
     end.fail(error, 'runtime', 1, { entries: [entry], parts, notRun: iteration.calls })
@@ -189,6 +237,18 @@ function replied(agentTurn: AgentTurn, tools: AgentTools, reply: AcceptedReply):
     const results = invalid.map((call, index) => invalidResult(journal, call, index + 1))
     journal.add([entry, ...results], parts)
   }
+  return null
+}
+
+async function answerUnlessHeld(
+  agentTurn: AgentTurn,
+  reply: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<null> {
+  if (await asksForMore(agentTurn, reply, entry, parts)) return null
+  answer(agentTurn, reply, entry, parts)
+  agentTurn.compactor.afterAnswer()
   return null
 }
 
@@ -268,9 +328,13 @@ function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string
   return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${what}. Create sessions with a higher limits.${name}${raise}`
 }
 
-function overBudget({ journal, end }: AgentTurn, what: string): null {
+function overBudget(agentTurn: AgentTurn, what: string): null {
+  return limitReached(agentTurn, new LimitError('budget_exceeded', what))
+}
+
+function limitReached({ journal, end }: AgentTurn, error: LimitError): null {
   journal.machine.apply('limitReached')
-  end.fail(new LimitError('budget_exceeded', what), 'runtime', 1)
+  end.fail(error, 'runtime', 1)
   return null
 }
 

@@ -11,10 +11,11 @@ const contentSchema = z.strictObject({ content: listSchema })
 
 /** Does not throw: a message that breaks one turn would break it on every other node as well. */
 export function userMessage(id: string, message: InputMessage): EntryParts<'user'> {
-  const { from, facts } = message
+  const { from, when, facts } = message
   return {
     id,
     ...(from !== null && { from }),
+    ...(when && { when }),
     content: blocksOf(message.value),
     ...(facts && Object.keys(facts).length > 0 && { facts }),
   }

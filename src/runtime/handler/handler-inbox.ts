@@ -1,7 +1,7 @@
 /**
  * Duty: decide which message a handler worker receives next, as a pure function of the messages that the claim brought and those that
  * this turn has received.
- * HANDLER-INBOX-1 While a run is open, timers come first, then results in the order of their spawns. Further input waits for the end of
+ * HANDLER-INBOX-1 While a run is open, what steers it comes first, then timers, then results in the order of their spawns. Further input waits for the end of
  *                 the run.
  * HANDLER-INBOX-2 Between runs the first input comes next.
  * HANDLER-INBOX-3 The wait of a worker names exactly the message that `next` would return. Exception: a handler that waits for all results
@@ -19,6 +19,8 @@ export class HandlerInbox {
   readonly #signals: Mail[]
   readonly #results: Mail[]
   readonly #inbox: Mail[]
+  /** Inputs that steer the run in progress. */
+  #steers: readonly Mail[] = []
   /** How many results this worker has ever received, including those of this turn. */
   readonly #seen: number
   readonly #awaitsAll: boolean
@@ -35,21 +37,32 @@ export class HandlerInbox {
   /** The next message, which stays in the inbox. Null when there is nothing to receive now. */
   next(work: OpenWork): Mail | null {
     if (!work.open) return this.#inbox[0] ?? null
+    const [steer] = this.#steers
+    if (steer) return steer
     const timer = this.#signals[0]
     if (timer) return timer
     const expected = work.pendingCalls[0]
     return this.#results.find(({ message }) => message.kind === 'result' && message.call === expected) ?? null
   }
 
+  /** These wait and steer the run in progress. */
+  steer(mails: readonly Mail[]): void {
+    this.#steers = mails
+  }
+
   take(mail: Mail): void {
     const lane = { signals: this.#signals, results: this.#results, inbox: this.#inbox }[mail.lane]
-    lane.splice(lane.indexOf(mail), 1)
+    const at = lane.findIndex(({ position }) => position === mail.position)
+    // One that steers the run may have come after the turn began.
+    if (at >= 0) lane.splice(at, 1)
+    this.#steers = this.#steers.filter(({ position }) => mail.lane !== 'inbox' || position !== mail.position)
   }
 
   /** Called when a run has ended: drops the timers and results that only this run waited for. */
   dropRun(): void {
     this.#signals.length = 0
     this.#results.length = 0
+    this.#steers = []
   }
 
   /** What the worker waits for when `next` returns null. */

@@ -7,7 +7,7 @@
  * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
-import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
+import { checkOptions, oneOfRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
 import { isError } from '../../core/check/is-error.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { preview } from '../../core/check/preview.ts'
@@ -34,9 +34,16 @@ import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
+import { type SendTime, sendTimes } from '../../core/worker/steer.ts'
 import { askOf } from './handler-asks.ts'
 import { resultJson } from './handler-result.ts'
 import type { HandlerSteps } from './handler-steps.ts'
+
+interface SendOptions {
+  readonly when?: SendTime
+}
+
+const sendRules: Rules<SendOptions> = { when: oneOfRule(sendTimes) }
 
 /** What a handler asked for in one receive. */
 export interface Requests {
@@ -241,8 +248,10 @@ export class HandlerSelf implements Self<unknown> {
     return { id, name, kind }
   }
 
-  readonly send = (to: WorkerRef | string, value: unknown): void => {
+  readonly send = (to: WorkerRef | string, value: unknown, options: SendOptions = {}): void => {
     if (this.#isClosed('send')) return
+    checkOptions('send', options, sendRules, InputError)
+    const { when } = options
     this.#mayAskForMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
@@ -259,7 +268,8 @@ export class HandlerSelf implements Self<unknown> {
       toJson(value, `the message to ${workerId}`),
     )
     this.#countBytes('send', mail)
-    this.requests.sends.push({ workerId, mail, reach: reachOf(permissions) })
+    const steering = when === 'queue' ? undefined : when
+    this.requests.sends.push({ workerId, mail, reach: reachOf(permissions), when: steering })
   }
 
   readonly reply = (value: unknown): void => {

@@ -38,11 +38,13 @@ import { attemptsOf, withAttempts, withoutAttempts } from '../turn/attempts.ts'
 import { mayGoOn, mayRecord } from '../turn/permit.ts'
 import { emptyStep, type Step } from '../turn/step.ts'
 import type { CancelledStep, Turn } from '../turn/turn.ts'
+import type { FitsKind } from '../turn/turn-steers.ts'
 import { cancelRun } from './cancelled-run.ts'
 import { HandlerInbox } from './handler-inbox.ts'
 import { resultWithoutReply } from './handler-result.ts'
 import { HandlerSelf, type SelfContext } from './handler-self.ts'
 import { HandlerState } from './handler-state.ts'
+import { consumed, fitsKind, interruptedStep, isInterrupted, isSteer } from './handler-steers.ts'
 import { HandlerSteps } from './handler-steps.ts'
 import { type ReceiveTimeout, timeoutOf } from './receive-timeout.ts'
 import { nameOfMail, pendingAfter, type RecordedMail, toRecord } from './recorded-mail.ts'
@@ -62,6 +64,7 @@ class HandlerTurn {
   readonly #inbox: HandlerInbox
   readonly #state: HandlerState
   readonly #steps: HandlerSteps
+  readonly #fits: FitsKind
   /** Of calls that came too late: the next step of this turn records them. */
   readonly #warnings: EventNote[] = []
   /** The receive that goes on now, or the last one, and its run. */
@@ -74,6 +77,7 @@ class HandlerTurn {
     this.#inbox = new HandlerInbox(turn.assignment, definition.await)
     this.#state = new HandlerState(turn.assignment, definition)
     this.#steps = new HandlerSteps(turn)
+    this.#fits = fitsKind(definition, turn.assignment.kind)
     const { open, run, begunRun } = turn.assignment
     this.#begunRun = open ? run : begunRun
   }
@@ -92,6 +96,10 @@ class HandlerTurn {
     turn.report('ProcessingUserMessage')
     for (let steps = 0; !turn.over; steps++) {
       const position = turn.position
+      if (turn.steers.isWaiting && position.open) {
+        this.#inbox.steer(await turn.steers.read(this.#fits))
+        if (!mayRecord(turn)) return
+      }
       const mail = this.#inbox.next(position)
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
@@ -105,6 +113,7 @@ class HandlerTurn {
         return turn.end(forRetry, step.retryMs)
       }
       this.#inbox.take(mail)
+      if (isSteer(mail)) turn.steers.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
       // If only this worker sees the step, its commit may wait for the next message, which is already here, and go out with its step.
       turn.add(step, { lazy: changesOnlyItself(step) && this.#inbox.next(step.position) !== null })
@@ -130,6 +139,8 @@ class HandlerTurn {
       return this.#stepOf(mail, self, this.#turn.position, attempt, returned)
     } catch (thrown) {
       self?.close({ isLate: timeout.reason !== undefined })
+      if (timeout.reason === undefined && (await isInterrupted(this.#turn, this.#fits)))
+        return interruptedStep(this.#turn, mail, this.#receivedNotes(mail, this.#turn.position))
       const error = errorOf(timeout.reason ?? thrown)
       const attempts = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
       host.workerLog(assignment, position.run).warn('receive failed', {
@@ -204,7 +215,7 @@ class HandlerTurn {
     this.#state.set(requests.stateJson)
     const calls = position.calls + requests.spawns.length
     const step = {
-      ...this.#consumed(mail),
+      ...consumed(mail),
       entries,
       stateJson: requests.stateJson,
       failure: position.open && attemptsOf(nameOfMail(mail), position) === 0 ? undefined : null,
@@ -260,7 +271,7 @@ class HandlerTurn {
     if (mail) entries.unshift(this.#receivedEntry(mail, run, at))
     return {
       ...emptyStep({ ...afterRun(run), runState: 'Failed' }),
-      ...(mail ? this.#consumed(mail) : {}),
+      ...(mail ? consumed(mail) : {}),
       entries,
       failure,
       ...endingOf(assignment, run, { status: 'failed', failure }),
@@ -302,14 +313,6 @@ class HandlerTurn {
     return this.#turn.end(forAny)
   }
 
-  #consumed(mail: Mail): Pick<Step, 'signalsConsumed' | 'inputsConsumed' | 'resultsConsumed'> {
-    return {
-      signalsConsumed: mail.lane === 'signals' ? 1 : 0,
-      inputsConsumed: mail.lane === 'inbox' ? 1 : 0,
-      resultsConsumed: mail.lane === 'results' ? [mail.position] : [],
-    }
-  }
-
   #receivedEntry({ json }: RecordedMail, run: number, at: number, requests?: HandlerSelf['requests']): string {
     const asked: { -readonly [key in 'spawned' | 'sent' | 'timers' | 'asks']?: ReceivedEntry[key] } = {}
     if (requests && requests.spawnNotes.length > 0) asked.spawned = requests.spawnNotes
@@ -347,7 +350,11 @@ class HandlerTurn {
       ...warnings,
       [
         'message.consumed',
-        { kind: mail.message.kind, ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}) },
+        {
+          kind: mail.message.kind,
+          ...(mail.message.kind === 'result' ? { from: mail.message.from } : {}),
+          ...(mail.message.kind === 'input' && mail.message.when ? { when: mail.message.when } : {}),
+        },
       ],
     ]
   }

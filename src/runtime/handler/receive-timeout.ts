@@ -1,5 +1,5 @@
 /**
- * Duty: limit the time of one receive: a signal that fires with the turn's signal or when the time is over, and a promise that then rejects.
+ * Duty: limit the time of one receive: a signal that fires when the turn or a message stops it or when the time is over, and a promise that then rejects.
  * These are classes, not object literals with accessors, because V8 makes a hidden class for each such literal, which keeps alive whatever
  * its accessor closes over.
  */
@@ -19,7 +19,7 @@ export function timeoutOf(definition: HandlerDefinition, turn: Turn): ReceiveTim
   return timeoutMs === undefined ? new Unlimited(turn) : new Limited(turn, timeoutMs)
 }
 
-/** No time limit: the signal is the turn's, created only if it is read. */
+/** No time limit: the signal is that of what the turn does now, created only if it is read. */
 class Unlimited implements ReceiveTimeout {
   readonly #turn: Turn
   readonly reason = undefined
@@ -29,7 +29,7 @@ class Unlimited implements ReceiveTimeout {
   }
 
   get signal(): AbortSignal {
-    return this.#turn.signal
+    return this.#turn.steers.work.signal
   }
 
   clear(): void {}
@@ -46,7 +46,7 @@ class Limited implements ReceiveTimeout {
     promise.catch(() => {})
     this.expired = promise
     // Stays registered after receive has returned: work that receive left running must learn of the turn's end.
-    turn.whenAborted((reason) => this.#controller.abort(reason))
+    turn.steers.work.whenAborted((reason) => this.#controller.abort(reason))
     this.#timer = setTimeout(() => {
       this.reason = new TimeoutError(`receive took longer than ${ms} ms.`)
       this.#controller.abort(this.reason)

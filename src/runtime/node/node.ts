@@ -121,7 +121,12 @@ export class RuntimeNode {
   }
 
   #kindLines() {
-    return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
+    return [...this.#o.kinds.values()].map(({ name, pool, description, window }) => ({
+      kind: name,
+      pool,
+      description,
+      window,
+    }))
   }
 
   #poolLoads(times: TurnTimes): PoolLoad[] {
@@ -179,10 +184,11 @@ export class RuntimeNode {
   }
 
   #turnHost(partition: Partition, wakeup: string, slot: Pick<TurnHost, 'plan' | 'noteBusy'>): TurnHost {
-    const { turns, sweeper } = partition
+    const { turns, blobs, sweeper } = partition
     return {
       ...slot,
       store: turns,
+      blobs,
       log: this.#o.log,
       policy: this.#o.policy,
       wakeup,

@@ -1,5 +1,5 @@
 /** Duty: what a node keeps for one partition. */
-import type { TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
+import type { BlobStore, TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
 import type { ClaimNonces } from '../slot/nonces.ts'
 import type { TurnTimes } from '../slot/turn-times.ts'
 import type { Renewer } from '../upkeep/renewer.ts'
@@ -8,6 +8,7 @@ import type { Sweeper } from '../upkeep/sweeper.ts'
 export interface PartitionStores {
   readonly turns: TurnStore
   readonly upkeep: UpkeepStore
+  readonly blobs: BlobStore
 }
 
 export interface Partition extends PartitionStores {

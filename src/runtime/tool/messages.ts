@@ -14,9 +14,13 @@ export function unresolvedText(name: string, reason: string): string {
   return `Error: tool '${brief(name)}' could not be resolved: ${brief(reason)}. The call was not run.`
 }
 
+export function uncheckedText(name: string, reason: string): string {
+  return `Error: this call of '${brief(name)}' was not run, because the check before it failed: ${brief(reason)}.`
+}
+
 /** `reason`: as code of the kind gives it. */
 export function refusedText(name: string, reason: string): string {
-  return `Error: this call of '${brief(name)}' was refused: ${brief(reason)} It was not run.`
+  return `Error: this call of '${brief(name)}' was refused: ${asSentence(brief(reason))} It was not run.`
 }
 
 export function invalidArgumentsText(name: string, reasons: readonly string[]): string {
@@ -35,6 +39,18 @@ export function timedOutText(name: string, timeoutMs: number): string {
     `Error: '${brief(name)}' did not finish within ${timeoutMs} ms and was stopped. ` +
     'Part of its work may have taken effect.'
   )
+}
+
+/** The result of a call of a terminal tool. */
+export const ranOutText = 'The run has ended with these arguments.'
+
+/** `by`: the terminal tool that another call of the same reply named. */
+export function notRunText(by: string): string {
+  return `This call was not run: '${brief(by)}' in the same reply ended the run.`
+}
+
+function asSentence(text: string): string {
+  return /[.!?]\s*$/.test(text) ? text.trimEnd() : `${text}.`
 }
 
 export function failedText(message: string): string {

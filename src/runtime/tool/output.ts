@@ -82,7 +82,7 @@ export function errorOutput(message: string, bytesMax: number = policy.toolOutpu
 }
 
 /** The text, well-formed. If it has more than `bytesMax` bytes, it is cut and a note is added. */
-function cutText(text: string, bytesMax: number, isWhole = true): string {
+export function cutText(text: string, bytesMax: number, isWhole = true): string {
   if (isWhole && fits(text, bytesMax)) return text.toWellFormed()
   const kept = Buffer.allocUnsafe(bytesMax)
   // Each UTF-16 unit has at least one byte, so no more than `bytesMax` units fit. The encoder never writes part of a character.

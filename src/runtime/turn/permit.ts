@@ -5,13 +5,14 @@
  * PERMIT-2 What came of a call is recorded only if the turn was not stopped in the meantime: the next turn decides by the record.
  * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.
  * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Those that run finish, and are recorded.
+ * PERMIT-5 Once a message has interrupted what a run does, no model call and no tool call begins until the run has received that message.
  */
 import { performance } from 'node:perf_hooks'
 import type { Turn } from './turn.ts'
 
 /** Asked before each model call and each tool call. Abandons the turn if its lease has run out. */
 export function mayCall(turn: Turn): boolean {
-  return mayFinishCall(turn) && !turn.pausing.isOn
+  return mayFinishCall(turn) && !turn.pausing.isOn && !turn.steers.interrupts
 }
 
 /**

@@ -29,7 +29,9 @@ export class StepQueue {
   #lazyTimer: NodeJS.Timeout | undefined
 
   /** `onDue` is called when steps should be committed. */
-  constructor(position: RunPosition, stateJson: string | null, lazyMs: number, onDue: () => void) {
+  constructor(assignment: RunPosition & Pick<Assignment, 'stateJson'>, lazyMs: number, onDue: () => void) {
+    const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps, stateJson } = assignment
+    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps }
     this.#recorded = position
     this.#stateJson = stateJson
     this.#latest = position
@@ -152,6 +154,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
     signalsConsumed: before.signalsConsumed + step.signalsConsumed,
     inputsConsumed: before.inputsConsumed + step.inputsConsumed,
     resultsConsumed: joined(before.resultsConsumed, step.resultsConsumed),
+    steersTaken: before.steersTaken ? joined(before.steersTaken, step.steersTaken ?? []) : step.steersTaken,
     stateJson: step.stateJson ?? before.stateJson,
     failure: step.failure === undefined ? before.failure : step.failure,
     spawns: joined(before.spawns, step.spawns),
@@ -160,6 +163,7 @@ export function mergeSteps(steps: readonly Step[]): Step {
     timers: joined(before.timers, step.timers),
     asks: joined(before.asks, step.asks),
     withdraws: joined(before.withdraws, step.withdraws),
+    cancels: before.cancels ? joined(before.cancels, step.cancels ?? []) : step.cancels,
     notes: joined(before.notes, step.notes),
   }))
 }
@@ -177,6 +181,8 @@ interface CommitHead {
   readonly sequence: number
   readonly version: number
   readonly wakeup: string
+  /** The turn has seen what steers its run before this position. */
+  readonly steersSeen?: number | undefined
   /** The turn ends with it, and the slot then does this. */
   readonly ending?: { readonly end: TurnEnd; readonly plan: SlotPlan; readonly turnMs: number } | undefined
 }
@@ -185,7 +191,7 @@ interface CommitHead {
 export function requestOf(
   { workerId, pool, token, resultsSeen }: Assignment,
   { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
-  { sequence, version, wakeup, ending }: CommitHead,
+  { sequence, version, wakeup, steersSeen, ending }: CommitHead,
 ): CommitRequest {
   const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = position
   const { entries, signalsConsumed, inputsConsumed, resultsConsumed, stateJson, failure, outcome, result, dead } = step
@@ -209,6 +215,8 @@ export function requestOf(
     inputsConsumed,
     resultsConsumed,
     resultsSeen,
+    steersTaken: step.steersTaken,
+    steersSeen: ending && steersSeen,
     stateJson,
     failure,
     outcome,
@@ -220,6 +228,7 @@ export function requestOf(
     timers: step.timers,
     asks: step.asks,
     withdraws: step.withdraws,
+    cancels: step.cancels,
     event: notes.length > 0 ? encodeEvents(notes) : '',
     wakeup,
     offer: plan?.kind === 'stay' ? plan.children : undefined,

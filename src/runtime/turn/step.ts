@@ -11,6 +11,8 @@ export interface Step {
   readonly signalsConsumed: number
   readonly inputsConsumed: number
   readonly resultsConsumed: readonly number[]
+  /** Positions of inputs that the run in progress takes before their turn. Absent: none. */
+  readonly steersTaken?: readonly number[] | undefined
   readonly stateJson?: string | undefined
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
@@ -25,6 +27,7 @@ export interface Step {
   readonly timers: CommitRequest['timers']
   readonly asks: CommitRequest['asks']
   readonly withdraws: CommitRequest['withdraws']
+  readonly cancels?: CommitRequest['cancels']
   /** Where the run stands after this step. */
   readonly position: RunPosition
   readonly notes: readonly EventNote[]

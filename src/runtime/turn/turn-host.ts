@@ -2,7 +2,7 @@
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
-import type { Assignment, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Assignment, BlobStore, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Step } from './step.ts'
 
@@ -24,6 +24,7 @@ export type SlotPlan =
 export interface TurnHost {
   readonly nodeId: string
   readonly store: TurnStore
+  readonly blobs: BlobStore
   readonly log: WorkerLog
   readonly policy: Policy
   /** The wake-up that this turn's slot answers; empty when it answers none. */

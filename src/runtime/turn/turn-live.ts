@@ -19,12 +19,6 @@ interface LiveRequest {
   repeated(): LiveNote[]
 }
 
-/** A worker in a fine state, and the state of its run. */
-interface LiveState {
-  readonly state: FineState
-  readonly run: RunState
-}
-
 interface RunningCall extends LiveCall {
   /** What it reported last. */
   progress?: { readonly value: unknown }
@@ -34,14 +28,17 @@ export class TurnLive {
   readonly #assignment: Assignment
   readonly #publisher: LivePublisher
   readonly #calls = new Map<string, RunningCall>()
-  #state: LiveState
-  #published: LiveState | undefined
+  #state: FineState = 'working'
+  /** Behind the fine state. */
+  #run: RunState
+  #publishedState: FineState | undefined
+  #publishedRun: RunState | undefined
   #request: LiveRequest | undefined
   #requests = 0
 
   constructor(assignment: Assignment, publisher: LivePublisher) {
     this.#assignment = assignment
-    this.#state = { state: 'working', run: begun(assignment.runState) }
+    this.#run = begun(assignment.runState)
     this.#publisher = publisher
   }
 
@@ -56,13 +53,15 @@ export class TurnLive {
 
   /** The turn begins. */
   begin(): void {
-    this.changeState(this.#state)
+    this.changeState(this.#state, this.#run)
   }
 
-  changeState(now: LiveState): void {
-    this.#state = now
-    if ((now.state === this.#published?.state && now.run === this.#published.run) || !this.isFollowed) return
-    this.#published = now
+  changeState(state: FineState, run: RunState): void {
+    this.#state = state
+    this.#run = run
+    if ((state === this.#publishedState && run === this.#publishedRun) || !this.isFollowed) return
+    this.#publishedState = state
+    this.#publishedRun = run
     this.tell([this.#stateNote()])
   }
 
@@ -96,7 +95,8 @@ export class TurnLive {
 
   /** Tells a follower that came late what goes on. */
   repeat(): void {
-    this.#published = this.#state
+    this.#publishedState = this.#state
+    this.#publishedRun = this.#run
     const notes = [this.#stateNote(), ...(this.#request?.repeated() ?? [])]
     for (const call of this.#calls.values()) {
       notes.push(['tool.started', { toolCallId: call.toolCallId, toolName: call.toolName }])
@@ -106,7 +106,7 @@ export class TurnLive {
   }
 
   #stateNote(): LiveNote {
-    return ['worker.stateChanged', { ...this.#state, epoch: this.#assignment.epoch }]
+    return ['worker.stateChanged', { state: this.#state, run: this.#run, epoch: this.#assignment.epoch }]
   }
 }
 
@@ -119,9 +119,14 @@ export function stateOf(
   { open, runState }: RunPosition,
   { run = runState, firstByteSeen }: Pick<RunDoing, 'run' | 'firstByteSeen'>,
   isOver: boolean,
-): LiveState {
-  if (isOver) return { state: fineState({ run: runState, worker: open ? 'parked' : 'idle' }), run: runState }
-  return { state: fineState({ run, firstByteSeen, worker: 'running' }), run: begun(run) }
+): FineState {
+  if (isOver) return fineState({ run: runState, worker: open ? 'parked' : 'idle' })
+  return fineState({ run, firstByteSeen, worker: 'running' })
+}
+
+/** The state of its run, in the same way. */
+export function runOf({ runState }: RunPosition, { run = runState }: Pick<RunDoing, 'run'>, isOver: boolean): RunState {
+  return isOver ? runState : begun(run)
 }
 
 /** A worker that runs and has recorded nothing of its run is at its first message. */

@@ -24,10 +24,11 @@ import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import { TakeOver } from './take-over.ts'
 import type { TurnHost } from './turn-host.ts'
-import { stateOf, TurnLive } from './turn-live.ts'
+import { runOf, stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
 import { TurnSession } from './turn-session.ts'
 import { mayBecome, type TurnEnd, type TurnOutcome, type TurnOver, type TurnState } from './turn-state.ts'
+import { TurnSteers } from './turn-steers.ts'
 
 /** How a cancelled run ends, by what is recorded; the behaviour knows what its entries look like, and may have a last step to take before. */
 export type CancelledStep = (position: RunPosition, stateJson: string | null) => Step | Promise<Step>
@@ -43,6 +44,7 @@ export class Turn {
   readonly doing: RunDoing
   readonly pausing = new TurnPause(this)
   readonly session: TurnSession
+  readonly steers: TurnSteers
   #state: TurnState = { kind: 'running' }
   readonly #steps: StepQueue
   readonly #abort = new LazySignal()
@@ -65,13 +67,12 @@ export class Turn {
     this.host = host
     this.lease = new Lease(assignment.trustedUntil)
     this.session = new TurnSession(assignment)
+    this.steers = new TurnSteers(this)
     this.#version = assignment.version
     if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
-    const { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = assignment
-    const position = { run, calls, runState, open, attempt, retrying, pendingCalls, signalsOpen, steps }
-    this.#steps = new StepQueue(position, assignment.stateJson, host.policy.lazyCommitMs, () => this.#askPump())
+    this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#askPump())
     if (host.live.isFollowed(assignment.sessionId)) this.live.begin()
   }
 
@@ -151,6 +152,7 @@ export class Turn {
   /** Has a commit record this step: it is recorded once the turn is `settled`. `lazy`: nothing but saved work depends on it (STEP-2). */
   add(step: Step, { lazy = false }: { lazy?: boolean } = {}): void {
     if (!this.isOpen) return
+    if (step.outcome !== undefined) this.steers.endRun()
     this.#steps.add(this.#takeOver?.noted(step) ?? step, lazy && !this.isRetaken)
     this.#tellState()
   }
@@ -256,7 +258,7 @@ export class Turn {
 
   #tellState({ isOver = false } = {}): void {
     if (this.#live === undefined && !this.host.live.isFollowed(this.assignment.sessionId)) return
-    this.live.changeState(stateOf(this.position, this.doing, isOver))
+    this.live.changeState(stateOf(this.position, this.doing, isOver), runOf(this.position, this.doing, isOver))
   }
 
   // The order of commits.
@@ -339,6 +341,7 @@ export class Turn {
       sequence: this.#sequence,
       version: this.#version,
       wakeup: host.wakeup,
+      steersSeen: this.steers.seen,
       ending: end && plan && { end, plan, turnMs: Math.round(performance.now() - this.startedAt) },
     })
   }
@@ -352,6 +355,7 @@ export class Turn {
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
         if (answer.isPaused) this.pausing.begin()
+        if (answer.steered) this.steers.note(answer.steered)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
         if (end) this.#finish('ended')

@@ -123,7 +123,7 @@ export class Renewer {
     }
     const states = renewals.map(({ turn }) => turn.doing.encoded)
     const quiet = renewals.map(({ turn }) => turn.pausing.isQuiet)
-    const { verdicts, wakeups, trustedUntil } = await this.#store.renew(
+    const { verdicts, steered, wakeups, trustedUntil } = await this.#store.renew(
       renewals.map(({ turn }, index) => ({
         workerId: turn.assignment.workerId,
         token: turn.assignment.token,
@@ -144,6 +144,8 @@ export class Renewer {
       if (verdict === 'cancelled') void turn.cancel()
       renewal.isQuiet = quiet[index] === true
       if (verdict === 'paused') turn.pausing.begin()
+      const steers = steered?.get(index)
+      if (steers) turn.steers.note(steers)
     }
     // Whoever pauses waits for this.
     if (renewals.some(isToBeNamedQuiet)) await this.#renew(renewals.filter(isToBeNamedQuiet))

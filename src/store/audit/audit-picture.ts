@@ -72,6 +72,8 @@ export interface SessionPicture {
   readonly isCancelling: boolean | null
   /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
   readonly damage: readonly string[]
+  /** Blobs whose keys are not as the index says, and `bytes` if its sum is wrong. */
+  readonly brokenBlobs: readonly { readonly id: string; readonly told: string; readonly there: string }[]
 }
 
 export interface Picture {
@@ -86,13 +88,14 @@ export interface Picture {
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 export function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage] = reply as [
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs] = reply as [
     string[],
     number,
     string[],
     number | null,
     number | null,
     string[],
+    [string, string, string][],
   ]
   const fields = toFields(flat)
   const { session, damage: fieldDamage } = readSession(fields)
@@ -105,6 +108,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     isIndexed: isThere(isIndexed),
     isCancelling: isThere(isCancelling),
     damage,
+    brokenBlobs: blobs.map(([id, told, there]) => ({ id, told, there })),
   }
 }
 

@@ -78,7 +78,7 @@ export class AuditStore {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
       this.#keys
     const registered = this.#keys.pools
-    const { run, wakeups, busy, slots, workersPerWake, claims, clocks } = this.#keys
+    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
@@ -89,7 +89,7 @@ export class AuditStore {
         redriven,
         asks,
         clocks,
-        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+        ...pools.flatMap((pool) => [run(pool), kindQueues(pool), wakeups(pool), busy(pool)]),
       ],
       set: [cancelling, registered],
       stream: [events, dead],

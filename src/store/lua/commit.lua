@@ -19,6 +19,8 @@ ARGV[1] header    json:
     inputsConsumed, signalsConsumed   how many mails, from the head of the lane
     resultsConsumed   positions in the lane for ever
     resultsSeen    length for ever of the lane of results, as the node has seen it
+    steersTaken    inputs that the run in progress takes before their turn: positions in the lane for ever
+    steersSeen     what the turn has not seen of these: positions from this one on
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
     signalsOpen    signals that the run still waits for: timers and answers that have not been received
@@ -49,6 +51,7 @@ ARGV[1] header    json:
       worker       to whom
       mail         text
       reach        of an agent whose permissions say nothing of it: how far it may send
+      when         steer or interrupt: a run in progress takes it; absent: the next run
     timers         each:
       id           of the timer
       ms           from now on
@@ -61,6 +64,8 @@ ARGV[1] header    json:
       onExpiry     with ms: text, json: the answer that the worker receives then
     withdraws      open asks that nobody need answer any more, each:
       id           of the ask
+    cancels        children that are cancelled although the run goes on, each:
+      id           of the child
     wait           the turn ends: what the worker waits for; again: nothing, it returns to the run queue
     retryMs        until the next attempt
     turnMs         how long the turn has lasted; absent: less than a millisecond
@@ -72,13 +77,14 @@ ARGV[1] header    json:
       leaseMs, mailBytes, suspectAfter, poisonAfter   limits
 ARGV[2] texts     of each commit its texts, one after the other
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
-        approval or nothing} |
+        approval or nothing, steered or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
         an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"
+        steered: the positions of the inputs that steer the worker, in turn, of one that interrupts its run with a ! behind it
         assigned: the ids of children that slots took
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; for claims T:run, T:clocks, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

@@ -20,7 +20,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:s:<session>:results, reasons, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, held and quiet; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -58,6 +58,12 @@ for index = 1, #answered do
 end
 -- Of a session that has ended only what still goes on is cancelled: its detached workers. The others stay as they ended.
 local hasEnded = state ~= 'active' and state ~= 'cancelling'
+-- How many inputs stay behind the first `gone` ones, and how many go with these: those that a run took before their turn.
+local function readLeft(recordKey, record, gone)
+  local length = lengthOf(recordKey .. laneKeys.inbox)
+  while record.steered and gone < length and redis.call('LINDEX', recordKey .. laneKeys.inbox, digits(gone)) == '' do gone = gone + 1 end -- guard: what a run took before its turn queues no worker
+  return length - gone, gone
+end
 local function isInRun(record)
   return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' -- guard: a child that waits to start is cancelled with a result for its parent
 end
@@ -109,15 +115,17 @@ for index = 1, #ids do
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
-    redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
+    pcall(leaveQueue, tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
-    local left = hit == 'own' and lengthOf(recordKey .. laneKeys.inbox) - (dropped and 1 or 0) or 0
+    local left, gone = readLeft(recordKey, record, dropped and 1 or 0)
+    if hit ~= 'own' then left = 0 end
     local status = hit == 'whole' and 'terminal' or left > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
       'pendingCalls', atStart.pendingCalls, 'signalsOpen', atStart.signalsOpen, 'attempt', atStart.attempt }
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
+    if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
     if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
     if isInRun(record) then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
@@ -129,8 +137,8 @@ for index = 1, #ids do
       for index = 1, #more do changes[#changes + 1] = more[index] end
       redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
       if dropped then
-        redis.call('LPOP', recordKey .. laneKeys.inbox)
-        redis.call('HINCRBY', recordKey, 'inbox', 1)
+        for _ = 1, gone do redis.call('LPOP', recordKey .. laneKeys.inbox) end
+        redis.call('HINCRBY', recordKey, 'inbox', gone)
       end
       local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and left == 0 -- guard: a job whose run is cancelled while nobody runs it ends
       if endsSession then

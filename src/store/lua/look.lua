@@ -9,11 +9,12 @@ ARGV[1] header    json:
   headBytes        of each mail that are answered
   budget           most bytes of mails that are read in this call
 Returns {session, workers, pools whose run queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
-        cancelled, what is wrong with its keys}. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
+        cancelled, what is wrong with its keys, blobs that are not as its index says}, each blob as {id, bytes of the index, bytes of its key}, with
+        "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>; T:run of the pools; T:asks and T:ask:<id> of what was asked.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -109,6 +110,8 @@ local function pictureOf(id)
   local isKnown, isThere = false, false
   for index = 1, #pools do isKnown = isKnown or pools[index] == own end
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
+  local kind = redis.call('HGET', record, 'kind')
+  if kind and isIn(kindQueueKey(tag, own, kind), id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
     -- A pause keeps its place. Without the pause nobody would put it back.
@@ -122,6 +125,24 @@ local function pictureOf(id)
   }
 end
 
+-- Where the index of the blobs and what is kept disagree.
+local function brokenBlobs(key)
+  local found, sum, told = {}, 0, '0'
+  local flat = redis.call('HGETALL', key .. ':blobs')
+  for index = 1, #flat, 2 do
+    local id, bytes = flat[index], string.match(flat[index + 1], '^%d+')
+    if id == 'bytes' then
+      told = flat[index + 1]
+    else
+      local there = redis.call('STRLEN', key .. ':blob:' .. id)
+      if there ~= tonumber(bytes or '') then found[#found + 1] = { id, bytes or '', digits(there) } end
+      sum = sum + (tonumber(bytes or '') or 0)
+    end
+  end
+  if told ~= digits(sum) then found[#found + 1] = { 'bytes', told, digits(sum) } end
+  return found
+end
+
 local function aboutOf(key)
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('HLEN', key .. ':results')
@@ -131,6 +152,7 @@ local function aboutOf(key)
     redis.call('LLEN', key .. ':workers'),
     redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
     not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},
+    brokenBlobs(key),
   }
 end
 
@@ -148,7 +170,7 @@ if session then
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
     about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
-      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks') }
+      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs'), {} }
   end
 end
 local workers = {}

@@ -8,11 +8,13 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   wakeupMs         how long a wake-up counts as sent
   asked            digest of a mail that was sent under a key of its caller; else absent
+  when             steer or interrupt: the run in progress takes it; absent: the next run
 ARGV[2] mail      ARGV[3] event    json
-Returns {"ok", position, wakeups, pool} | {"again", position, wakeups, pool} | {"other", position, wakeups, pool}: the key sent something else
+Returns {"ok", position, wakeups, pool, steers} | {"again", position, wakeups, pool, steers} | {"other", …}: the key sent something else
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
+        steers: "!" where a run in progress takes it, else empty
         pool: the one in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty
-Builds  T:w:<root>; T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools; tells T:cancel-notices of what steers.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]
@@ -20,20 +22,22 @@ local header, mail, event = readHeader(ARGV[1]), ARGV[2], ARGV[3]
 
 local tag = tagOf(recordKey)
 checkTexts(header, 'worker', 'seed')
-checkTextsIfAny(header, 'asked')
+checkTextsIfAny(header, 'asked', 'when')
 checkNumbers(header, 'idemMs', 'wakeupMs')
 checkLast(event)
 local asked = header.asked or ''
-local known, knownWakeups, knownPool, knownAsked = readAnswer(idemKey, '^(%d+) ?(%S*) ?(%S*) ?(.*)$')
-if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool } end -- guard: a key of post that sent something else says so | idempotency key of post
-local plan, refusal = planInput(tag, header.worker, mail)
+local known, knownSteers, knownWakeups, knownPool, knownAsked = readAnswer(idemKey, '^(%d+)(!?) ?(%S*) ?(%S*) ?(.*)$')
+if known then return { knownAsked == asked and 'again' or 'other', known, knownWakeups, knownPool, knownSteers } end -- guard: a key of post that sent something else says so | idempotency key of post
+local plan, refusal = planInput(tag, header.worker, mail, header.when)
 if not plan then return refusal end
 if header.idemMs == 0 then error('the header should have a number idemMs above 0', 0) end
 
+plan.notices = tag .. ':cancel-notices'
 local position, wakeups = writeInput(tag, plan, event, header.seed, header.wakeupMs)
 local pool = wakeups == '' and plan.status == 'idle' and plan.pool or ''
-local answer = position .. ' ' .. wakeups
+local steers = plan.when and '!' or ''
+local answer = position .. steers .. ' ' .. wakeups
 if pool ~= '' or asked ~= '' then answer = answer .. ' ' .. pool end
 if asked ~= '' then answer = answer .. ' ' .. asked end
 redis.call('SET', idemKey, answer, 'PX', digits(header.idemMs))
-return { 'ok', position, wakeups, pool }
+return { 'ok', position, wakeups, pool, steers }

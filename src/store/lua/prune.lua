@@ -77,6 +77,7 @@ local function readGoing(id, base, root)
   if field[1] and (finished == 0 or now - finished < retentionMs or redis.call('SISMEMBER', cancellingKey, id) == 1) then return nil end
   checkCounts(root, 'retired', 'resting')
   checkSort('zset', base .. ':asks') -- guard: asks that cannot be read tear no pruning
+  checkSort('hash', base .. ':blobs') -- guard: blobs that cannot be read tear no pruning
   local length = redis.call('LLEN', base .. ':workers')
   local resting = math.min(tonumber(field[3] or atStart.resting), length)
   local first = resting < length and resting or 0
@@ -121,7 +122,9 @@ for index = 1, #old, 2 do
     if plan.last then
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', heldKeyOf(tag, id), quietKeyOf(tag, id))
+      local blobs = redis.call('HKEYS', base .. ':blobs')
+      for place = 1, #blobs do redis.call('UNLINK', base .. ':blob:' .. blobs[place]) end -- guard: the blobs of a session go with it
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', heldKeyOf(tag, id), quietKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

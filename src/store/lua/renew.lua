@@ -11,8 +11,9 @@ ARGV[1] header    json:
     becomesBusy    true: the wake-up counts as busy from now on
     quiet          true: the turn is paused, and begins nothing more
     runState       what the run is doing; absent: as the last commit said
-Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled" | "paused"
-Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
+Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled" | "paused"; behind it the positions of the
+        inputs that steer the worker, as in an answer of commit
+Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])
@@ -49,7 +50,8 @@ for index = 1, #turns do
   else
     local verdict = hit and 'cancelled' or 'kept' -- guard: cancel check of renew
     if paused and not hit then verdict = 'paused' end -- guard: pause check of renew
-    verdicts[#verdicts + 1] = verdict
+    local steered = fields.steered or atStart.steered
+    verdicts[#verdicts + 1] = steered == atStart.steered and verdict or verdict .. ' ' .. steered -- guard: a renewal answers what steers the worker
     kept[#kept + 1] = { worker = worker, sent = turn, pool = fields.pool or atStart.pool, record = record,
       quiet = paused and turn.quiet and quietKeyOf(tag, sessionOf(worker, fields.path1)) }
   end

@@ -107,11 +107,12 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
       ],
       inbox: mails('inbox', inputsTaken, inbox ?? []),
     },
+    steered: record.steered,
     trustedUntil,
   }
 }
 
-/** A result that was consumed before an earlier one stays in the lane as an empty text until the earlier ones are consumed. */
+/** What was taken before an earlier mail stays in the lane as an empty text until the earlier ones are taken. */
 function mails(lane: Lane, base: number, texts: readonly string[]): Mail[] {
   const found: Mail[] = []
   for (const [index, text] of texts.entries()) {

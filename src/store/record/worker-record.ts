@@ -12,6 +12,7 @@ import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits, lim
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
+import { decodeSteered, steeredForm } from '../../core/worker/steer.ts'
 import { decodeWait, forAny } from '../../core/worker/wait.ts'
 import type { RecordFields } from '../script/replies.ts'
 import { decodeCalls } from './call-ranges.ts'
@@ -91,6 +92,8 @@ export const workerFields = {
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),
   inputsTaken: counter('inbox'),
+  /** Inputs that steer the run in progress: it takes them before their turn. */
+  steered: withDefault('steered', '', steeredForm, decodeSteered),
   /** How many isolated starts there were since the last commit. */
   isolatedStarts: counter('isolated'),
   /** What its last node said before that died, or while code of this worker blocked it; since the last commit. */

@@ -23,7 +23,7 @@ export interface ScriptNames {
 export type Way = 'wait' | 'function' | 'load' | 'loaded' | 'digest' | 'source'
 
 /** Room for the name of the script, the count of keys, then keys and arguments. */
-export type Words = [script: string, keyCount: number, ...(string | number)[]]
+export type Words = [script: string, keyCount: number, ...(string | number | Buffer)[]]
 
 /** A call that is repeated, and how many wait behind it. A new call waits too, until all of these have gone on. */
 interface Again extends PromiseWithResolvers<void> {

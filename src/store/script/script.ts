@@ -16,7 +16,8 @@ import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
 import { type ScriptNames, ScriptTransport, type Words } from './script-transport.ts'
 
-export type Argument = string | number
+/** Bytes go to Redis as they are. */
+export type Argument = string | number | Buffer
 
 /**
  * What the header of a script may hold: one JSON object with named fields of ours. It is the only JSON that a script decodes: texts of users
@@ -130,10 +131,10 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
   if (script.header.length > 0) words.push(encodeHeader(script.header.map((name) => [name, args[name]])))
   for (const name of script.args) {
     const value: Argument | readonly Argument[] = args[name]
-    if (typeof value === 'object') {
+    if (Array.isArray(value)) {
       for (const item of value) words.push(item)
     } else {
-      words.push(value)
+      words.push(value as Argument)
     }
   }
   return words

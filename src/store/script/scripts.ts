@@ -19,7 +19,7 @@ export const createSessionsScript = defineScript({
 export const postScript = defineScript({
   file: 'post.lua',
   keys: words('record inbox run events idem'),
-  header: words('worker idemMs seed wakeupMs asked'),
+  header: words('worker idemMs seed wakeupMs asked when'),
   args: words('mail event'),
 })
 
@@ -38,14 +38,15 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws wait retryMs turnMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen steersTaken steersSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
     ),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
-    sends: words('worker mail reach'),
+    sends: words('worker mail reach when'),
     timers: words('id ms value'),
     asks: words('id sort body ms onExpiry'),
     withdraws: words('id'),
+    cancels: words('id'),
     claim: words(
       'wakeup node slot nonce kinds maySuspect wasBusy keepWakeup leaseMs mailBytes suspectAfter poisonAfter',
     ),
@@ -178,6 +179,13 @@ export const pruneScript = defineScript({
   keys: words('sessions cancelling meta'),
   header: words('retentionMs from passed batch node everyMs'),
   args: [],
+})
+
+export const keepBlobScript = defineScript({
+  file: 'keep-blob.lua',
+  keys: words('root blobs blob'),
+  header: words('blob mediaType bytesMost countMost'),
+  args: words('body'),
 })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })

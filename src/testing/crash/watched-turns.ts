@@ -47,6 +47,10 @@ export class WatchedTurns implements TurnStore {
     return this.#turns.cancelReason(worker)
   }
 
+  readInputs(...read: Parameters<TurnStore['readInputs']>) {
+    return this.#turns.readInputs(...read)
+  }
+
   renew(turns: readonly RenewRequest[]) {
     return this.#turns.renew(turns)
   }

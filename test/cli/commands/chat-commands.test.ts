@@ -6,7 +6,7 @@ import { say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { plainPage } from '../view/plain-page.ts'
 
-const page = plainPage()
+const place = { page: plainPage(), signal: AbortSignal.timeout(60_000) }
 
 describe('a typed line', () => {
   test.each([
@@ -19,41 +19,41 @@ describe('a typed line', () => {
     ['/ status', '/ status'],
     ['{"a":1}', '{"a":1}'],
   ])('%j is the message %j', async (typed, text) => {
-    expect(await chatted(typed, undefined, page)).toEqual({ kind: 'message', text })
+    expect(await chatted(typed, undefined, place)).toEqual({ kind: 'message', text })
   })
 
   test.each(['/quit', '/q', ' /quit '])('%j closes the conversation', async (typed) => {
-    expect(await chatted(typed, undefined, page)).toEqual({ kind: 'quit' })
+    expect(await chatted(typed, undefined, place)).toEqual({ kind: 'quit' })
   })
 
   test.each(['/stauts', '/constructor', '/Status', '/help me'])('%j is no message', async (typed) => {
-    expect((await chatted(typed, undefined, page)).kind).toBe('said')
+    expect((await chatted(typed, undefined, place)).kind).toBe('said')
   })
 
   test('with an unknown word says which words there are, and the nearest one', async () => {
-    expect(await chatted('/stauts now', undefined, page)).toEqual({
+    expect(await chatted('/stauts now', undefined, place)).toEqual({
       kind: 'said',
       lines: [
-        'troupe: there is no command /stauts; there are /context, /help, /quit, /status, /usage, /workers. A message may begin with two slashes. Did you mean status?',
+        'troupe: there is no command /stauts; there are /compact, /context, /help, /quit, /status, /usage, /workers. A message may begin with two slashes. Did you mean status?',
       ],
     })
   })
 
   test('before the first message has nothing to show', async () => {
-    expect(await chatted('/usage', undefined, page)).toMatchObject({
+    expect(await chatted('/usage', undefined, place)).toMatchObject({
       lines: [expect.stringContaining('the session begins with your first message')],
     })
   })
 })
 
-test('/status, /usage, /context and /workers show how the conversation stands, and change nothing', async () => {
+test('/status, /usage, /context and /workers show how the conversation stands, and change nothing [1.29]', async () => {
   const model = scriptedModel('test/m', [{ ...say('fine'), usage: { inputTokens: 1_200, outputTokens: 30 } }])
   await using troupe = await TestTroupe.start({ workers: { clerk: defineWorker({ instructions: 'x', model }) } })
   const session = await troupe.create('clerk', 'how are you?', { keepOpen: true })
   await session.result({ run: 1 })
   const before = await session.root.history()
   const text = async (typed: string) => {
-    const said = await chatted(typed, session, page)
+    const said = await chatted(typed, session, place)
     return said.kind === 'said' ? said.lines.join('\n') : said.kind
   }
   expect(await text('/usage')).toBe('1 model call; 1.2k tokens in, 30 out')
@@ -61,8 +61,31 @@ test('/status, /usage, /context and /workers show how the conversation stands, a
   expect(await text('/status')).toMatch(/^session +\S+\nkind +clerk\nstate +active\nmode +conversation\n/)
   expect(await text('/workers')).toMatch(/WORKER.*\n.*clerk +done/)
   expect(await text('/workers all')).toContain('takes nothing behind it')
-  expect(await text('/help')).toMatch(/^\/context .*\n\/status .*\n\/usage .*\n\/workers .*\n\/quit /)
+  expect(await text('/help')).toMatch(
+    /^\/compact \[text\] .*\n\/context .*\n\/status .*\n\/usage .*\n\/workers .*\n\/quit /,
+  )
   expect(await session.root.history()).toEqual(before)
+})
+
+test('/compact has a summary written, with what the person types behind it [1.29]', async () => {
+  const asked: string[] = []
+  const model = scriptedModel('test/m', (request) => {
+    const text = JSON.stringify(request)
+    asked.push(text)
+    return say(text.includes('Keep all prices') ? 'A lamp costs 4.' : 'fine')
+  })
+  await using troupe = await TestTroupe.start({ workers: { clerk: defineWorker({ instructions: 'x', model }) } })
+  const session = await troupe.create('clerk', 'what does a lamp cost?', { keepOpen: true })
+  await session.result({ run: 1 })
+  for (let run = 2; run <= 6; run++) {
+    await session.root.send(`and ${run} lamps? ${'please '.repeat(200)}`)
+    await session.result({ run })
+  }
+  const said = await chatted('/compact Keep all prices.', session, place)
+  expect(said).toMatchObject({ kind: 'said', lines: [expect.stringMatching(/^a summary stands for \d+ messages of/)] })
+  expect(asked.at(-1)).toContain('Keep all prices.')
+  const context = await chatted('/context', session, place)
+  expect(context).toMatchObject({ lines: expect.arrayContaining([expect.stringMatching(/^compacted +\d{4}-/)]) })
 })
 
 test('a command that cannot be answered says why, and the conversation goes on', async () => {
@@ -70,7 +93,7 @@ test('a command that cannot be answered says why, and the conversation goes on',
   await using troupe = await TestTroupe.start({ workers: { handler } })
   const session = await troupe.create('handler', 1, { keepOpen: true })
   await session.result({ run: 1 })
-  expect(await chatted('/context', session, page)).toMatchObject({
+  expect(await chatted('/context', session, place)).toMatchObject({
     kind: 'said',
     lines: [expect.stringMatching(/^troupe: worker \S+ of kind handler has no conversation/)],
   })

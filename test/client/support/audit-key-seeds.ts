@@ -12,7 +12,7 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
 }
 
 type WorkerKey = 'record' | 'log' | 'timers' | 'asks' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
-type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks'
+type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks' | 'blobs'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   record: 'hash',
@@ -27,6 +27,7 @@ const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   runResults: 'hash',
   workers: 'list',
   cancelled: 'set',
+  blobs: 'hash',
 }
 
 const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 'state', 'failure'] as const).map(
@@ -43,7 +44,7 @@ const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 's
   }),
 )
 
-const ofSessions = (['runResults', 'workers', 'cancelled'] as const).map(
+const ofSessions = (['runResults', 'workers', 'cancelled', 'blobs'] as const).map(
   (name): Seed => ({
     what: `a key of a session (${name})`,
     scene: 'parentWithChildren',
@@ -76,8 +77,23 @@ const fields = (
   }),
 )
 
+const ofBlobs: readonly Seed[] = (
+  [
+    ['the bytes of a blob', { aa: '4 text/plain', bytes: '4' }, /that blob "?aa"? has 4 bytes, and its key has 0$/],
+    ['the sum of all blobs', { bytes: '7' }, /that its blobs have 7 bytes, and they have 0$/],
+  ] as const
+).map(([what, index, words]) => ({
+  what,
+  scene: 'parentWithChildren',
+  tamper: (hand) => hand.redis.hset(hand.own.blobs, index),
+  invariant: 'I16',
+  names: 'session',
+  words,
+}))
+
 export const keySeeds: readonly Seed[] = [
   ...ofWorkers,
+  ...ofBlobs,
   ...ofSessions,
   ...fields,
   {

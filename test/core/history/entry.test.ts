@@ -1,6 +1,7 @@
 /** Damaged entries of a history: readers never see an entry without its required fields. */
 import { describe, expect, test } from 'vitest'
-import { decodeEntry, isAgentResult, receivedEntry, writtenAt } from '../../../src/core/history/entry.ts'
+import { isAgentResult } from '../../../src/core/history/agent-result.ts'
+import { decodeEntry, receivedEntry, writtenAt } from '../../../src/core/history/entry.ts'
 
 const whole: readonly object[] = [
   { type: 'received', message: { kind: 'input' } },

@@ -1,8 +1,10 @@
-/** The rules OFFLINE-1 to OFFLINE-5 of the offline model. */
+/** The rules OFFLINE-1 to OFFLINE-6 of the offline model. */
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import type { ModelReply, PromptMessage, ToolSpec } from '../../../src/core/definition/model.ts'
 import type { Json } from '../../../src/core/history/chat/chat-message.ts'
 import { offlineModel } from '../../../src/models/local/offline-model.ts'
+import { toJsonSchema } from '../../../src/runtime/tool/input-form.ts'
 import { errorOf, listener, requestOf, user } from '../support/surfaces.ts'
 
 const model = offlineModel()
@@ -169,4 +171,46 @@ describe('OFFLINE-5: the answer', () => {
 test('an abort ends the call', async () => {
   const reason = new Error('over')
   expect(await errorOf(model.reply(requestOf([user('x')]), listener(AbortSignal.abort(reason))))).toBe(reason)
+})
+
+describe('an answer that must be JSON (OFFLINE-6)', () => {
+  const output = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] }
+  const answer = async (messages: readonly PromptMessage[], schema: object = output) => {
+    const request = requestOf(messages, { instructions: 'x', output: { ...schema } })
+    const [block] = (await model.reply(request, listener())).content
+    return JSON.parse(block?.type === 'text' ? block.text : '') as unknown
+  }
+
+  test('is the latest result that has the fields, else the message, else the simplest value', async () => {
+    const messages = [user('{"n":1,"more":2}'), ...called('a', { n: 2 }), ...called('b', { m: 3 }, 'd')]
+    expect(await answer(messages)).toEqual({ n: 2 })
+    expect(await answer([user('{"n":1,"more":2}')])).toEqual({ n: 1 })
+    expect(await answer([user('hello')])).toEqual({ n: 0 })
+  })
+
+  test.each<[Json, z.ZodType]>([
+    [
+      { a: 'xx', b: [], c: false, d: 'one' },
+      z.object({
+        a: z.string().min(2),
+        b: z.array(z.number()),
+        c: z.boolean(),
+        d: z.enum(['one', 'two']),
+        e: z.string().optional(),
+      }),
+    ],
+    [
+      { kind: 'a', n: 3 },
+      z.discriminatedUnion('kind', [
+        z.object({ kind: z.literal('a'), n: z.int().min(3) }),
+        z.object({ kind: z.literal('b') }),
+      ]),
+    ],
+    [[4, 4], z.array(z.number().gt(3)).min(2)],
+    [null, z.null()],
+  ])('is the simplest value of a schema: %j', async (value, schema) => {
+    const made = await answer([user('hello')], toJsonSchema(schema))
+    expect(made).toEqual(value)
+    expect(schema.safeParse(made).success).toBe(true)
+  })
 })

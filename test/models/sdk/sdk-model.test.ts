@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import type { PromptMessage, ToolSpec } from '../../../src/core/definition/model.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { sdkModel } from '../../../src/models/sdk/sdk-model.ts'
+import { rawProvider } from '../support/raw-provider.ts'
 import { canary, errorOf, listener, openAt, requestOf, surfaces, user } from '../support/surfaces.ts'
 
 const fake = new LLMock({ port: 0 })
@@ -59,6 +60,18 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(JSON.stringify(seen?.body)).toContain('You are terse.')
     expect(JSON.stringify(seen?.body)).toContain('Tells the weather.')
     expect(seen?.headers['idempotency-key']).toBe('sess%20%C3%BC/3/1')
+  })
+
+  test('a provider that can hold a reply to a schema is told to, beside its tools', async () => {
+    await using raw = await rawProvider((response) => void response.writeHead(400).end('{}'))
+    const output = { type: 'object', properties: { city: { type: 'string' } } }
+    const asked = openAt(surface, raw.url).reply(requestOf([user('hello')], { tools: [weather], output }), listener())
+    await errorOf(asked)
+    const sent = raw.requests[0]?.body ?? ''
+    const isHeld = surface.provider.startsWith('openai')
+    expect(sent.includes('"type":"json_schema"')).toBe(isHeld)
+    expect(sent.includes('"strict":false')).toBe(isHeld)
+    expect(sent).toContain('Tells the weather.')
   })
 
   test('without instructions no system prompt is sent', async () => {

@@ -15,6 +15,7 @@ const rules = {
       ? { kind: 'invalid' as const, call, text: 'no' }
       : { kind: 'accepted' as const, call, input: 1, verdict: { do: 'run' as const } }
   },
+  isTerminal: ({ call }: AcceptedCall) => call.toolName === 'end',
   approve: (one: AcceptedCall): AcceptedCall =>
     one.call.toolName === 'asks' ? { ...one, verdict: { do: 'ask', why: 'it asks', eachTime: false } } : one,
 }

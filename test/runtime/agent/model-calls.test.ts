@@ -154,6 +154,7 @@ test('a run whose model has replied is not reported as waiting for the model whi
     commit: (request) => turns.commit(request),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),
+    readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
     async renew(renewing) {
       const answer = await turns.renew(renewing)
       renewed++

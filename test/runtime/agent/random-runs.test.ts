@@ -112,6 +112,7 @@ function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),
     renew: (renewed) => turns.renew(renewed),
+    readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
     async commit(request) {
       const how = lost[number++]
       if (how === 'before') throw new Error('lost before it came')

@@ -5,6 +5,7 @@ import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/
 import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
+import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts'
 
 /** Of a session that says nothing of it. */
 export const unspent: SessionSpending = { spent: null, allowed: defaultSpending }
@@ -79,6 +80,7 @@ export class HeldStore {
         commit: (request: CommitRequest) =>
           new Promise<CommitAnswer>((resolve) => this.commits.push({ request, answer: resolve })),
       } as unknown as TurnHost['store'],
+      blobs: new MemoryBlobs(),
       log: silentLog,
       policy,
       wakeup: 'b',

@@ -45,6 +45,7 @@ describe('a record', () => {
       calls: 0,
       pendingCalls: [],
       signalsOpen: 0,
+      steered: [],
       steps: 0,
       atOnce: null,
       signalsTaken: 0,

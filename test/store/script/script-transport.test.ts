@@ -52,7 +52,7 @@ function postTo(caller: ScriptCaller, deadlineMs = 20_000): Promise<unknown> {
     events: '{t}:events',
     idem: '-',
   }
-  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', wakeupMs: 1, event: '[]', asked: '' }
+  const args = { worker: 'x', mail: '-', idemMs: 0, seed: 's', wakeupMs: 1, event: '[]', asked: '', when: undefined }
   return caller.call(scripts.postScript, keys, args, { deadlineMs })
 }
 

@@ -121,7 +121,7 @@ describe('a call', () => {
       asked++ === 0 ? Promise.reject(new Error('READONLY You may not write here')) : new Promise(() => {})
     const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
     const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '', when: undefined }
     await expect(caller.call(postScript, keys, args, { deadlineMs: 2_000 })).rejects.toMatchObject({
       code: 'store_refused',
       message: expect.stringMatching(/You may not write here\)\. .* Then it did not answer in time\.$/),
@@ -135,7 +135,7 @@ describe('a call', () => {
     const ask = () => Promise.reject(new Error(words()))
     const caller = new ScriptCaller({ fcall: ask, evalsha: ask } as unknown as Redis)
     const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
-    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
+    const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '', when: undefined }
     await expect(caller.call(postScript, keys, args, { deadlineMs: 20_000 })).rejects.toMatchObject({
       code: 'config_invalid',
       message: expect.stringContaining('NOPERM'),
@@ -198,7 +198,7 @@ describe('a call', () => {
       const redis = openRedis(proxy.url)
       await redis.ping()
       const keys = { record: 'r', inbox: 'u', run: 'n', events: 'e', idem: 'i' }
-      const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '' }
+      const args = { worker: 'w', mail: '', idemMs: 1, seed: '', wakeupMs: 1, event: '', asked: '', when: undefined }
       const caller = new ScriptCaller(redis)
       const call = () => caller.call(postScript, keys, args, { deadlineMs: 600_000 })
       proxy.blackhole()

@@ -11,6 +11,7 @@ import { cancelledAgent } from './agent-checks.ts'
 import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
+import { blobsOf, text } from './blob-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { runFailure } from './hand-node.ts'
@@ -304,6 +305,14 @@ export const calls: readonly Call[] = [
       const { children } = await parentWithChildren(place)
       const [child] = children
       return () => child.record({ entries: ['{}'], stateJson: used(2) })
+    },
+  },
+  {
+    name: 'a blob that is kept',
+    prepare: async (place) => {
+      const { session } = await running(place)
+      const blobs = blobsOf(place)
+      return () => blobs.keep(session.id, text('twice'))
     },
   },
   {

@@ -5,6 +5,7 @@ import * as amendChecks from './amend-checks.ts'
 import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
 import * as batchChecks from './batch-checks.ts'
+import * as blobChecks from './blob-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
@@ -18,6 +19,7 @@ import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as startChecks from './start-checks.ts'
+import * as steerChecks from './steer-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
@@ -39,7 +41,9 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     pauseChecks,
     releaseChecks,
     startChecks,
+    blobChecks,
     fairChecks,
+    steerChecks,
   ]
   const known = all.flatMap((some) => Object.entries(some))
   return mutants.map((mutant) => {

@@ -8,13 +8,15 @@ import { childId, digestKey, newId, rootIdOf } from '../../../src/core/ids.ts'
 import { defaultSessionLimits, type Policy, policy, type SessionLimits } from '../../../src/core/policy.ts'
 import type { SpawnOrder } from '../../../src/core/ports/ports.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
+import type { SendTime } from '../../../src/core/worker/steer.ts'
 import { InspectStore } from '../../../src/store/audit/inspect-store.ts'
 import type { CreateAnswer, SessionOrder } from '../../../src/store/create-sessions.ts'
 import { type PartitionKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../../src/store/keys.ts'
 import { LetterStore } from '../../../src/store/person/letter-store.ts'
+import type { PostAnswer } from '../../../src/store/post-answer.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { ScriptCaller } from '../../../src/store/script/script.ts'
-import { type PostAnswer, SessionStore } from '../../../src/store/session-store.ts'
+import { SessionStore } from '../../../src/store/session-store.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { changes, type Dump, dumpKeys, keysOf, Words } from './dump.ts'
 import { HandNode, type HandNodeOptions } from './hand-node.ts'
@@ -159,12 +161,12 @@ export class Place implements AsyncDisposable {
   }
 
   /** A message from outside, under this idempotency key of a caller; else under one that is made, of the text. */
-  post(workerId: string, text: string, given?: string): Promise<PostAnswer> {
+  post(workerId: string, text: string, given?: string, when?: SendTime): Promise<PostAnswer> {
     const key = given ?? text
     const mail = encodeInput(null, JSON.stringify(text))
     const digest = this.label(digestKey(`${this.namespace}/${key}`, 'message'), `key ${key}`)
     const event = '[["message.accepted",{"kind":"input"}]]'
-    return this.sessions.post(workerId, mail, { digest, isGiven: given !== undefined }, event)
+    return this.sessions.post(workerId, mail, { digest, isGiven: given !== undefined, ...(when && { when }) }, event)
   }
 
   /** The order for a child; it is called `<label>`. */

@@ -100,6 +100,8 @@ export const workers = {
   payer: defineWorker({ instructions, tools: [pay] }),
   'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
   settler: defineWorker({ instructions, tools: [pay, enter, settle] }),
+  /** Has a stamp made in the background. */
+  starter: defineWorker({ instructions, tools: [pay], spawns: ['stamp'], background: true }),
   forgetful: defineWorker({ instructions, tools: [forget, recall] }),
 
   /** Its letter has the name of its key: a second one takes the place of the first. */

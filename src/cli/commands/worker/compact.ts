@@ -1,5 +1,6 @@
 /** `troupe worker compact|run`: asks something of an agent itself. */
 import type { Command } from 'commander'
+import type { Compacted } from '../../../client/session/orders.ts'
 import { wholeNumber } from '../../options.ts'
 import { count, tokensText } from '../../view/amounts.ts'
 import { sentence } from '../../view/answer.ts'
@@ -28,12 +29,15 @@ export function addCompactCommand(group: Command): void {
 troupe worker expand takes the summary back.`,
     answer: async (troupe, { id, flags: { instruction, keepLast } }) => {
       const came = await troupe.workers.get(id).compact({ instruction, keepLast })
-      const text = came.compacted
-        ? `a summary stands for ${count(came.messages, 'message')} of worker ${id}: about ${tokensText(came.tokensAfter)} tokens instead of ${tokensText(came.tokensBefore)}`
-        : `worker ${id} was not compacted: ${came.reason}`
-      return sentence({ type: 'compaction', workerId: id, ...came }, text)
+      return sentence({ type: 'compaction', workerId: id, ...came }, compactedText(id, came))
     },
   })
+}
+
+export function compactedText(id: string, came: Compacted): string {
+  if (!came.compacted) return `worker ${id} was not compacted: ${came.reason}`
+  const sizes = `about ${tokensText(came.tokensAfter)} tokens instead of ${tokensText(came.tokensBefore)}`
+  return `a summary stands for ${count(came.messages, 'message')} of worker ${id}: ${sizes}`
 }
 
 export function addRunCommand(group: Command): void {

@@ -16,7 +16,7 @@ import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
 import type { CallDecision } from '../../../core/history/run/call-decision.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
-import { valueLine, withPlace } from './message-line.ts'
+import { steeringWord, valueLine, withPlace } from './message-line.ts'
 
 type ChatType =
   | 'system'
@@ -30,6 +30,7 @@ type ChatType =
   | 'asked'
   | 'askWithdrawn'
   | 'callsDecided'
+  | 'hooked'
   | 'subCallStarted'
   | 'subCall'
   | 'blank'
@@ -45,7 +46,7 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `system: ${valueLine(entry.text)}`
     case 'user':
       if (entry.nudge) return `nudge: ${userText(entry.content)}`
-      return `user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
+      return `${steeringWord(entry.when)}user${entry.from === undefined ? '' : ` (${entry.from})`}: ${userText(entry.content)}${factsText(entry.facts)}`
     case 'assistant':
       return assistantLine(entry)
     case 'toolResult':
@@ -64,6 +65,8 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
       return `ask ${entry.ask} needs no answer any more`
     case 'callsDecided':
       return `decided: ${entry.calls.map(decisionText).join('; ')}`
+    case 'hooked':
+      return `hook ${entry.hook}: ${hookText[entry.did] ?? entry.did}`
     case 'subCallStarted':
       return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} started`
     case 'subCall':
@@ -92,6 +95,8 @@ const statusText = {
   cancelled: 'was cancelled',
   unknown: 'has an unknown outcome',
 } as const
+
+const hookText = { continue: 'goes on', context: 'adds a text', goOn: 'asks for more' } as const
 
 function assistantLine({ model, content, finishReason, usage }: AssistantMessage): string {
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? '' : `, ended by ${finishReason}`

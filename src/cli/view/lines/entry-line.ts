@@ -47,7 +47,7 @@ function cancelledText({ dropped, onCancel }: CancelledEntry): string {
 function entryText(entry: Entry): string {
   switch (entry.type) {
     case 'received':
-      return `received ${messageLine(entry.message)}${requestsText(entry)}`
+      return `received ${messageLine(entry.message)}${entry.interrupted ? ', and was interrupted' : ''}${requestsText(entry)}`
     case 'step':
       return `step ${entry.name} returned ${valueLine(entry.value)}`
     case 'completed':
@@ -83,6 +83,7 @@ function entryText(entry: Entry): string {
     case 'asked':
     case 'askWithdrawn':
     case 'callsDecided':
+    case 'hooked':
     case 'subCallStarted':
     case 'subCall':
     case 'blank':

@@ -10,7 +10,7 @@ const valueCharsMax = 2_000
 export function messageLine(message: Message): string {
   switch (message.kind) {
     case 'input':
-      return `input${message.from === null ? '' : ` from ${message.from}`}: ${valueLine(message.value)}`
+      return `${steeringWord(message.when)}input${message.from === null ? '' : ` from ${message.from}`}: ${valueLine(message.value)}`
     case 'result': {
       const outcome = message.failure === null ? valueLine(message.value) : failureSentence(message.failure)
       return `result of ${message.name} (${message.status}): ${outcome}`
@@ -20,6 +20,12 @@ export function messageLine(message: Message): string {
     case 'answer':
       return answerLine(message)
   }
+}
+
+/** An input that came while the worker was busy, and did not wait for the next run. */
+export function steeringWord(when: unknown): string {
+  if (when === 'interrupt') return 'interrupting '
+  return when === 'steer' ? 'steering ' : ''
 }
 
 /** A value with the hash of a call is the approval of a call, or its denial. */

@@ -9,6 +9,7 @@
 
 import { isObject } from '../../check/is-object.ts'
 import { problemText } from '../../check/schema-problems.ts'
+import { type Steering, steerings } from '../../worker/steer.ts'
 import { type ChatMessage, chatMessageSchema, finishReasons, toolStatuses } from './chat-message.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -51,6 +52,9 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.from) &&
         isOptionalText(message.name) &&
         isOptionalFlag(message.nudge) &&
+        (message.when === undefined || steerings.includes(message.when as Steering)) &&
+        isOptionalText(message.about) &&
+        areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
         isListOf(message.content, isUserBlock)
       )
@@ -138,6 +142,8 @@ function inKnownWords(message: Fields): Fields {
     !knownReasons.has(message.finishReason)
   )
     return { ...message, finishReason: 'other' }
+  if (message.type === 'user' && typeof message.when === 'string' && !steerings.includes(message.when as Steering))
+    return { ...message, when: 'steer' }
   if (message.type !== 'toolResult') return message
   const { status, output } = message
   return {
@@ -163,6 +169,10 @@ function isListOf(value: unknown, isItem: (item: Fields) => boolean): boolean {
 
 function isNumber(value: unknown): boolean {
   return Number.isFinite(value)
+}
+
+function areOptionalTexts(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.every((item) => typeof item === 'string'))
 }
 
 function isOptionalText(value: unknown): boolean {

@@ -9,6 +9,7 @@
 import { z } from 'zod'
 import { type ApprovalStatus, approvalStatuses } from '../../worker/ask/approval-status.ts'
 import type { Failure } from '../../worker/failure.ts'
+import { type Steering, steerings } from '../../worker/steer.ts'
 
 /** Data that a provider wants back unchanged, such as signatures and item ids. It is recorded and never read. */
 const providerOptionsSchema = z.record(z.string(), z.record(z.string(), z.json())).optional()
@@ -99,6 +100,12 @@ const userMessageSchema = z.looseObject({
   name: z.string().optional(),
   /** True for a text with which troupe itself asks a model again. It is no input. */
   nudge: z.boolean().optional(),
+  /** It came while the agent was busy, and was sent to steer or to interrupt what it did. */
+  when: z.enum(steerings).optional(),
+  /** What a nudge is about, where troupe counts such nudges. `output`: an answer did not fit the output of its kind. */
+  about: z.string().optional(),
+  /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
+  ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
@@ -230,6 +237,9 @@ export interface UserMessage extends MessageHead {
   readonly from?: string | undefined
   readonly name?: string | undefined
   readonly nudge?: boolean | undefined
+  readonly when?: Steering | undefined
+  readonly about?: string | undefined
+  readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }

@@ -81,6 +81,9 @@ export function unknownOutcomeText(name: string): string {
   )
 }
 
+/** The result that a model sees for a call that a message interrupted. */
+export const interruptedText = 'This call was interrupted by the message that follows: it did not finish.'
+
 /** How a tool call ended, as the tool itself reported it. */
 export interface CallOutcome {
   readonly status: ToolStatus
@@ -89,12 +92,17 @@ export interface CallOutcome {
 }
 
 /** The result of a call that nothing else will answer. `reported`: what the tool of a started call reported, if it did. */
-export function lastResult({ toolCallId, toolName, isStarted }: OpenCall, id: string, reported?: CallOutcome) {
+export function lastResult(
+  { toolCallId, toolName, isStarted }: OpenCall,
+  id: string,
+  reported?: CallOutcome,
+  text = cancelledText,
+) {
   const head = { id, toolCallId, toolName }
   if (isStarted && reported !== undefined) return { ...head, ...reported }
   const [status, value] = isStarted
     ? (['unknown', unknownOutcomeText(toolName)] as const)
-    : (['cancelled', cancelledText] as const)
+    : (['cancelled', text] as const)
   const output = { type: 'error-text', value } as const
   return { ...head, status, output }
 }

@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
-import type { ChildFacts, Json } from '../chat/chat-message.ts'
+import { type ChildFacts, type Json, textOf, type UserMessage } from '../chat/chat-message.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -14,6 +14,10 @@ export interface RunSoFar {
   readonly blanks: number
   /** Texts that were cut off at their length since the last reply that was not, in order. They are the beginning of the next answer. */
   readonly cut: readonly string[]
+  /** How many inputs steered it. */
+  readonly steers: number
+  /** Answers that did not fit the output of its kind. */
+  readonly misfits: number
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -32,6 +36,10 @@ export interface RunSoFar {
   readonly retriedAfter: ErrorCode | null
   /** How often somebody let it go on after a failure. */
   readonly retries: number
+  /** The iteration whose results were told to the hook `toolAfter`. */
+  readonly resultsSeen: number
+  /** How often the hook `stop` has asked for more. */
+  readonly held: number
 }
 
 export interface MutableRun {
@@ -42,6 +50,8 @@ export interface MutableRun {
   iterations: number
   blanks: number
   cut: string[]
+  steers: number
+  misfits: number
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -52,6 +62,8 @@ export interface MutableRun {
   failure: Failure | null
   retriedAfter: ErrorCode | null
   retries: number
+  resultsSeen: number
+  held: number
 }
 
 export function newRun(number: number): MutableRun {
@@ -62,6 +74,8 @@ export function newRun(number: number): MutableRun {
     iterations: 0,
     blanks: 0,
     cut: [],
+    steers: 0,
+    misfits: 0,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
@@ -72,7 +86,20 @@ export function newRun(number: number): MutableRun {
     failure: null,
     retriedAfter: null,
     retries: 0,
+    resultsSeen: 0,
+    held: 0,
   }
+}
+
+/** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */
+export function noteInput(run: MutableRun, { when, content, at }: UserMessage): void {
+  run.inputText ??= textOf(content)
+  run.startedAt ??= at
+  if (when === undefined) return
+  run.steers++
+  run.cut = []
+  run.sameErrors = 0
+  run.errors = ''
 }
 
 // Tools and models choose the names of facts: "__proto__" must be a name like any other.

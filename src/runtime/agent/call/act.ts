@@ -9,6 +9,8 @@ import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
 import type { AgentTurn, Pause } from '../agent-turn.ts'
+import { openCallsOf } from '../journal.ts'
+import { endByTool } from '../reply/terminal.ts'
 import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
 import { CallApprovalContext, passApprovals } from './approvals.ts'
@@ -38,6 +40,11 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   agentTurn.newest = iteration
   const error = iteration.error ?? (isRetried ? tooManyCalls(agentTurn, 0) : null)
   if (error) return refuseCalls(agentTurn, error)
+  if (iteration.terminal !== null) {
+    // Only a resolver, or a kind that has changed, makes a recorded call a terminal one.
+    endByTool(agentTurn, iteration, iteration.terminal, openCallsOf(container))
+    return null
+  }
   const { checked } = iteration
   agentTurn.iteration = null
   const gate = await passApprovals(
@@ -58,7 +65,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
     if (agentTurn.isOver) return null
   }
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
-  if (agentTurn.isOver) return null
+  if (agentTurn.isOver || agentTurn.turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
   if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
   // What a pause kept from beginning is still open: the next turn begins it.

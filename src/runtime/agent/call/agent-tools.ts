@@ -31,7 +31,15 @@ import type { AcceptedCall, CheckedCall } from '../iteration.ts'
 import { forbiddenText } from './approval-words.ts'
 import { askSpec, askToolName, parseAsk } from './ask-person.ts'
 import type { LocalCall, LostCall } from './call-host.ts'
-import { delegationSpecs, parseSend, parseSpawn, sendToolName, spawnToolName } from './delegation.ts'
+import {
+  delegationSpecs,
+  listSpec,
+  listToolName,
+  parseSend,
+  parseSpawn,
+  sendToolName,
+  spawnToolName,
+} from './delegation.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -131,7 +139,9 @@ export class AgentTools {
     if (known) return known
     // Models write permissions when they spawn, so there may be any number of different lists.
     if (this.#specs.size === specsKept) this.#specs.clear()
-    const specs = kinds.length === 0 ? own : [...own, ...delegationSpecs(kinds, describe)]
+    const { background = false } = this.#definition
+    const delegation = kinds.length === 0 ? [] : delegationSpecs(kinds, describe, background)
+    const specs = kinds.length === 0 ? own : [...own, ...delegation, ...(background ? [listSpec] : [])]
     this.#specs.set(key, specs)
     return specs
   }
@@ -164,8 +174,15 @@ export class AgentTools {
     return this.isDelegation(name) || this.isAsk(name)
   }
 
+  /** True for a call that ends the run instead of being run. */
+  isTerminal(call: ToolCallBlock): boolean {
+    return this.toolOf(call)?.terminal === true
+  }
+
   isDelegation(name: string): boolean {
-    return this.#definition.spawns !== undefined && (name === spawnToolName || name === sendToolName)
+    const { spawns, background } = this.#definition
+    if (spawns === undefined) return false
+    return name === spawnToolName || name === sendToolName || (background === true && name === listToolName)
   }
 
   isAsk(name: string): boolean {
@@ -226,13 +243,16 @@ export class AgentTools {
   /** The names that a model may call. */
   names(assignment: Assignment): string[] {
     const own = this.#own.flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
-    return this.kinds(assignment).length > 0 ? [...own, spawnToolName, sendToolName] : own
+    return this.kinds(assignment).length > 0
+      ? [...own, spawnToolName, sendToolName, ...(this.#definition.background ? [listToolName] : [])]
+      : own
   }
 }
 
 function parseDelegation(call: ToolCallBlock, kinds: readonly string[]): Fit<unknown> {
   const read = readArguments(call)
   if (!read.ok) return read
+  if (call.toolName === listToolName) return { ok: true, value: {} }
   return call.toolName === spawnToolName ? parseSpawn(read.value, kinds) : parseSend(read.value)
 }
 

@@ -80,7 +80,7 @@ export function partsOf({ journal, folder, failedAttempts }: CallsHost, call: To
     toolCallId,
     attempt: failedAttempts + 1,
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
-    signal: turn.signal,
+    signal: turn.steers.work.signal,
     folder,
     bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
     limits: { ...assignment.limits, ...turn.session.spending.allowed },

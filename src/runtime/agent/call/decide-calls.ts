@@ -1,17 +1,23 @@
 /**
- * Duty: let code of the kind decide about the open calls of a reply before they run: which tools they mean.
+ * Duty: let code of the kind decide about the open calls of a reply before they run: which tools they mean (its resolver), and whether and with which
+ * arguments they run (its hook `toolBefore`).
  * Owns: the decisions, which are recorded. Does not own: what a call may do (agent-tools.ts, approvals.ts), which follows from the decision.
  * DECIDE-CALLS-1 A call is decided about once. The decision is recorded with or before anything that follows from it.
  * DECIDE-CALLS-2 A call that was started, asked about or delegated before there was a decision is carried out as its model wrote it.
  * DECIDE-CALLS-3 If the code fails, the call does not run.
  */
+import { isObject } from '../../../core/check/is-object.ts'
+import { preview } from '../../../core/check/preview.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import { isTool } from '../../../core/definition/define-tool.ts'
 import { isResolver, type ToolResolver } from '../../../core/definition/tool-resolver.ts'
-import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
-import type { CallDecision } from '../../../core/history/run/call-decision.ts'
+import { toRuntimeError } from '../../../core/errors.ts'
+import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
+import { asDecided, type CallDecision } from '../../../core/history/run/call-decision.ts'
+import { toJson } from '../../../core/json.ts'
 import { readOnly } from '../../../core/read-only.ts'
-import { refusedText, unknownToolText, unresolvedText } from '../../tool/messages.ts'
+import { readArguments } from '../../tool/arguments.ts'
+import { refusedText, uncheckedText, unknownToolText, unresolvedText } from '../../tool/messages.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import { runHook } from '../hook/run-hook.ts'
 import type { AgentTools } from './agent-tools.ts'
@@ -21,7 +27,8 @@ type Found = { readonly tool: Tool } | { readonly refused: string }
 
 /** True if code of the kind decides about calls. Then nothing is known of a reply before it is asked. */
 export function decidesCalls({ kind }: Pick<AgentTurn, 'kind'>): boolean {
-  return isResolver(kind.definition.tools)
+  const { tools, hooks } = kind.definition
+  return isResolver(tools) || hooks?.toolBefore !== undefined
 }
 
 /** Returns the tools of the kind, with those to which the open calls resolve. The decisions are part of the container. */
@@ -29,20 +36,35 @@ export async function decideCalls(agentTurn: AgentTurn, tools: AgentTools): Prom
   const { journal, kind } = agentTurn
   const { calls, decided } = journal.container.pending
   const resolver = kind.definition.tools
+  // Code of the kind may do something outside, or take long: the reply that leads to it is recorded before (AGENT-2).
+  await agentTurn.turn.settled()
+  if (agentTurn.isOver) return tools
   const found = isResolver(resolver) ? await resolveAll(agentTurn, tools, resolver, calls) : new Map<string, Found>()
   if (agentTurn.isOver) return tools
   const open = calls.filter((call) => isUndecided(agentTurn, call))
-  const decisions = open.map((call) => decisionOf(call, found.get(call.toolCallId)))
+  const known = open.map((call) => [call, decisionOf(call, found.get(call.toolCallId))] as const)
+  const all = withFound(tools, calls, decided, found)
+  const decisions = await Promise.all(known.map(([call, decision]) => checkCall(agentTurn, all, call, decision)))
+  if (agentTurn.isOver) return tools
   // A decision that is lost with its node led to nothing: the next turn asks again.
   if (decisions.length > 0) journal.add([journal.entry('callsDecided', { calls: decisions })], {}, { lazy: true })
+  return all
+}
+
+/** The tools, with those that the resolver found. Of a call that was decided about, only the tool that was recorded. */
+function withFound(
+  tools: AgentTools,
+  calls: readonly ToolCallBlock[],
+  decided: ReadonlyMap<string, CallDecision>,
+  found: ReadonlyMap<string, Found>,
+): AgentTools {
   if (found.size === 0) return tools
-  const resolved = calls.flatMap((call) => {
-    const one = found.get(call.toolCallId)
-    const { tool: name = call.toolName } = decided.get(call.toolCallId) ?? {}
-    const isNew = !decided.has(call.toolCallId)
-    return one !== undefined && 'tool' in one && (isNew || one.tool.name === name)
-      ? [[call.toolCallId, one.tool] as const]
-      : []
+  const resolved = calls.flatMap(({ toolCallId, toolName }) => {
+    const one = found.get(toolCallId)
+    const decision = decided.get(toolCallId)
+    if (one === undefined || 'refused' in one) return []
+    const isRecorded = decision === undefined || one.tool.name === (decision.tool ?? toolName)
+    return isRecorded ? [[toolCallId, one.tool] as const] : []
   })
   return tools.resolving(new Map(resolved))
 }
@@ -99,4 +121,42 @@ async function resolve(
   const { refuse } = value
   if (typeof refuse === 'string' && refuse.trim() !== '') return { refused: refusedText(toolName, refuse) }
   return { refused: unresolvedText(toolName, 'its resolver answered neither a tool nor { refuse }') }
+}
+
+/** Asks the hook about a call that may run as far as troupe knows. */
+async function checkCall(
+  agentTurn: AgentTurn,
+  tools: AgentTools,
+  call: ToolCallBlock,
+  decision: CallDecision,
+): Promise<CallDecision> {
+  const { hooks } = agentTurn.kind.definition
+  if (hooks?.toolBefore === undefined || decision.refused !== undefined) return decision
+  const { toolCallId, toolName, ...given } = asDecided(call, decision)
+  const checked = tools.check({ toolCallId, toolName, ...given }, agentTurn.turn.assignment)
+  const read = readArguments(given)
+  if (checked.kind === 'invalid' || !read.ok) return decision
+  const written = readOnly({ toolCallId, toolName, input: structuredClone(read.value) as Json })
+  const end = await runHook(agentTurn, 'hooks.toolBefore', `call ${toolCallId} of "${toolName}" is not run`, (self) =>
+    hooks.toolBefore?.(written, self),
+  )
+  if (end.kind === 'over') return decision
+  if (end.kind === 'failed') return { toolCallId, refused: uncheckedText(toolName, end.error.message) }
+  return decisionBy(end.value, decision, toolName)
+}
+
+/** What the hook says, on top of what the resolver decided. */
+function decisionBy(verdict: unknown, decision: CallDecision, toolName: string): CallDecision {
+  const { toolCallId } = decision
+  if (verdict === null || verdict === undefined) return decision
+  const said: Record<string, unknown> = isObject(verdict) ? verdict : {}
+  const { do: what, reason } = said
+  if (what === 'continue') return decision
+  if (what === 'refuse' && typeof reason === 'string') return { toolCallId, refused: refusedText(toolName, reason) }
+  if (what !== 'change') return { toolCallId, refused: uncheckedText(toolName, `it answered ${preview(verdict)}`) }
+  try {
+    return { ...decision, arguments: JSON.parse(toJson(said.arguments, 'the arguments')) as Json }
+  } catch (thrown) {
+    return { toolCallId, refused: uncheckedText(toolName, toRuntimeError(thrown).message) }
+  }
 }

@@ -22,10 +22,12 @@ import type { AgentInbox } from '../agent-inbox.ts'
 import type { Pause } from '../agent-turn.ts'
 import type { Journal } from '../journal.ts'
 import { editedOutput } from './approval-words.ts'
+import { checkTaskNames, listTasks } from './background.ts'
 import {
   childrenOutput,
   delegate,
   detachedOutput,
+  listToolName,
   recipientOf,
   type SendInput,
   type SpawnTask,
@@ -36,13 +38,13 @@ import {
 const agentReach: SendReach = 'session'
 
 export class DelegatedCalls {
-  readonly #kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce'>
+  readonly #kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce' | 'background'>
   readonly #journal: Journal
   readonly #folder: () => Promise<string | null>
 
   /** `folder` finds the worker's own folder. Its children must stay within that folder. */
   constructor(
-    kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce'>,
+    kind: Pick<AgentDefinition, 'limits' | 'childrenAtOnce' | 'background'>,
     journal: Journal,
     folder: () => Promise<string | null>,
   ) {
@@ -54,7 +56,8 @@ export class DelegatedCalls {
   /** Starts the children of the call, or sends its message. */
   async begin(call: ToolCallBlock, input: unknown): Promise<void> {
     try {
-      if (call.toolName === sendToolName) await this.#send(call, input as SendInput)
+      if (call.toolName === listToolName) this.#journal.add([this.#result(call, await listTasks(this.#journal))])
+      else if (call.toolName === sendToolName) await this.#send(call, input as SendInput)
       else await this.#spawn(call, input as readonly SpawnTask[])
     } catch (thrown) {
       this.#refused(call, toRuntimeError(thrown))
@@ -64,6 +67,7 @@ export class DelegatedCalls {
   async #spawn(call: ToolCallBlock, tasks: readonly SpawnTask[]): Promise<void> {
     const { turn, container, position } = this.#journal
     const { assignment, host } = turn
+    if (this.#kind.background) await checkTaskNames(this.#journal, tasks)
     const poolOf = (kind: string) => host.poolOf(kind)
     const folder = await this.#folder()
     const { orders, notes } = delegate(tasks, assignment, position.run, position.calls, container.facts, folder, poolOf)

@@ -8,13 +8,15 @@
  */
 
 import { z } from 'zod'
+import { withoutFence } from '../../../core/check/fence.ts'
 import { isObject } from '../../../core/check/is-object.ts'
 import { type Fit, fitTo } from '../../../core/check/schema-problems.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
 import { checkName, defaultName } from '../../../core/definition/worker-name.ts'
 import { InputError, LimitError } from '../../../core/errors.ts'
+import { isAgentResult } from '../../../core/history/agent-result.ts'
 import type { Json, ToolOutput } from '../../../core/history/chat/chat-message.ts'
-import { isAgentResult, type SpawnNote } from '../../../core/history/entry.ts'
+import type { SpawnNote } from '../../../core/history/entry.ts'
 import { childId, isId, partitionOf, pastedId } from '../../../core/ids.ts'
 import { isDeeperThan, toJson } from '../../../core/json.ts'
 import { policy } from '../../../core/policy.ts'
@@ -29,6 +31,7 @@ import {
 
 export const spawnToolName = 'spawn_workers'
 export const sendToolName = 'send_message'
+export const listToolName = 'list_tasks'
 
 /** More tasks in one call would make the commit script too large. The limits of a session are usually lower. */
 const tasksMax = 200
@@ -66,8 +69,21 @@ export function parseSend(input: unknown): Fit<SendInput> {
   return fitTo(sendSchema, input)
 }
 
-/** The two tools as a model sees them. `describe` returns the description of a kind, or an empty text. */
-export function delegationSpecs(kinds: readonly string[], describe: (kind: string) => string): readonly ToolSpec[] {
+/** For agents with tasks in the background. */
+export const listSpec: ToolSpec = {
+  name: listToolName,
+  description:
+    'Lists the tasks that you started in the background (detached): which still run, and how the others ended. You are told of each end without asking.',
+  inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+}
+
+/** The two tools as a model sees them. `endsAreSaid`: its model is told how detached children end. `describe` returns the description of a kind, or an empty text. */
+export function delegationSpecs(
+  kinds: readonly string[],
+  describe: (kind: string) => string,
+  endsAreSaid = false,
+): readonly ToolSpec[] {
+  const afterwards = endsAreSaid ? 'you are told when it has ended' : 'reports to nobody'
   const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
   const text = (description: string) => ({ type: 'string', description })
   return [
@@ -99,7 +115,7 @@ export function delegationSpecs(kinds: readonly string[], describe: (kind: strin
                 },
                 detached: {
                   type: 'boolean',
-                  description: 'Do not wait for it: it works on by itself and reports to nobody.',
+                  description: `Do not wait for it: it works on by itself and ${afterwards}.`,
                 },
               },
               required: ['kind', 'input'],
@@ -242,6 +258,8 @@ function summarize(value: unknown, charsMax: number): Record<string, Json> {
     if (isAsItIs && isStructured(value)) return { summary: '', ...value }
     return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
   }
+  // What its kind or its last call made of it says more than its text.
+  if (value.output !== undefined) return summarize(value.output, charsMax)
   const cutBy = value.finishReason && { finishReason: value.finishReason }
   return { ...summarizeText(value.text, charsMax), ...cutBy }
 }
@@ -282,16 +300,6 @@ function structured(text: string): Record<string, Json> | null {
   } catch {
     return null
   }
-}
-
-/** Done in steps, because one pattern for the whole fence would take cubic time on a text of many line breaks. */
-function withoutFence(text: string): string {
-  const trimmed = text.trim()
-  const [opening] = /^```(?:json)?\s*\n/.exec(trimmed) ?? []
-  if (opening === undefined || !trimmed.endsWith('```')) return text
-  const inner = trimmed.slice(opening.length - 1, -3)
-  const isOnOwnLine = inner.slice(inner.trimEnd().length).includes('\n')
-  return isOnOwnLine ? inner : text
 }
 
 function firstLine(text: string): string {

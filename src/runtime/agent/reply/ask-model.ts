@@ -1,7 +1,7 @@
 /**
  * Duty: make one model call of a turn: limit its time, note its first byte, have its text told while it streams.
  * Does not own: retries (retries.ts), what the reply means (think.ts), the streamed text (streamed-reply.ts).
- * ASK-1 The call ends when the turn's signal fires, when nothing of the reply has arrived for some time, and when its whole time is over,
+ * ASK-1 The call ends when the turn's signal fires, when a message interrupts it, when nothing of the reply has arrived for some time, and when its whole time is over,
  *       even if the model ignores its signal.
  */
 
@@ -56,7 +56,7 @@ async function answerOf(
     reject(reason)
     asked.abort(reason)
   }
-  const unlisten = turn.whenAborted(stop)
+  const unlisten = turn.steers.work.whenAborted(stop)
   const timeOut = (what: string, ms: number) =>
     setTimeout(() => stop(new TimeoutError(`model ${model.id} ${what}.`)), ms)
   const whole = timeOut(`gave no whole reply within ${modelCallMs} ms; limits.modelCallMs may be higher`, modelCallMs)

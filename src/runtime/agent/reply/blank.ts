@@ -1,6 +1,5 @@
 /**
  * Duty: act on a reply without text and without calls: ask again, with a nudge; in the end take the earlier text as the answer, or fail.
- * BLANK-1 A nudge is recorded as one. It is no input, and nobody wrote it.
  */
 import type { ModelReply } from '../../../core/definition/model.ts'
 import { TerminalError } from '../../../core/errors.ts'
@@ -8,8 +7,8 @@ import type { EventNote } from '../../../core/event/event.ts'
 import { textOf } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
 import type { AgentTurn } from '../agent-turn.ts'
-import type { Journal } from '../journal.ts'
 import { answer, noFailure } from './answer.ts'
+import { nudgeEntry } from './nudge.ts'
 
 export function blank(agentTurn: AgentTurn, reply: ModelReply): null {
   const { journal, turn } = agentTurn
@@ -56,9 +55,4 @@ function nudgeText({ kind, journal }: AgentTurn, blanks: number): string {
   if (nudge !== undefined) return nudge
   const hadResults = journal.container.lastReply !== null
   return hadResults && blanks === 1 ? nudgeAfterResults : ''
-}
-
-/** `text`: what troupe itself tells the model. It comes right after one other entry of the step. */
-export function nudgeEntry(journal: Journal, text: string): Entry {
-  return journal.entry('user', { id: journal.nextId(1), nudge: true, content: [{ type: 'text', text }] })
 }

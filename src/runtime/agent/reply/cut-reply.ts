@@ -7,7 +7,7 @@ import type { Entry } from '../../../core/history/entry.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import type { Iteration } from '../iteration.ts'
 import type { StepParts } from '../journal.ts'
-import { nudgeEntry } from './blank.ts'
+import { nudgeEntry } from './nudge.ts'
 import type { AcceptedReply } from './reply.ts'
 
 const goOnText =

@@ -31,9 +31,9 @@ local function readAnswer(idemKey, pattern)
     checkSort('string', idemKey)
     redis.call('GET', idemKey)
   end
-  local first, second, third, fourth = string.match(known, pattern)
+  local first, second, third, fourth, fifth = string.match(known, pattern)
   if not first then throwDamage('key ' .. idemKey .. ' should be an answer that was given') end -- guard: a damaged answer of a key is not used
-  return first, second, third, fourth
+  return first, second, third, fourth, fifth
 end
 
 -- The length of a list that is about to be written to, which checks its sort as well.
@@ -166,14 +166,18 @@ local function checkCount(hashKey, name, text)
   end
 end
 
+-- Mails that are taken, by their positions in the lane for ever, are in it. `gone`: how many have left it.
+local function checkPlaces(laneKey, gone, taken)
+  local length = lengthOf(laneKey)
+  for index = 1, #taken do
+    local at = taken[index] - gone
+    if at < 0 or at >= length then error('position ' .. taken[index] .. ' should be one of ' .. laneKey, 0) end
+  end
+end
+
 -- Results that are consumed, by their positions in the lane for ever, are in it.
 local function checkResults(recordKey, record, consumed)
-  local resultsKey = recordKey .. ':mail:results'
-  local taken, length = tonumber(record.results or atStart.results), lengthOf(resultsKey)
-  for index = 1, #consumed do
-    local at = consumed[index] - taken
-    if at < 0 or at >= length then error('position ' .. consumed[index] .. ' should be one of the results lane of ' .. recordKey, 0) end
-  end
+  checkPlaces(recordKey .. ':mail:results', tonumber(record.results or atStart.results), consumed)
 end
 
 -- What this error says of something stored that is not as it should be. nil: another error, which may pass by itself.

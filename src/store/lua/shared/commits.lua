@@ -26,6 +26,39 @@ local function writeEntries(turn)
   turn.last = commit.outcome and digits(last)
 end
 
+-- Inputs of a worker that was steered. Those that a run takes before their turn are emptied where they stand, and go when all before them have
+-- gone: the first one of the lane is never empty. What steers the worker then are those that are left, and after the end of a run none: they wait
+-- for the next run like any other.
+local function writeInputsTaken(turn, consumed)
+  local record, taken, inboxKey = turn.record, turn.commit.steersTaken, turn.inboxKey
+  local from, gone, isTaken, left = tonumber(record.inbox or atStart.inbox), 0, {}, {}
+  for index = 1, #taken do
+    redis.call('LSET', inboxKey, digits(taken[index] - from), '')
+    isTaken[digits(taken[index])] = true
+  end
+  local head = redis.call('LINDEX', inboxKey, '0')
+  while head and (head == '' or consumed > 0) do -- guard: the first input of a lane is never one that was taken
+    if head ~= '' then consumed = consumed - 1 end
+    redis.call('LPOP', inboxKey)
+    gone = gone + 1
+    head = redis.call('LINDEX', inboxKey, '0')
+  end
+  turn.inputsGone, turn.inboxLeft = gone, redis.call('LLEN', inboxKey)
+  for place, mark in string.gmatch(record.steered or atStart.steered, '(%d+)(!?)') do
+    if not isTaken[place] then left[#left + 1] = place .. mark end -- guard: an input steers a run once
+  end
+  turn.steered = turn.commit.outcome and atStart.steered or table.concat(left, ' ') -- guard: what steered a run that has ended is an input like any other
+  change(turn, 'steered', turn.steered)
+end
+
+-- Are there inputs that steer the worker and that its turn has not seen?
+local function hasUnseen(steered, seen)
+  for place in string.gmatch(steered or '', '%d+') do
+    if tonumber(place) >= seen then return true end
+  end
+  return false
+end
+
 -- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
 local function writeTaken(tag, turn)
   local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
@@ -38,7 +71,7 @@ local function writeTaken(tag, turn)
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
     redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
   end
-  if inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
+  if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
   if #resultsConsumed > 0 then
     -- Results are consumed in call order, which need not be the order they came in: those in the middle are emptied, and go when
     -- all before them have gone.
@@ -117,6 +150,21 @@ local function writeConcerned(tag, turn, batch)
   end
 end
 
+-- Children whose results nobody waits for any more, although the run goes on. What they report is dropped with it.
+local function writeCancels(tag, turn)
+  local cancels, base = turn.commit.cancels, sessionKey(tag, turn.session)
+  if #cancels == 0 then return end
+  for index = 1, #cancels do
+    redis.call('SADD', base .. ':cancelled', cancels[index].id .. ':*') -- guard: a step cancels the children that it names
+    redis.call('HSET', base .. ':reasons', cancels[index].id .. ':*', 'a message interrupted the call that waited for it')
+  end
+  turn.cancelCount = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
+  turn.ofRoot[#turn.ofRoot + 1] = 'cancelCount'
+  turn.ofRoot[#turn.ofRoot + 1] = turn.cancelCount
+  redis.call('SADD', tag .. ':cancelling', turn.session)
+  redis.pcall('PUBLISH', tag .. ':cancel-notices', turn.session)
+end
+
 -- The end of a run: its result went to the parent, or goes to the session; what still runs below it is cancelled.
 local function writeRunEnd(tag, turn, batch)
   local commit, record, session, run, ofRoot, last = turn.commit, turn.record, turn.session, turn.run, turn.ofRoot, turn.last
@@ -163,6 +211,7 @@ local function writeTurnEnd(tag, turn, batch)
     if not again and open then again = redis.call('EXISTS', recordKey .. laneKeys.signals, recordKey .. laneKeys.results) > 0 end
   else
     again = redis.call('EXISTS', recordKey .. laneKeys.signals) == 1 -- guard: end-of-turn test of the signals lane
+    if not again then again = hasUnseen(turn.steered, commit.steersSeen or 0) end -- guard: end-of-turn test of what steers a run
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(commit.resultsSeen or 0, results)
@@ -238,10 +287,12 @@ local function commitTurn(tag, turn, batch)
   writeTaken(tag, turn)
   writeState(turn)
   writeConcerned(tag, turn, batch)
+  writeCancels(tag, turn)
   if commit.outcome then writeRunEnd(tag, turn, batch) end
   if turn.signals > 0 then change(turn, 'signals', digits(turn.signals)) end
   if turn.results > 0 then change(turn, 'results', digits(turn.results)) end
-  if inputsConsumed > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsConsumed)) end
+  local inputsGone = turn.inputsGone or inputsConsumed
+  if inputsGone > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsGone)) end
   if commit.wait then writeTurnEnd(tag, turn, batch) end
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
@@ -251,6 +302,10 @@ local function commitTurn(tag, turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
   if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
+  if turn.steered and turn.steered ~= atStart.steered then -- guard: a commit answers what steers the worker
+    for place = 7, 9 do answer[place] = answer[place] or false end
+    answer[10] = turn.steered
+  end
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

@@ -25,9 +25,15 @@ local function planMail(tag, id, lane, text)
   }
 end
 
+-- Does a run in progress take this input before it ends? One of a restricted sender waits for a run of its own, with the rights of that sender.
+local function maySteer(plan)
+  local isBusy = plan.open == '1' or (plan.status ~= 'idle' and plan.length > 0) -- guard: a worker at rest is not steered
+  return isBusy and isWhole(plan.consumed) and not permissionsInMail(plan.text) -- guard: an input of a restricted sender steers no run
+end
+
 -- A message that a step sends: a plan, or nil, why not, and the limit, or the state of a session that is over. `ahead` counts what waits for
 -- each recipient with what this step sends.
-local function planSend(tag, id, text, ahead)
+local function planSend(tag, id, text, ahead, when)
   local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, why end
   local most = limitsOf(plan.record, plan.limits).mailbox
@@ -35,6 +41,7 @@ local function planSend(tag, id, text, ahead)
   local state = plan.sessionState or sessionState(tag, plan.session)
   if state ~= 'active' then return nil, 'session_finished', state or 'pruned' end
   if ahead[id] > most then return nil, 'mailbox_full', digits(most) end -- guard: limit of the mailbox, for messages of a commit
+  plan.when, plan.notices = when and maySteer(plan) and when, tag .. ':cancel-notices'
   return plan
 end
 
@@ -60,7 +67,7 @@ local function planMails(tag, own, sends, byId, refused)
       if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
       if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
-      local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead)
+      local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead, send.worker ~= own.id and send.when)
       if not fine then
         -- Its sender is not to blame, and would be taken for poison if this went on as an error.
         what = damageOf(plan) -- guard: a damaged recipient refuses its mail, and stops nothing else of its sender
@@ -104,13 +111,23 @@ local function writeStarts(tag, plan, now, woke)
   end
 end
 
+-- Notes that the run in progress takes this input, by its position; of one that interrupts the run with a ! behind it. The nodes are told, so that
+-- a turn that lasts hears of it.
+local function writeSteered(plan, length)
+  local place = digits(plan.consumed + length - 1) .. (plan.when == 'interrupt' and '!' or '')
+  local before = redis.call('HGET', plan.record, 'steered') or atStart.steered
+  redis.call('HSET', plan.record, 'steered', before == atStart.steered and place or before .. ' ' .. place)
+  redis.pcall('PUBLISH', plan.notices, plan.session)
+end
+
 -- Appends the mail, and queues the worker if that wakes it. Returns the lane's length now.
 local function writeMail(tag, plan, now, woke)
   local length = redis.call('RPUSH', plan.record .. laneKeys[plan.lane], plan.text)
+  if plan.when then writeSteered(plan, length) end
   if not woke.woken[plan.id] and (plan.status == 'idle' or plan.status == 'parked') then
     -- Only results are ever waited for by their number.
     local count = length + (tonumber(plan.results) or math.huge) -- guard: a damaged count of results tears no commit
-    if wakes(plan.status, plan.wait, plan.lane, plan.text, count) then
+    if wakes(plan.status, plan.wait, plan.when and 'signals' or plan.lane, plan.text, count) then -- guard: what steers a run ends its wait like a signal
       writeWokenRecord(tag, plan, now, woke)
     end
   end
@@ -119,7 +136,7 @@ local function writeMail(tag, plan, now, woke)
 end
 
 -- A message from outside, of which everything is checked: a plan, or nil and the answer that refuses it.
-local function planInput(tag, id, text)
+local function planInput(tag, id, text, when)
   local plan, why = planMail(tag, id, 'inbox', text)
   if not plan then return nil, { why } end
   local state = plan.sessionState or sessionState(tag, plan.session)
@@ -127,6 +144,7 @@ local function planInput(tag, id, text)
   local most = limitsOf(plan.record, plan.limits).mailbox
   if not isWhole(plan.consumed) then throwDamage('field inbox of ' .. plan.record .. ' should be a whole number') end
   if plan.length >= most then return nil, { 'mailbox_full', digits(most) } end -- guard: limit of the mailbox, for a post
+  plan.when = when and maySteer(plan) and when
   return plan
 end
 

@@ -15,6 +15,7 @@ end
 local function readLists(commit, texts)
   commit.spawns, commit.sends, commit.timers = listOf(commit, 'spawns'), listOf(commit, 'sends'), listOf(commit, 'timers')
   commit.asks, commit.withdraws = listOf(commit, 'asks'), listOf(commit, 'withdraws')
+  commit.cancels = listOf(commit, 'cancels')
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
     checkTexts(spawn, 'id', 'kind', 'pool')
@@ -25,7 +26,7 @@ local function readLists(commit, texts)
   for index = 1, #commit.sends do
     local send = commit.sends[index]
     checkTexts(send, 'worker')
-    checkTextsIfAny(send, 'reach')
+    checkTextsIfAny(send, 'reach', 'when')
     send.mail = textAt(commit, send, 'mail', texts)
   end
   for index = 1, #commit.timers do
@@ -42,12 +43,14 @@ local function readLists(commit, texts)
     if ask.ms then ask.onExpiry = textAt(commit, ask, 'onExpiry', texts) end
   end
   for index = 1, #commit.withdraws do checkTexts(commit.withdraws[index], 'id') end
+  for index = 1, #commit.cancels do checkTexts(commit.cancels[index], 'id') end
 end
 
-local function readResultsConsumed(commit)
-  local consumed = commit.resultsConsumed
+-- Positions in a lane.
+local function readPlaces(commit, name)
+  local consumed = commit[name]
   if consumed == nil then return none end
-  if type(consumed) ~= 'table' then error('the header should have a list resultsConsumed', 0) end
+  if type(consumed) ~= 'table' then error('the header should have a list ' .. name, 0) end
   for index = 1, #consumed do checkNumbers(consumed, index) end
   return consumed
 end
@@ -57,14 +60,14 @@ local function readCommit(tag, commit, texts)
   checkTexts(commit, 'worker', 'token', 'runState')
   checkTextsIfAny(commit, 'pendingCalls', 'attempt', 'wait', 'outcome', 'leave')
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
-  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept')
+  checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept', 'steersSeen')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
   for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
   end
   if commit.dead then checkNumbers(commit, 'deadKept') end
   readLists(commit, texts)
-  commit.resultsConsumed = readResultsConsumed(commit)
+  commit.resultsConsumed, commit.steersTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken')
   if commit.claim ~= nil then checkClaim(commit.claim) end
   if commit.inline ~= nil then
     if type(commit.inline) ~= 'table' then error('the header should have inline as an object', 0) end
@@ -140,12 +143,19 @@ local function planTurn(tag, turn)
   if (commit.signalsConsumed or 0) > 0 or (outcome and hadSignals) then checkSort('list', recordKey .. laneKeys.signals) end
   -- Read once, to know that it is a list, and whether more waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
+  if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
   if commit.dead then checkSort('stream', tag .. ':dead') end
   if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')
   end
   if #commit.asks > 0 or #commit.withdraws > 0 or (outcome and hadSignals) then checkAskKeys(tag, recordKey, turn.session) end
+  if #commit.cancels > 0 then
+    local base = sessionKey(tag, turn.session)
+    checkSort('set', base .. ':cancelled', tag .. ':cancelling')
+    checkSort('hash', base .. ':reasons')
+    checkCount(turn.rootKey, 'cancelCount', turn.cancelCount)
+  end
   for index = 1, #commit.withdraws do
     local ask = commit.withdraws[index].id
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn

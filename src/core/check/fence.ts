@@ -1,0 +1,45 @@
+/**
+ * Duty: find the text within a code fence, as models put it around JSON.
+ * Works line by line, because one pattern for a whole fence would take cubic time on a text of many line breaks.
+ */
+
+const opening = /^\s{0,3}(`{3,}|~{3,})[^`\n]*$/
+
+/** The text within the fence, if the whole text is one fence, with any word or none behind its beginning. Otherwise the text itself. */
+export function withoutFence(text: string): string {
+  const lines = text.trim().split('\n')
+  const end = endOfFence(lines, 0)
+  return end === lines.length - 1 ? lines.slice(1, end).join('\n') : text
+}
+
+/** As `withoutFence`, for a fence that begins and ends on the same line: `` ```json {"a":1}``` ``. */
+export function withoutInlineFence(text: string): string {
+  const line = text.trim()
+  if (line.length < 6 || line.includes('\n') || !line.startsWith('```') || !line.endsWith('```')) return text
+  return line.slice(3, -3).replace(/^[a-z0-9+-]*(?=[\s[{"])/i, '')
+}
+
+/** The text within the only fence of a text that has more around it. Null if it has none, or several. */
+export function onlyFenceIn(text: string): string | null {
+  const lines = text.split('\n')
+  let found: string | null = null
+  for (let index = 0; index < lines.length; index++) {
+    const end = endOfFence(lines, index)
+    if (end === null) continue
+    if (found !== null) return null
+    found = lines.slice(index + 1, end).join('\n')
+    index = end
+  }
+  return found
+}
+
+/** The line on which the fence ends that begins on this one. Null if none begins there, or if it has no end. */
+function endOfFence(lines: readonly string[], at: number): number | null {
+  const mark = opening.exec(lines[at] ?? '')?.[1]
+  if (mark === undefined) return null
+  for (let index = at + 1; index < lines.length; index++) {
+    const line = (lines[index] as string).trim()
+    if (line.length >= mark.length && line === (mark[0] as string).repeat(line.length)) return index
+  }
+  return null
+}

@@ -1,0 +1,27 @@
+/**
+ * Duty: the children that an agent started in the background (detached), and of which its model was told that they have ended: a fold.
+ */
+import type { SpawnNote } from '../entry.ts'
+
+export class BackgroundTasks {
+  readonly #tasks = new Map<string, SpawnNote>()
+  readonly #told = new Set<string>()
+
+  started(spawned: readonly SpawnNote[]): void {
+    for (const note of spawned) if (note.detached) this.#tasks.set(note.id, note)
+  }
+
+  told(ids: readonly string[]): void {
+    for (const id of ids) this.#told.add(id)
+  }
+
+  /** In the order in which they were started. */
+  get all(): SpawnNote[] {
+    return [...this.#tasks.values()]
+  }
+
+  /** Those whose end was not told. */
+  get untold(): SpawnNote[] {
+    return this.#tasks.size === this.#told.size ? [] : this.all.filter(({ id }) => !this.#told.has(id))
+  }
+}

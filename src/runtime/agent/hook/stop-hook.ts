@@ -1,0 +1,39 @@
+/**
+ * Duty: ask the hook `stop` whether an answer ends the run, and go on if it says so.
+ * STOP-HOOK-1 It is asked before the answer is recorded: after a crash the model is asked again, and so is the hook.
+ * STOP-HOOK-2 It may ask for more a bounded number of times in a run, and never behind the last model call that the run may make.
+ */
+import { textOf } from '../../../core/history/chat/chat-message.ts'
+import type { Entry } from '../../../core/history/entry.ts'
+import type { AgentTurn } from '../agent-turn.ts'
+import type { Iteration } from '../iteration.ts'
+import type { StepParts } from '../journal.ts'
+import type { AcceptedReply } from '../reply/reply.ts'
+import { hookText, textEntry } from './hook-text.ts'
+import { runHook } from './run-hook.ts'
+
+export function mayAskForMore({ kind, journal, turn }: AgentTurn, { used, most }: Iteration): boolean {
+  if (kind.definition.hooks?.stop === undefined) return false
+  return used.iterations < most.iterations && journal.container.run.held < turn.host.policy.heldAnswers
+}
+
+/** Returns true if the model is asked once more, or if the turn is over. `entry`: of the reply. */
+export async function asksForMore(
+  agentTurn: AgentTurn,
+  { content, finishReason }: AcceptedReply,
+  entry: Entry,
+  parts: StepParts,
+): Promise<boolean> {
+  const { journal, kind } = agentTurn
+  const { cut, held } = journal.container.run
+  const answer = { text: [...cut, textOf(content)].join(''), finishReason, asked: held }
+  const end = await runHook(agentTurn, 'hooks.stop', 'the answer stands', (self) =>
+    kind.definition.hooks?.stop?.(answer, self),
+  )
+  if (end.kind !== 'returned') return end.kind === 'over'
+  const text = hookText(journal, 'hooks.stop', end.value)
+  if (text === null) return false
+  journal.machine.apply('answerHeld')
+  journal.add([entry, journal.entry('hooked', { hook: 'stop', did: 'goOn' }), textEntry(journal, text, 2)], parts)
+  return true
+}

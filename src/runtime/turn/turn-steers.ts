@@ -1,0 +1,117 @@
+/**
+ * Duty: what a turn knows of the inputs that steer its run: which wait, which it has read, which it has taken; and the signal of what the run does now.
+ * Owns no transition: the behaviour takes them (agent/steered.ts, handler/handler.ts). Most turns have none, so nothing is made before the first.
+ * TURN-STEERS-1 What was taken, or belonged to a run that has ended, is not heard of again, however late an answer of the store comes.
+ * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
+ */
+import { CancelledError } from '../../core/errors.ts'
+import type { Assignment } from '../../core/ports/ports.ts'
+import type { Mail } from '../../core/worker/message.ts'
+import type { Steer } from '../../core/worker/steer.ts'
+import { LazySignal } from './lazy-signal.ts'
+import type { TurnHost } from './turn-host.ts'
+
+/** Does this input fit the kind? */
+export type FitsKind = (mail: Mail) => boolean
+
+interface SteeredTurn {
+  readonly assignment: Pick<Assignment, 'workerId' | 'steered'>
+  readonly host: Pick<TurnHost, 'store'>
+  whenAborted(listener: (reason: Error) => void): () => void
+}
+
+const none: readonly Steer[] = []
+
+export class TurnSteers {
+  readonly #turn: SteeredTurn
+  #waiting = none
+  /** By position: those that were read, or taken. Null: it steers nothing, or nothing any more. */
+  #read: Map<number, Mail | null> | undefined
+  /** Positions before this one are of no concern any more. */
+  #from = 0
+  #seen: number | undefined
+  #work: LazySignal | undefined
+
+  constructor(turn: SteeredTurn) {
+    this.#turn = turn
+    const { steered = none } = turn.assignment
+    if (steered.length > 0) this.note(steered)
+  }
+
+  /** The turn has seen all positions before this one. Undefined: none. */
+  get seen(): number | undefined {
+    return this.#seen
+  }
+
+  /** Something waits, as far as the turn knows. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0
+  }
+
+  /** One of those that wait interrupts what the run does. */
+  get interrupts(): boolean {
+    return this.#waiting.some(({ when }) => when === 'interrupt')
+  }
+
+  /** Fires as the signal of the turn does, and when a message interrupts what the run does now. What begins then has another one. */
+  get work(): LazySignal {
+    if (this.#work === undefined) {
+      const work = new LazySignal()
+      this.#work = work
+      this.#turn.whenAborted((reason) => work.abort(reason))
+    }
+    return this.#work
+  }
+
+  /** The store says what steers the run. */
+  note(steers: readonly Steer[]): void {
+    const { seen = 0 } = this
+    this.#waiting = steers.filter((steer) => this.#isOpen(steer))
+    this.#seen = Math.max(seen, ...steers.map(({ position }) => position + 1))
+    if (!this.#waiting.some(({ position, when }) => when === 'interrupt' && position >= seen)) return
+    const work = this.#work
+    this.#work = undefined
+    work?.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
+  }
+
+  /** Those that wait and fit the kind, in order. The others wait no longer. */
+  async read(fits: FitsKind): Promise<readonly Mail[]> {
+    const { assignment, host } = this.#turn
+    this.#read ??= new Map()
+    const read = this.#read
+    const unread = this.#waiting.filter(({ position }) => !read.has(position))
+    if (unread.length > 0) {
+      const positions = unread.map(({ position }) => position)
+      const found = await host.store.readInputs(assignment.workerId, positions)
+      for (const { position, when } of unread) {
+        const mail = found.find((one) => one.position === position)
+        read.set(position, mail && fits(mail) ? steering(mail, when) : null)
+      }
+      this.#waiting = this.#waiting.filter((steer) => this.#isOpen(steer))
+    }
+    return this.#waiting.flatMap(({ position }) => read.get(position) ?? [])
+  }
+
+  /** A step takes this one. */
+  take({ position }: Mail): void {
+    this.#read?.set(position, null)
+    this.#waiting = this.#waiting.filter((steer) => steer.position !== position)
+  }
+
+  /** The run has ended: what is left begins runs like any other input. */
+  endRun(): void {
+    if (this.#seen === undefined) return
+    this.#waiting = none
+    this.#from = this.#seen
+    this.#read = undefined
+  }
+
+  #isOpen({ position }: Steer): boolean {
+    return position >= this.#from && this.#read?.get(position) !== null
+  }
+}
+
+function steering(mail: Mail, when: Steer['when']): Mail {
+  if (mail.message.kind !== 'input') return mail
+  return { ...mail, message: { ...mail.message, when } }
+}

@@ -1,0 +1,94 @@
+/** Messages that come while a handler is busy: its run receives them at once, at the end of a receive, or in place of its rest. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { expectSound, isParked, resultOf } from '../../support/approvals.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+/** Waits for a timer that never comes, and replies with what steered it. */
+const waiting = defineWorker({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    if (message.when === undefined) self.after(600_000, null)
+    else self.reply({ when: message.when, value: message.value })
+  },
+})
+
+describe('a run of a handler', () => {
+  test.each(['steer', 'interrupt'] as const)(
+    'that waits receives a message sent with %s, in the same run',
+    async (when) => {
+      await using troupe = await TestTroupe.start({ workers: { waiting } })
+      const session = await troupe.create('waiting', 'go')
+      await isParked(session)
+      await session.root.send('queued')
+      expect(await session.root.send('now', { when })).toMatchObject({ position: 2, steers: true })
+      expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: { when, value: 'now' } })
+      await waitUntil('the queued one has begun a run', async () => (await session.root.report()).status === 'parked')
+      expect(await session.root.mailbox()).toEqual([])
+      await session.root.send('end', { when })
+      expect(await session.result({ run: 2 })).toMatchObject({ value: { value: 'end' } })
+      await expectSound(troupe)
+    },
+  )
+
+  test('is interrupted in its receive: what that asked for is dropped, and the message comes next', async () => {
+    const begun = Promise.withResolvers<void>()
+    const long = defineWorker({
+      async receive(message, self) {
+        if (message.kind !== 'input') return
+        if (message.when !== undefined) return self.reply(`${message.when}: ${message.value as string}`)
+        self.after(600_000, null)
+        begun.resolve()
+        await new Promise((_resolve, reject) => {
+          self.signal.addEventListener('abort', () => reject(self.signal.reason as Error))
+        })
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { long } })
+    const session = await troupe.create('long', 'go')
+    await begun.promise
+    await session.root.send('stop', { when: 'interrupt' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: 'interrupt: stop' })
+    const received = (await troupe.history(session.rootId)).filter(({ type }) => type === 'received')
+    expect(received).toMatchObject([{ interrupted: true }, { message: { when: 'interrupt' } }])
+    expect(received[0]).not.toHaveProperty('timers')
+    await expectSound(troupe)
+  })
+
+  test('is not failed by a message that does not fit its kind: that begins a run of its own', async () => {
+    const strict = defineWorker({
+      input: z.string(),
+      receive(message, self) {
+        if (message.kind !== 'input') self.reply(message.kind)
+        else if (message.when === undefined) self.after(600_000, null)
+        else self.reply(message.value)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { strict } })
+    const session = await troupe.create('strict', 'go', { keepOpen: true })
+    await isParked(session)
+    await session.root.send(7, { when: 'steer' })
+    await session.root.send('fits', { when: 'steer' })
+    expect(await session.result({ run: 1 })).toMatchObject({ status: 'completed', value: 'fits' })
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'failed', failure: { code: 'input_invalid' } })
+    await expectSound(troupe)
+  })
+
+  test('receives what another worker sends to steer it', async () => {
+    const sender = defineWorker({
+      receive(message, self) {
+        if (message.kind !== 'input') return
+        self.send(message.value as string, 'from a worker', { when: 'steer' })
+        self.reply('sent')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { waiting, sender } })
+    const session = await troupe.create('waiting', 'go')
+    await isParked(session)
+    await troupe.run('sender', session.rootId)
+    expect(await resultOf(session)).toMatchObject({ value: { when: 'steer', value: 'from a worker' } })
+    await expectSound(troupe)
+  })
+})
