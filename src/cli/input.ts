@@ -39,7 +39,7 @@ export function addAttachOption(command: Command): Command {
   return command.option(
     '--attach <path>',
     'send an image, a sound or another file along (may be repeated)',
-    (path: string, before: readonly string[] = []) => [...before, path],
+    (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
   )
 }
 
