@@ -247,6 +247,12 @@ export const policy = {
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
+  /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
+  forkWorkersMax: 500,
+  /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
+  forkBytesMax: 4_194_304,
+  /** What a fork has written and nobody finished is gone after this. */
+  forkKeptMs: 3_600_000,
   eventsKept: 100_000,
   deadLettersKept: 10_000,
 } as const
