@@ -61,7 +61,7 @@ export function mediaTypeByBytes(bytes: Uint8Array): string | null {
 }
 
 /** The same, of bytes in base64. */
-export function mediaTypeByBase64(base64: string): string | null {
+function mediaTypeByBase64(base64: string): string | null {
   return mediaTypeByBytes(Buffer.from(base64.slice(0, 24), 'base64'))
 }
 
