@@ -20,7 +20,7 @@ import { chat } from './chat/message-factories.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { estimatedTokens } from './prompt/estimate.ts'
-import { type Boundary, PromptFold } from './prompt/prompt-fold.ts'
+import { type Boundary, type InputBlocks, PromptFold } from './prompt/prompt-fold.ts'
 
 export class ConversationHistory {
   #messages: ChatMessage[] = []
@@ -184,6 +184,11 @@ export class ConversationHistory {
   /** Prompts show this text in place of the user blocks that came after the first `kept`. The messages themselves stay. */
   leaveOutInput(kept: number, text: string): void {
     this.#fold.leaveOutInput(kept, text)
+  }
+
+  /** Prompts show these blocks in place of an input of the user message that is open. The message itself stays. Returns where they stand. */
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    return this.#fold.replaceInput(input, content)
   }
 
   /** Prompts show this text in place of the newest results. The messages themselves stay. */
