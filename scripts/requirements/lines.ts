@@ -338,7 +338,6 @@ export const lines: readonly Line[] = [
   {
     id: '4.16',
     says: 'Tools of a reply run side by side, and long results are kept aside with a preview.',
-    part: 'context',
   },
   { id: '4.17', says: 'Why a model stopped is one of a few words, whatever its provider says.' },
   { id: '4.18', says: 'A session is a list of events from which the context is built again.' },
