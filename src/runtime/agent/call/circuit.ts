@@ -32,5 +32,5 @@ function whyBroken({ journal, kind, turn }: AgentTurn): string | null {
   if (toolFailures === undefined || failing.size === 0) return null
   const worst = [...failing].find(([, times]) => times >= toolFailures)
   if (worst === undefined) return null
-  return `called the tool "${worst[0]}" ${worst[1]} times in a row in vain, and limits.toolFailures is ${toolFailures}. ${saved}: ${last}`
+  return `called the tool "${worst[0]}", which failed ${worst[1]} times in a row, and limits.toolFailures is ${toolFailures}. ${saved}: ${last}`
 }
