@@ -128,7 +128,9 @@ describe('a limit of the kind', () => {
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools, limits: { toolFailures: 3 } })
     await using _ = troupe
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'circuit_open' } })
-    expect(result).toMatchObject({ failure: { message: expect.stringContaining('"find", which failed 3 times in a row') } })
+    expect(result).toMatchObject({
+      failure: { message: expect.stringContaining('"find", which failed 3 times in a row') },
+    })
     expect(model.requests).toHaveLength(4)
   })
 
