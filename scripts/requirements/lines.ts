@@ -283,7 +283,7 @@ export const lines: readonly Line[] = [
       'tools and calls of a model have limits of their own, a run and the failures of one tool in a row have one if its kind says so, and three iterations with the same errors end it',
   },
   { id: '3.12', says: 'Pending approvals are known by id and answered once.' },
-  { id: '3.13', says: 'A call may say that the loop ends after it.', part: 'loop' },
+  { id: '3.13', says: 'A call may say that the loop ends after it.' },
   {
     id: '3.14',
     says: 'An error of a tool that may pass is tried again, any other ends the run.',

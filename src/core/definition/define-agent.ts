@@ -164,6 +164,11 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   /** Functions that steer its loop: before and after tool calls, and when its model has answered. Default: none. */
   readonly hooks?: AgentHooks
   /**
+   * With `true` its model may write `terminate: true` beside the arguments of a tool: if that call succeeds, the run ends when all calls of its reply
+   * have their results. The text of that reply is the result, or else what the tool returned. Default: false.
+   */
+  readonly mayTerminate?: boolean
+  /**
    * Called after each iteration: when all calls of a reply have their results, or its run is over. The run waits for it, at most 30 s. What it returns
    * or throws changes nothing. After a crash it may be called again for an iteration, or miss one.
    */
@@ -201,6 +206,7 @@ export const agentKeys = new Set([
   'retries',
   'retry',
   'recoveries',
+  'mayTerminate',
   'hooks',
   'onIteration',
   'onCancel',
@@ -234,6 +240,13 @@ export function checkAgent(agent: AgentWorker): void {
   if (agent.onIteration !== undefined && typeof agent.onIteration !== 'function')
     throw new ConfigError(
       `onIteration must be a function: onIteration(context, self) { … }, not ${preview(agent.onIteration)}.`,
+    )
+  const { mayTerminate, output } = agent
+  if (mayTerminate !== undefined && typeof mayTerminate !== 'boolean')
+    throw new ConfigError(`mayTerminate must be true or false, not ${preview(mayTerminate)}.`)
+  if (mayTerminate === true && output !== undefined)
+    throw new ConfigError(
+      'an agent with an output ends with a value: give it a terminal tool in place of mayTerminate.',
     )
   checkRole(agent)
   checkHooks(agent.hooks)

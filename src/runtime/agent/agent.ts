@@ -24,6 +24,7 @@ import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-
 import { act, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import { breakCircuit } from './call/circuit.ts'
+import { endAfterCall } from './call/terminate.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
 import { historyFull, lengthWarnings } from './history-limit.ts'
@@ -151,7 +152,7 @@ async function steeredIteration(agentTurn: AgentTurn, tools: AgentTools): Promis
 function iterateNow(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
   const doing = agentTurn.journal.container.history.openCount > 0 ? act : think
   if (doing === think && needsPreparing(agentTurn)) return prepare(agentTurn)
-  if (doing === think && breakCircuit(agentTurn)) return null
+  if (doing === think && (breakCircuit(agentTurn) || endAfterCall(agentTurn, tools))) return null
   if (doing === think && hasNewResults(agentTurn)) return tellResults(agentTurn)
   return isWatched(agentTurn) ? watched(agentTurn, tools, doing) : doing(agentTurn, tools)
 }

@@ -41,6 +41,7 @@ import {
   spawnToolName,
 } from './delegation.ts'
 import { isOfferedAtOnce, isOwnTool, ownToolsOf } from './own-tools.ts'
+import { withoutTerminate, withTerminate } from './terminate.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -118,7 +119,8 @@ export class AgentTools {
     this.#ownTools = new Map(given.map((tool) => [tool.name, tool]))
     const [atOnce, later] = [true, false].map((is) => given.filter((tool) => isOfferedAtOnce(definition, tool) === is))
     const ofTroupe = [...(definition.asks ? [askSpec] : []), ...new ToolRegistry(atOnce ?? []).specs()]
-    this.#own = ofTroupe.length > 0 ? [...this.#registry.specs(), ...ofTroupe] : this.#registry.specs()
+    const ofKind = definition.mayTerminate === true ? withTerminate(this.#registry.specs()) : this.#registry.specs()
+    this.#own = ofTroupe.length > 0 ? [...ofKind, ...ofTroupe] : ofKind
     this.#ownAndLater = later?.length ? [...this.#own, ...new ToolRegistry(later).specs()] : this.#own
   }
 
@@ -248,7 +250,8 @@ export class AgentTools {
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
     const tool = this.toolOf(call)
-    return tool === undefined ? null : checkArguments(tool, call)
+    if (tool === undefined) return null
+    return checkArguments(tool, this.#definition.mayTerminate === true ? withoutTerminate(call, tool) : call)
   }
 
   /** Of these calls, those that run in this node, and those that an earlier turn started and that cannot run any more. */
