@@ -199,6 +199,16 @@ describe('onIteration', () => {
     expect(seen.map(({ decision }) => decision.type)).toEqual(['continue', 'done'])
   })
 
+  test('is told the run of the iteration, also of the one that ended it', async () => {
+    const runs: number[] = []
+    const model = recordedModel('test/m', [call('look'), say('ok')])
+    const onIteration = (_context: IterationContext, { run }: { run: number }) => void runs.push(run)
+    const { troupe } = await runOnce({ instructions: 'x', model, tools: [look], onIteration })
+    await using _ = troupe
+    await waitUntil('both are told', () => runs.length === 2)
+    expect(runs).toEqual([1, 1])
+  })
+
   test('must be a function', () => {
     expect(() => defineWorker({ instructions: 'x', onIteration: 'log' as never })).toThrow(ConfigError)
   })

@@ -74,9 +74,8 @@ async function tell(agentTurn: AgentTurn, tools: AgentTools, newest: Iteration, 
   if (onIteration === undefined) return
   // An answer does not wait for the callback.
   turn.flush()
-  await runHook(agentTurn, 'onIteration', 'the run goes on as without it', (self) =>
-    onIteration(readOnly(context), self),
-  )
+  const then = 'the run goes on as without it'
+  await runHook(agentTurn, 'onIteration', then, (self) => onIteration(readOnly(context), self), before.run)
 }
 
 function contextOf(
