@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { IterationContext } from '../../../src/core/definition/iteration-context.ts'
 import { ConfigError, TerminalError } from '../../../src/core/errors.ts'
@@ -99,6 +100,13 @@ describe('onIteration', () => {
         ['parse_blank_stop', 'loop_done_fallback'],
       ],
       ['continue', 'blankStop', 'blankStop', 'done'],
+    ],
+    [
+      'a call that ends the run',
+      { tools: [defineTool({ name: 'submit', description: 'Hands in.', terminal: true })] },
+      [call('submit')],
+      [['parse_tool_calls', 'validate_calls', 'terminal_tool']],
+      ['done'],
     ],
     [
       'calls of the last allowed reply',

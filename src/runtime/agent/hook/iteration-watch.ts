@@ -135,7 +135,9 @@ function traceOf(
 ): string[] {
   if (newest.decision === 'blank') return type === 'done' ? ['loop_done_fallback'] : []
   if (newest.decision === 'done') return type === 'continue' ? ['loop_continue'] : []
-  if (newest.decision === null || newest.decision === 'terminal' || newest.error) return []
+  // Arguments that do not fit what the kind puts out are told to the model.
+  if (newest.decision === 'terminal') return type === 'continue' ? ['inject_results', 'loop_continue'] : []
+  if (newest.decision === null || newest.error) return []
   const kept = new Set(results.flatMap(({ toolCallId, approval }) => (approval === undefined ? [] : [toolCallId])))
   const ran = newest.checked.filter(({ kind, call }) => kind === 'accepted' && !kept.has(call.toolCallId)).length
   return [`dispatch_${ran}`, ...(failed ? [] : ['inject_results', 'loop_continue'])]
