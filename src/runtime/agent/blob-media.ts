@@ -31,9 +31,9 @@ export async function withBlobs(messages: readonly PromptMessage[], turn: Turn):
       if (block.type === 'image') images += 1
       content.push(isBlob(block) ? await readBlock(block, turn, images > policy.imagesMax) : block)
     }
-    read.push(message.content.some(isBlob) ? { role: 'user', content: content.reverse() } : message)
+    read.push(message.content.some(isBlob) ? { role: 'user', content: content.toReversed() } : message)
   }
-  return read.reverse()
+  return read.toReversed()
 }
 
 async function readBlock(block: UserBlock, { assignment, host }: Turn, isOver: boolean): Promise<UserBlock> {
