@@ -101,6 +101,7 @@ export class Roster {
       case 'context.compacted':
       case 'compaction.failed':
       case 'context.changed':
+      case 'context.cleared':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

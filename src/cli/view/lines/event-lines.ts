@@ -235,6 +235,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'context.compacted':
     case 'compaction.failed':
       return compactionPart(type, details)
+    case 'context.cleared':
+      return `${String(details.results)} old results of tools were cleared from its prompts`
     case 'context.changed':
       return changedPart(details)
     case 'model.blanked':
