@@ -131,6 +131,7 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
+export type { Processed, Processor, ProcessorAnswer, ProcessorSelf } from './core/definition/processors.ts'
 export type {
   Recipe,
   RecipeError,

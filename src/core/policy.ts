@@ -156,7 +156,11 @@ export const policy = {
   toolMs: 120_000,
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
-  toolOutputBytesMax: 100_000,
+  toolOutputBytesMax: 200_000,
+  /** Of a longer output the model sees so much, and the whole is kept as a blob. */
+  previewBytesMax: 10_000,
+  /** A model reads at most so much of a long result with one call. */
+  readBytesMax: 50_000,
   /** The outputs of all calls of one reply share this: the more calls it has, the less of each output is kept. */
   replyOutputBytesMax: 2_097_152,
   /** Values of models and tools (arguments, facts, outputs) are nested at most this deep. */
@@ -241,6 +245,12 @@ export const policy = {
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
+  /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
+  forkWorkersMax: 500,
+  /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
+  forkBytesMax: 4_194_304,
+  /** What a fork has written and nobody finished is gone after this. */
+  forkKeptMs: 3_600_000,
   eventsKept: 100_000,
   deadLettersKept: 10_000,
 } as const

@@ -65,6 +65,8 @@ export function partitionKeys(tag: string) {
     clocks: `${tag}:clocks`,
     /** string; workers a slot that is awake may be expected to take in a row; some seconds. */
     workersPerWake: (pool: string) => `${tag}:per-wake:${pool}`,
+    /** hash; record of a worker of a copy that is being made; until the copy is there, an hour at most. */
+    fork: (session: string, worker: string) => `${tag}:fork:${session}:${worker}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
     /** string; nothing: commands that are only tried are aimed at it; is never there. */
@@ -162,6 +164,8 @@ export function sessionKeys(tag: string, id: string) {
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */
     quiet: `${session}:quiet`,
+    /** hash; of a copy, ids that its workers had in the session that it is a copy of to their own; until pruned. */
+    originals: `${session}:originals`,
     /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
     blobs: `${session}:blobs`,
   }

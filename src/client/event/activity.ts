@@ -114,6 +114,7 @@ export class Roster {
       case 'session.resumed':
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
+      case 'session.forked':
       case 'session.limited':
       case 'session.approvalChanged':
       case 'session.cancelled':

@@ -84,6 +84,8 @@ export interface Assignment extends RunPosition {
   readonly stateJson: string | null
   /** The last run that has begun on a node whose kind has `onCancel`, as the record said before this claim; 0: none. */
   readonly begunRun: number
+  /** Its session is a copy in which tools with effects are not run. */
+  readonly isDryRun: boolean
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
   /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */

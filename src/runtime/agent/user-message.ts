@@ -20,7 +20,8 @@ export function userMessage(id: string, message: InputMessage): EntryParts<'user
   }
 }
 
-function blocksOf(value: unknown): readonly UserBlock[] {
+/** A text, content blocks, or any JSON as its text. */
+export function blocksOf(value: unknown): readonly UserBlock[] {
   if (typeof value === 'string') return [{ type: 'text', text: value.toWellFormed() }]
   // A value that is nested too deeply overflows the stack of the schema check, and that of JSON.stringify.
   const fit = fitTo(contentSchema, value)

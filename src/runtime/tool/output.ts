@@ -18,23 +18,53 @@ const encoder = new TextEncoder()
 /** Of a longer JSON text only the beginning is written, and its length is not known. */
 const exactCharsMax = 1_048_576
 
+/** A text that was cut for the model: all of it, to be kept elsewhere. */
+export interface WholeOutput {
+  readonly mediaType: 'text/plain' | 'application/json'
+  readonly text: string
+  /** False if even this is only its beginning. */
+  readonly isWhole: boolean
+}
+
+export interface KeptOutput {
+  readonly output: ToolOutput
+  readonly whole?: WholeOutput | undefined
+}
+
 export function toOutput(value: unknown, bytesMax: number = policy.toolOutputBytesMax): ToolOutput {
-  if (value === undefined) return { type: 'text', value: '(no output)' }
-  if (typeof value === 'string') return { type: 'text', value: cutText(value, bytesMax) }
+  return outputOf(value, bytesMax, null).output
+}
+
+/** If the output has more than `bytesMax` bytes, the first `previewMax` of them, and all of it beside that. */
+export function toKeptOutput(value: unknown, bytesMax: number, previewMax: number): KeptOutput {
+  return outputOf(value, bytesMax, Math.min(previewMax, bytesMax))
+}
+
+function outputOf(value: unknown, bytesMax: number, previewMax: number | null): KeptOutput {
+  if (value === undefined) return { output: { type: 'text', value: '(no output)' } }
+  if (typeof value === 'string')
+    return cutOutput({ mediaType: 'text/plain', text: value, isWhole: true }, bytesMax, previewMax)
   let written: WrittenJson
   try {
-    written = writeJson(value, Math.max(exactCharsMax, 2 * bytesMax))
+    written = writeJson(value, previewMax === null ? Math.max(exactCharsMax, 2 * bytesMax) : policy.blobBytesMax)
   } catch (thrown) {
     // The error says that the tool ran: its effect happened, although its output is lost.
     const reason = thrown instanceof InputError ? thrown.message : `cannot be written as JSON: ${whyNoJson(thrown)}`
-    return errorOutput(`the tool ran, but its output ${reason}`, bytesMax)
+    return { output: errorOutput(`the tool ran, but its output ${reason}`, bytesMax) }
   }
   const text = wellFormedJson(written.text)
   if (!written.isWhole || !fits(text, bytesMax))
-    return { type: 'text', value: cutText(text, bytesMax, written.isWhole) }
+    return cutOutput({ mediaType: 'application/json', text, isWhole: written.isWhole }, bytesMax, previewMax)
   return written.depth > policy.jsonDepthMax
-    ? { type: 'text', value: text }
-    : { type: 'json', value: JSON.parse(text) as Json }
+    ? { output: { type: 'text', value: text } }
+    : { output: { type: 'json', value: JSON.parse(text) as Json } }
+}
+
+function cutOutput(whole: WholeOutput, bytesMax: number, previewMax: number | null): KeptOutput {
+  const { text, isWhole } = whole
+  if (previewMax === null || (isWhole && fits(text, bytesMax)))
+    return { output: { type: 'text', value: cutText(text, bytesMax, isWhole) } }
+  return { output: { type: 'text', value: cutText(text, previewMax, isWhole) }, whole }
 }
 
 /** The output of a call that failed. */

@@ -43,7 +43,7 @@ export function addShowCommand(group: Command): void {
 
 /** A session without its workers. */
 export function sessionFacts({ session, workers }: Report, page: Page, tokens: TokenReport | null = null): string[] {
-  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
+  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -56,6 +56,7 @@ export function sessionFacts({ session, workers }: Report, page: Page, tokens: T
       ['state', page.paint(stateStyle(state), state) + reason],
       ['paused', paused && escapeLine(pauseText(paused))],
       ['mode', mode],
+      ['copy of', forkedFrom && forkText(forkedFrom)],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
@@ -85,6 +86,10 @@ function reportLines(report: Report, tokens: TokenReport | null, verbose: boolea
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
   return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+}
+
+function forkText({ sessionId, at, dryRun }: NonNullable<Report['session']['forkedFrom']>): string {
+  return `${sessionId}, as it was ${momentAndAge(at)}${dryRun ? '; a dry run' : ''}`
 }
 
 /** Null for a session that has no other than all have by default. */

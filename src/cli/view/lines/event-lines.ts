@@ -132,7 +132,13 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
 
 /** What somebody changed of a session. */
 function sessionPart(
-  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalChanged' | 'session.limited',
+  type:
+    | 'session.paused'
+    | 'session.resumed'
+    | 'session.retried'
+    | 'session.forked'
+    | 'session.approvalChanged'
+    | 'session.limited',
   details: RawEvent['details'],
 ): string {
   switch (type) {
@@ -141,6 +147,8 @@ function sessionPart(
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.forked':
+      return `forked: session ${stringOr(details.into)}${details.dryRun ? ', a dry run,' : ''} goes on from here as well`
     case 'session.approvalChanged':
       return approvalPart(details)
     case 'session.limited':
@@ -227,6 +235,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.paused':
     case 'session.resumed':
     case 'session.retried':
+    case 'session.forked':
     case 'session.approvalChanged':
     case 'session.limited':
       return sessionPart(type, details)
@@ -263,12 +272,11 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.failed':
     case 'turn.parked':
     case 'worker.spawned':
-      return undefined
     case 'turn.retried':
     case 'worker.failed':
     case 'worker.interrupted':
     case 'worker.blocked':
-      // #failurePart and nodePart show these.
+      // The last four are shown by #failurePart and nodePart.
       return undefined
   }
 }

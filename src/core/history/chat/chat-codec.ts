@@ -74,6 +74,7 @@ function isOurs(message: Fields): boolean {
         isOutput(message.output) &&
         isFacts(message.facts) &&
         isFailure(message.failure) &&
+        isBlobRef(message.blob) &&
         isOptionalText(message.thrownAt)
       )
     case 'error':
@@ -83,6 +84,13 @@ function isOurs(message: Fields): boolean {
     default:
       return false
   }
+}
+
+function isBlobRef(blob: unknown): boolean {
+  return (
+    blob === undefined ||
+    (isObject(blob) && typeof blob.id === 'string' && typeof blob.mediaType === 'string' && isNumber(blob.bytes))
+  )
 }
 
 function isUserBlock(block: Fields): boolean {

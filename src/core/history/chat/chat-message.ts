@@ -7,6 +7,7 @@
  * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
+import type { BlobRef } from '../../blob.ts'
 import { type ApprovalStatus, approvalStatuses } from '../../worker/ask/approval-status.ts'
 import type { Failure } from '../../worker/failure.ts'
 import { type Steering, steerings } from '../../worker/steer.ts'
@@ -129,6 +130,8 @@ const toolResultMessageSchema = z.looseObject({
   sent: z.array(z.string()).optional(),
   /** How the approval of the call stood when it was refused: it did not run. */
   approval: z.enum(approvalStatuses).optional(),
+  /** The blob that holds all of a long output, of which `output` has the beginning. */
+  blob: z.looseObject({ id: z.string(), mediaType: z.string(), bytes: z.number() }).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
@@ -253,6 +256,8 @@ export interface ToolResultMessage extends MessageHead {
   readonly sent?: readonly string[] | undefined
   /** How the approval of the call stood when it was refused: it did not run. */
   readonly approval?: ApprovalStatus | undefined
+  /** The blob that holds all of a long output, of which `output` has the beginning. */
+  readonly blob?: BlobRef | undefined
   readonly failure?: Failure | undefined
   /** Where its code threw the error of this call. No model reads it. */
   readonly thrownAt?: string | undefined

@@ -12,7 +12,6 @@
  * PROMPT-7 Before a boundary, notes may stand in place of long results. They too are kept, and can be put back.
  */
 
-import { isObject } from '../../check/is-object.ts'
 import type { PromptMessage, PromptResult } from '../../definition/model.ts'
 import {
   type AssistantBlock,
@@ -30,6 +29,7 @@ import {
 } from '../chat/chat-message.ts'
 import { cancelledText } from '../run/open-calls.ts'
 import { clearedPart } from './cleared.ts'
+import { assistantBlocks, withoutSignatures } from './reply-blocks.ts'
 
 /** Stands where a user has to begin, and none did. */
 export const beginningText = '(conversation begins with the assistant)'
@@ -69,6 +69,13 @@ export interface Boundary {
 interface Slot {
   readonly call: ToolCallBlock
   output: ToolOutput | null
+}
+
+/** Where an input stands among the blocks of a user message, and who sent it. */
+export interface InputBlocks {
+  readonly from: number
+  readonly to: number
+  readonly sender: string | undefined
 }
 
 export class PromptFold {
@@ -157,6 +164,16 @@ export class PromptFold {
     this.#tail.blocks.length = Math.min(kept, this.#tail.blocks.length)
     this.#tail.blocks.push({ type: 'text', text })
     this.#tail.part = null
+  }
+
+  /** Puts these blocks in place of an input. */
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    if (this.#tail?.role !== 'user') return input
+    const { from, to, sender } = input
+    const blocks = userBlocks({ from: sender, content })
+    this.#tail.blocks.splice(from, to - from, ...blocks)
+    this.#tail.part = null
+    return { ...input, to: from + blocks.length }
   }
 
   /** Puts a note in place of the newest results. The calls stay answered. */
@@ -331,17 +348,12 @@ function append<Block>(to: Block[], blocks: readonly Block[]): void {
   for (const block of blocks) to.push(block)
 }
 
-/** Providers refuse a text that is only white space. */
-function isBlank(block: UserBlock | AssistantBlock): boolean {
-  return block.type === 'text' && block.providerOptions === undefined && block.text.trim() === ''
-}
-
 const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
 /** Lines that only this file may begin: they name the sender of a message, or mark a summary. */
 const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
 
 /** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
-function userBlocks({ from, content }: UserMessage): UserBlock[] {
+function userBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
   const blocks = content
     .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
     .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
@@ -370,28 +382,4 @@ function withoutMarks(block: TextBlock): TextBlock {
 /** Quotes lines that imitate those that name a sender. */
 export function withoutSenderLines(text: string): string {
   return text.replace(marks, '> ')
-}
-
-const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])
-
-function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
-  return content
-    .filter((block) => assistantTypes.has(block.type) && !isBlank(block))
-    .map((block) => (block.type === 'tool-call' ? withObjectInput(block) : block))
-}
-
-/** Providers accept only objects as arguments. Any other value, or text that is not JSON, is sent under the name `arguments`. */
-function withObjectInput(call: ToolCallBlock): ToolCallBlock {
-  if (isObject(call.input)) return call
-  const { inputText, ...rest } = call
-  return { ...rest, input: { arguments: call.input ?? inputText ?? null } }
-}
-
-/** Removes reasoning and signatures, which only the model that made them understands. Text and calls stay. */
-function withoutSignatures(blocks: readonly AssistantBlock[]): AssistantBlock[] {
-  return blocks.flatMap((block): AssistantBlock[] => {
-    if (block.type === 'reasoning') return []
-    const { providerOptions: _, ...rest } = block
-    return [rest]
-  })
 }

@@ -23,12 +23,12 @@ import { readOnly } from '../../../core/read-only.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { watchLoop } from '../../node/event-loop.ts'
 import { runUserPart } from '../../node/user-code.ts'
-import { outputMost } from '../../tool/attempt.ts'
+import { outputOf } from '../../tool/attempt.ts'
 import type { ToolOutcome } from '../../tool/executor.ts'
 import type { Facts } from '../../tool/fact-collector.ts'
 import { limited } from '../../tool/limited.ts'
 import { brief } from '../../tool/messages.ts'
-import { errorOutput, toOutput } from '../../tool/output.ts'
+import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import {
   askOutcome,
@@ -41,6 +41,8 @@ import {
   recordResult,
   unknownFailure,
 } from './call-host.ts'
+import { dryOutput } from './dry-run.ts'
+import { keepLong } from './long-results.ts'
 import { type PlannedRecipe, type PlannedStep, planRecipe } from './recipe-plan.ts'
 
 /** How many parallel steps run at the same time. */
@@ -148,6 +150,8 @@ async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
   const checked = checkStep(running, step)
   if ('problem' in checked) return endStep(running, step, undefined, 'error', errorText(checked.problem))
   const sub: LocalCall = { ...checked, wasStarted: recorded !== undefined, isLost: false }
+  const dry = dryOutput(journal, sub.tool, sub.call.toolName)
+  if (dry !== null) return endStep(running, step, sub.tool, 'cancelled', dry)
   if (sub.wasStarted) {
     const known = await reconcile(running, step, sub)
     if (known !== null) return known
@@ -300,8 +304,10 @@ async function compose(running: Running): Promise<CallsEnd> {
   if (end.kind === 'timedOut')
     return evaluationFailed(host, local, new Error(`${what} did not end within ${hookMs} ms`))
   if (end.value === null) return evaluationFailed(host, local, thrown)
-  const output = toOutput(end.value.value, outputMost(local.tool, partsOf(host, local.call)))
-  recordResult(journal, local, 'ok', output, 'tool.succeeded', { facts })
+  const { output, whole } = outputOf(local.tool, partsOf(host, local.call), end.value.value)
+  const kept = whole === undefined ? { output } : await keepLong(journal, { output, whole })
+  if (!mayRecord(journal.turn)) return done
+  recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts })
   return done
 }
 
