@@ -203,7 +203,8 @@ describe('an entry of a summary', () => {
       container.apply(entry({ type: 'expanded' }))
     }
     expect(texts()).toBe(steps[0])
-    for (const [index, part] of container.history.prompt().entries()) if (index < 9) expect(part).toBe(parts[index])
+    const back = container.history.prompt()
+    expect(back.slice(0, 9).every((part, index) => part === parts[index])).toBe(true)
     expect(container.isCompacted).toBe(false)
   })
 
