@@ -43,7 +43,7 @@ export function withoutTerminate(call: ToolCallBlock, tool: Tool): ToolCallBlock
   const { input } = call
   if (!isObject(input) || !(field in input) || field in propertiesOf(inputFormOf(tool).inputSchema)) return call
   const { [field]: _said, ...own } = input
-  return { ...call, input: own as ToolCallBlock['input'] }
+  return { ...call, input: own }
 }
 
 function saysSo(call: ToolCallBlock, tools: AgentTools): boolean {
