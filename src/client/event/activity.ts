@@ -101,6 +101,7 @@ export class Roster {
       case 'context.compacted':
       case 'compaction.failed':
       case 'context.changed':
+      case 'worker.configured':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':

@@ -3,6 +3,7 @@
  * each event is written.
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
+import type { CallSettings } from '../definition/call-settings.ts'
 import type { IterationDecision } from '../definition/iteration-context.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote, ContextChange } from '../history/entry.ts'
@@ -126,6 +127,12 @@ export interface EventDetails {
     readonly outputTokens: number
   }
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
+  /** What somebody has set for this worker; the rest is as its kind says. */
+  readonly 'worker.configured': {
+    readonly model?: string
+    readonly settings?: CallSettings
+    readonly tools?: readonly string[]
+  }
   readonly 'context.changed': {
     /** Somebody from outside took a summary back, took the last turn back, took that back, or added a message. */
     readonly how: ContextChange

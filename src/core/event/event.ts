@@ -42,6 +42,7 @@ export const eventTypes = [
   'context.compacted',
   'compaction.failed',
   'context.changed',
+  'worker.configured',
   'tool.started',
   'tool.succeeded',
   'tool.failed',

@@ -10,6 +10,7 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
+import type { Configuration } from '../worker/configuration.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { Order } from '../worker/order.ts'
@@ -222,6 +223,12 @@ export interface OrderRefusedEntry extends EntryHead {
   readonly reason: string
 }
 
+/** From now on the agent is as this says, and as its kind says of the rest. `message`: the id of the order. */
+export interface ConfiguredEntry extends EntryHead, Configuration {
+  readonly type: 'configured'
+  readonly message: string
+}
+
 /** The last summary no longer stands for anything: prompts are as they would be without it. */
 export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
@@ -263,6 +270,7 @@ export type Entry =
   | ExpandedEntry
   | OrderedEntry
   | OrderRefusedEntry
+  | ConfiguredEntry
   | UndoneEntry
   | RedoneEntry
 

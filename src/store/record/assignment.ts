@@ -108,6 +108,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
       inbox: mails('inbox', inputsTaken, inbox ?? []),
     },
     steered: record.steered,
+    configured: record.configured,
     trustedUntil,
   }
 }

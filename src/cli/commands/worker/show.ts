@@ -5,6 +5,7 @@ import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../../view/amounts.ts'
 import { factLines } from '../../view/answer.ts'
+import { configurationText } from '../../view/configuration-text.ts'
 import { formatMoment, momentAndAge } from '../../view/duration.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
 import { withWorkerIds } from '../../view/objects.ts'
@@ -61,6 +62,7 @@ function reportLines(worker: WorkerReport, verbose: boolean, page: Page): string
       ['kind', escapeLine(worker.kind)],
       ['session', worker.sessionId],
       ['permissions', worker.permissions && escapeLine(permissionsText(worker.permissions))],
+      ['configured', worker.configured && escapeLine(configurationText(worker.configured))],
       ['parent', worker.parentId],
       ['depth', String(worker.depth)],
       ['state', page.paint(stateStyle(activity), activity)],

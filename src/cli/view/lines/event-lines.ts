@@ -10,9 +10,11 @@
 import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { ContextChange } from '../../../core/history/entry.ts'
+import type { Configuration } from '../../../core/worker/configuration.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
+import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'
 import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
@@ -235,6 +237,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'context.compacted':
     case 'compaction.failed':
       return compactionPart(type, details)
+    case 'worker.configured':
+      return `configured: ${configurationText(details as Configuration)}`
     case 'context.changed':
       return changedPart(details)
     case 'model.blanked':
