@@ -223,7 +223,6 @@ export class ContextContainer {
         else if (entry.order.do === 'run') this.#runOn(entry)
         return
       case 'configured':
-        return
       case 'orderRefused':
         if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
         return

@@ -190,7 +190,9 @@ const changedParts: Readonly<Record<ContextChange, string>> = {
   pushed: 'a message was added to its history',
 }
 
-function changedPart({ how, by }: RawEvent['details']): string {
+function changedPart(type: 'worker.configured' | 'context.changed', details: RawEvent['details']): string {
+  if (type === 'worker.configured') return `configured: ${configurationText(details as Configuration)}`
+  const { how, by } = details
   const what = changedParts[how as ContextChange] ?? stringOr(how)
   return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
@@ -238,9 +240,8 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'compaction.failed':
       return compactionPart(type, details)
     case 'worker.configured':
-      return `configured: ${configurationText(details as Configuration)}`
     case 'context.changed':
-      return changedPart(details)
+      return changedPart(type, details)
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
