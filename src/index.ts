@@ -50,6 +50,7 @@ export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
 export type { EventsQuery } from './client/session/session-events.ts'
 export type { CreateOf, Sessions } from './client/session/sessions.ts'
+export type { TokenCounts, TokenReport } from './client/session/tokens.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
 export type { CreateSession } from './client/submission/submission.ts'
 export type {

@@ -136,7 +136,12 @@ export const lines: readonly Line[] = [
   { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
   { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.' },
-  { id: '1.35', says: 'Histories, messages, results and images have limits.', part: 'compaction' },
+  {
+    id: '1.35',
+    says: 'Histories, messages, results and images have limits.',
+    otherwise:
+      'a history warns at 10 000 messages and is full at 50 000; a message has 1 MiB with its images, and a result 100 000 bytes, which most windows can take',
+  },
   {
     id: '1.36',
     says: 'A history is only cut before a user message without results.',
@@ -338,5 +343,5 @@ export const lines: readonly Line[] = [
   { id: '4.18', says: 'A session is a list of events from which the context is built again.' },
   { id: '4.19', says: 'Children of one call run side by side, and their results come in the order of the tasks.' },
   { id: '4.20', says: 'Tools that only read are never asked for.' },
-  { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.', part: 'compaction' },
+  { id: '4.21', says: 'Tokens are counted by sort, and as a share of the window.' },
 ]

@@ -89,10 +89,13 @@ export class HistoryFold {
   readonly #early = new Set<number>()
   readonly #say: Say
   readonly #isAgent: boolean
+  readonly #idOf: (sentTo: string) => string
   /** The run that ended last, if it failed: somebody may let it go on. */
   #failed: { readonly run: number; readonly open: RunFold; readonly isDead: boolean } | null = null
 
-  constructor(say: Say, isAgent: boolean) {
+  /** `idOf`: of a worker to which a message was sent. In a copy of a session that may be the id of its original. */
+  constructor(say: Say, isAgent: boolean, idOf: (sentTo: string) => string = (id) => id) {
+    this.#idOf = idOf
     this.#say = say
     this.#isAgent = isAgent
     const none = () => ({ completed: 0, failed: 0, cancelled: 0 })
@@ -193,13 +196,13 @@ export class HistoryFold {
       this.open.received.signal++
     }
     this.open.signalsAsked += (entry.timers?.length ?? 0) + (entry.asks?.length ?? 0)
-    for (const to of entry.sent ?? []) add(this.sent, to)
+    for (const to of entry.sent ?? []) add(this.sent, this.#idOf(to))
     this.#spawned(entry.spawned ?? [])
   }
 
   #cancelled({ dropped, onCancel }: CancelledEntry): void {
     if (dropped) this.#dropped(dropped)
-    for (const to of onCancel?.sent ?? []) add(this.sent, to)
+    for (const to of onCancel?.sent ?? []) add(this.sent, this.#idOf(to))
   }
 
   // A cancelled run takes the message along that it was to begin with.
@@ -278,7 +281,7 @@ export class HistoryFold {
     this.open.answered.add(toolCallId)
     this.open.signalsAsked -= this.open.openAsks.get(toolCallId)?.size ?? 0
     this.open.openAsks.delete(toolCallId)
-    for (const to of sent) add(this.sent, to)
+    for (const to of sent) add(this.sent, this.#idOf(to))
   }
 
   #end(entry: Entry & { type: ResultStatus }, position: number): void {

@@ -140,11 +140,12 @@ async function readGroup(
   found: Suspicion[],
 ): Promise<Map<string, Seen>> {
   const group = new Map<string, Seen>()
+  const originals = session.record?.forkedFrom ? await store.originals(session.id) : {}
   const waiting = [...workers]
   const read = async () => {
     for (let worker = waiting.shift(); worker !== undefined; worker = waiting.shift()) {
       const own: Suspicion[] = []
-      const seen = await readWorker(store, worker, session, own)
+      const seen = await readWorker(store, worker, session, own, originals)
       if (seen === null) continue
       group.set(worker.id, { ...seen, say: sayOf(found, session.id, worker.id) })
       found.push(...own)
@@ -160,9 +161,10 @@ async function readWorker(
   picture: WorkerPicture,
   session: SessionPicture,
   found: Suspicion[],
+  originals: Readonly<Record<string, string>>,
 ): Promise<Seen | null> {
   const say = sayOf(found, session.id, picture.id)
-  const fold = new HistoryFold(say, isAgent(picture))
+  const fold = new HistoryFold(say, isAgent(picture), (id) => originals[id] ?? id)
   let position = 0
   for await (const page of historyPages(store, picture.id, picture.historyLength))
     for (const json of page) fold.add(position++, decodeEntry(json))
@@ -179,7 +181,9 @@ function streamRules(seen: Seen, streams: StreamFacts, ahead: Ahead[]): void {
     say('I1', 'accepted', `it accepted ${accepted} messages from outside, and ${came} are in its history and mailbox`)
   if (accepted !== null && came !== null && came > accepted)
     ahead.push({ sessionId: session.id, workerId: picture.id, came })
-  const dead = streams.dead(picture.id)
+  // The letters of what was put aside before a copy was made are those of its original.
+  const isCopy = session.record?.forkedFrom != null
+  const dead = isCopy ? null : streams.dead(picture.id)
   if (dead !== null && dead !== fold.deadRuns)
     say(
       dead < fold.deadRuns ? 'I1' : 'I2',

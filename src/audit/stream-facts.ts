@@ -12,6 +12,8 @@ export class StreamFacts {
   readonly #store: AuditStore
   readonly #accepted = new Map<string, number>()
   readonly #created = new Set<string>()
+  /** Sessions that are copies: the streams tell nothing of what they had before. */
+  readonly #forked = new Set<string>()
   readonly #ended = new Set<string>()
   #dead = new Map<string, number>()
   #isDeadWhole = true
@@ -32,7 +34,8 @@ export class StreamFacts {
         for (const { type, sessionId, workerId, details, ended } of eventsOf(entry)) {
           if (type === 'session.created') {
             this.#created.add(sessionId)
-            if (details.rests !== true) this.#accept(rootIdOf(sessionId))
+            if (details.forkedFrom !== undefined) this.#forked.add(sessionId)
+            else if (details.rests !== true) this.#accept(rootIdOf(sessionId))
           } else if (ended) this.#ended.add(sessionId)
           else if (type === 'message.accepted' && (details.kind === 'input' || details.kind === 'order'))
             this.#accept(workerId)
@@ -70,7 +73,7 @@ export class StreamFacts {
 
   /** How many messages from outside this worker accepted, including the first of a session. Null if the stream no longer has all of them. */
   accepted(sessionId: string, workerId: string): number | null {
-    return this.#created.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
+    return this.#created.has(sessionId) && !this.#forked.has(sessionId) ? (this.#accepted.get(workerId) ?? 0) : null
   }
 
   /** Sessions whose creation is in the stream. */

@@ -6,7 +6,7 @@ import type { ListedState } from './session/session-summary.ts'
 
 export type ListedSession = Pick<
   SessionReport,
-  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused'
+  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused' | 'forkedFrom'
 > & {
   readonly state: ListedState
   readonly workers: number
@@ -20,6 +20,8 @@ export interface KindSummary {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it (`compaction.window`). */
+  readonly window?: number
   /** How many live nodes host it. */
   readonly nodes: number
   readonly hosted: boolean

@@ -34,6 +34,7 @@ import {
   configureRules,
   runOn,
 } from './session/orders.ts'
+import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -209,6 +210,14 @@ export class Worker {
    */
   async run(): Promise<number> {
     return runOn(this.#amended)
+  }
+
+  /**
+   * How many tokens this agent has used, by sort: in all, and in its newest reply; and how much of the window of its model its next prompt fills. Reads
+   * the end of the history.
+   */
+  async tokens(): Promise<TokenReport> {
+    return tokensOfWorker(this.#amended)
   }
 
   get #amended(): Parameters<typeof amend>[0] {

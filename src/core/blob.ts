@@ -30,7 +30,12 @@ export function blobRefOf({ mediaType, bytes }: Blob): BlobRef {
   return { id, mediaType, bytes: bytes.byteLength }
 }
 
-/** `<bytes> <media type>`: how the session's index has a blob. */
+/** `<bytes> <media type>`: how the session's index has a blob. keep-blob.lua writes the same. */
+export function encodeBlobLine({ bytes, mediaType }: Omit<BlobRef, 'id'>): string {
+  return `${bytes} ${mediaType}`
+}
+
+/** Reads what `encodeBlobLine` writes. */
 export function decodeBlobLine(id: string, line: string): BlobRef {
   const space = line.indexOf(' ')
   return { id, mediaType: line.slice(space + 1), bytes: Number(line.slice(0, space)) }

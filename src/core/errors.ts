@@ -28,6 +28,7 @@ export type ErrorCode =
   | 'depth_exceeded'
   | 'iterations_exceeded'
   | 'tool_calls_exceeded'
+  | 'history_full'
   | 'budget_exceeded'
   | 'store_unavailable'
   | 'store_refused'
@@ -179,6 +180,7 @@ export type LimitCode =
   | 'depth_exceeded'
   | 'iterations_exceeded'
   | 'tool_calls_exceeded'
+  | 'history_full'
   | 'budget_exceeded'
   | 'permission_exceeded'
 

@@ -52,6 +52,11 @@ export function askId(workerId: string, run: number, messageId: string, number: 
   return digestId(`${workerId}:${run}:${messageId}:ask:${number}`, partitionOf(workerId))
 }
 
+/** The id that an ask of a worker has in a copy of its session. `workerId`: of the copy. The same arguments give the same id. */
+export function forkedAskId(workerId: string, ask: string): string {
+  return digestId(`${workerId}:fork:${ask}`, partitionOf(workerId))
+}
+
 /** A UUID of version 8 that follows from the text. */
 function digestId(text: string, partition: number): string {
   const hex = hash('sha256', text)

@@ -186,6 +186,11 @@ export const policy = {
   /** Memory of a node for cached histories; an eighth of V8's heap limit if that is less. */
   historyCacheBytes: 268_435_456,
 
+  /** A conversation of an agent with more messages warns of its length, once on each node. */
+  historyWarnMessages: 10_000,
+  /** A conversation with so many messages takes no more. */
+  historyMessagesMax: 50_000,
+
   messageBytesMax: 1_048_576,
   /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,
@@ -236,6 +241,12 @@ export const policy = {
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
+  /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
+  forkWorkersMax: 500,
+  /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
+  forkBytesMax: 4_194_304,
+  /** What a fork has written and nobody finished is gone after this. */
+  forkKeptMs: 3_600_000,
   eventsKept: 100_000,
   deadLettersKept: 10_000,
 } as const

@@ -53,6 +53,8 @@ export function partitionKeys(tag: string) {
     claims: (node: string) => `${tag}:claims:${node}`,
     /** zset; queued worker by its place, a virtual time in µs; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
+    /** zset; kinds that have a queue of their own, `T:kind-queues:<pool>:<kind>`, because a node met workers that it cannot run; each with a place no later than that of its first worker; while it has some. */
+    kindQueues: (pool: string) => `${tag}:kind-queues:${pool}`,
     /** zset; wake-up by the time it is stale in ms; until answered or stale. */
     wakeups: (pool: string) => `${tag}:wakeups:${pool}`,
     /** zset; wake-up whose turn is long, by the end of its lease in ms; until the turn ends. */
@@ -63,6 +65,8 @@ export function partitionKeys(tag: string) {
     clocks: `${tag}:clocks`,
     /** string; workers a slot that is awake may be expected to take in a row; some seconds. */
     workersPerWake: (pool: string) => `${tag}:per-wake:${pool}`,
+    /** hash; record of a worker of a copy that is being made; until the copy is there, an hour at most. */
+    fork: (session: string, worker: string) => `${tag}:fork:${session}:${worker}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
     /** string; nothing: commands that are only tried are aimed at it; is never there. */
@@ -160,6 +164,8 @@ export function sessionKeys(tag: string, id: string) {
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */
     quiet: `${session}:quiet`,
+    /** hash; of a copy, ids that its workers had in the session that it is a copy of to their own; until pruned. */
+    originals: `${session}:originals`,
     /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
     blobs: `${session}:blobs`,
   }

@@ -15,6 +15,7 @@ import {
 } from '../core/worker/ask/session-approval.ts'
 import type { SendTime } from '../core/worker/steer.ts'
 import { type CreateAnswer, CreateSessions, type SessionOrder } from './create-sessions.ts'
+import { ForkStore } from './fork/fork-store.ts'
 import { askKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { AmendStore } from './person/amend-store.ts'
 import { type CancelAnswer, type Canceller, Cancels, type CancelWorkerAnswer } from './person/cancels.ts'
@@ -89,6 +90,7 @@ export type AnswerAnswer =
 export class SessionStore {
   readonly partition: number
   readonly pauses: PauseStore
+  readonly forks: ForkStore
   readonly amendments: AmendStore
   readonly #caller: ScriptCaller
   readonly #redis: Redis
@@ -113,6 +115,7 @@ export class SessionStore {
     this.partition = partition
     this.#policy = policy
     this.#deadlineMs = deadlineMs
+    this.forks = new ForkStore(redis, caller, keys, policy, deadlineMs)
     this.pauses = new PauseStore(caller, keys, policy.wakeupMs, deadlineMs)
     this.amendments = new AmendStore(caller, keys, deadlineMs)
     this.#creation = new CreateSessions(caller, keys, policy, deadlineMs)

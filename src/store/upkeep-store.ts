@@ -59,7 +59,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       hosts: kinds.map(({ kind }) => kind),
       pools: kinds.map(({ pool }) => pool),
       facts: JSON.stringify(nodeFacts),
-      texts: kinds.map(({ description }) => encodeKindFacts(description)),
+      texts: kinds.map(encodeKindFacts),
     }
     const { kinds: kindsKey, pools, nodes, leases } = keys
     await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes, leases }, header, {

@@ -105,6 +105,7 @@ export class MemoryWorker implements TurnStore {
       crashes: 0,
       stateJson: this.#stateJson,
       begunRun: 0,
+      isDryRun: false,
       commitId: '',
       lastWords: null,
       resultsTaken: this.#results - this.#mail.results.length,

@@ -84,12 +84,15 @@ describe('a claim', () => {
     expect(changed).toEqual({ 'wakeups:default': ['w*-default-1 now+20s'] })
   })
 
-  test('with nothing that this node can run is unfit, and leaves the line as it is', async () => {
+  test('with nothing that this node can run is unfit, and moves what it met to the queue of its kind', async () => {
     await using place = await Place.open()
     await place.create({ kind: 'other' })
     const node = place.node()
     const changed = await place.changed(async () => expect(await node.ask({ wakeup })).toEqual({ kind: 'unfit' }))
-    expect(changed).toEqual({})
+    expect(changed).toMatchObject({
+      'run:default': null,
+      'kind-queues:default:other': [expect.stringMatching(/^<one.root> /)],
+    })
   })
 
   test('passes over what its node cannot run, whatever the kinds look like', async () => {

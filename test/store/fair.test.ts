@@ -1,6 +1,12 @@
 /** Who is next: no session waits for long, whatever others have queued. */
 import { expect, test } from 'vitest'
+import { nothingHidesBehindOthersKinds } from './support/fair-checks.ts'
 import { Place } from './support/place.ts'
+
+test('a worker is found behind any number of others that its node cannot run', async () => {
+  await using place = await Place.open()
+  await expect(nothingHidesBehindOthersKinds(place)).resolves.toBeUndefined()
+})
 
 /** Numbers from 0 to 1, the same in each run. */
 function numbers(seed: number): () => number {

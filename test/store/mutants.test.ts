@@ -23,6 +23,7 @@ import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
+import { forkMutants } from './support/fork-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -357,6 +358,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...forkMutants,
   ...steerMutants,
   ...blobMutants,
 ]

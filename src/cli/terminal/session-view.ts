@@ -74,6 +74,7 @@ const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'session.paused',
   'session.resumed',
   'session.retried',
+  'session.forked',
   'tool.failed',
   'tool.unknown',
   'turn.retried',

@@ -1,5 +1,6 @@
 /** Duty: how workers are named and listed, the same wherever they are shown. */
 import type { WorkerReport } from '../../client/report.ts'
+import type { TokenReport } from '../../client/session/tokens.ts'
 import type { Failure } from '../../core/worker/failure.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
 import { count, tokensText } from './amounts.ts'
@@ -57,15 +58,46 @@ export function usageColumns<Row>(rows: readonly Row[], of: (row: Row) => Worker
 
 /** `12 model calls, 30 tool calls; 12.3k tokens in (1.2k from the cache), 678 out`; null if no model was called. */
 export function usageText(usage: Partial<UsageReport>): string | null {
-  const { modelCalls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, reasoningTokens = 0 } = usage
-  const { failedModelCalls = 0, toolCalls = 0 } = usage
+  const { modelCalls = 0, inputTokens = 0, outputTokens = 0, cacheReadTokens = 0, cacheWriteTokens = 0 } = usage
+  const { failedModelCalls = 0, toolCalls = 0, reasoningTokens = 0 } = usage
   if (modelCalls + failedModelCalls === 0) return null
-  const part = (tokens: number, where: string) => (tokens === 0 ? '' : ` (${tokensText(tokens)} ${where})`)
-  const read = `${tokensText(inputTokens)} tokens in${part(cacheReadTokens, 'from the cache')}`
-  const said = `${tokensText(outputTokens)} out${part(reasoningTokens, 'reasoning')}`
+  const read = `${tokensText(inputTokens)} tokens in${cachedText(cacheReadTokens, cacheWriteTokens)}`
+  const said = `${tokensText(outputTokens)} out${partsText([[reasoningTokens, 'reasoning']])}`
   const failed = failedModelCalls === 0 ? '' : ` and ${failedModelCalls} that failed`
   const tools = toolCalls === 0 ? '' : `, ${count(toolCalls, 'tool call')}`
   return `${count(modelCalls, 'model call')}${failed}${tools}; ${read}, ${said}`
+}
+
+/** `12.3k tokens, 6.2 % of the 200k of openai/gpt-5`; null before its first reply. */
+export function contextText({ context: { tokens, model, window, share } }: TokenReport): string | null {
+  if (model === null) return null
+  const of =
+    window === null || share === null ? `of ${model}` : `${percent(share)} of the ${tokensText(window)} of ${model}`
+  return `${tokensText(tokens)} tokens, ${of}`
+}
+
+/** `1.2k tokens in (1k from the cache, 100 into it), 34 out (10 reasoning)`; null before its first reply. */
+export function lastUsageText({ last }: TokenReport): string | null {
+  if (last === null) return null
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = last
+  const read = `${tokensText(inputTokens)} tokens in${cachedText(cacheReadTokens, cacheWriteTokens)}`
+  return `${read}, ${tokensText(outputTokens)} out${partsText([[reasoningTokens, 'reasoning']])}`
+}
+
+function cachedText(read: number, written: number): string {
+  return partsText([
+    [read, 'from the cache'],
+    [written, 'into the cache'],
+  ])
+}
+
+function partsText(parts: readonly (readonly [tokens: number, where: string])[]): string {
+  const texts = parts.flatMap(([tokens, where]) => (tokens === 0 ? [] : [`${tokensText(tokens)} ${where}`]))
+  return texts.length === 0 ? '' : ` (${texts.join(', ')})`
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(1).replace(/\.0$/, '')} %`
 }
 
 export function stateColumn<Row>(of: (row: Row) => WorkerReport): Column<Row> {

@@ -61,7 +61,6 @@ export class Roster {
     switch (type) {
       case 'session.created':
         this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
-        // It has no first message yet.
         if (details.rests === true) this.#change(workerId, 'waiting')
         return
       case 'worker.spawned':
@@ -114,6 +113,7 @@ export class Roster {
       case 'session.resumed':
       case 'session.cancelRequested':
       case 'worker.cancelRequested':
+      case 'session.forked':
       case 'session.limited':
       case 'session.approvalChanged':
       case 'session.cancelled':

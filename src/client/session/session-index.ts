@@ -190,10 +190,10 @@ type Listed = Omit<ListedSession, 'openAsks' | 'askedAt'>
 function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): Listed | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
-  const { name, kind, mode, state, finishedAt, paused } = factsOf(id, row.session, createdAt)
+  const { name, kind, mode, state, finishedAt, paused, forkedFrom } = factsOf(id, row.session, createdAt)
   const { workers } = row.session
   if (row.damage.length > 0) return { ...unreadable, id, name, kind, mode, createdAt }
-  return { id, name, kind, state, mode, createdAt, finishedAt, paused, workers }
+  return { id, name, kind, state, mode, createdAt, finishedAt, paused, forkedFrom, workers }
 }
 
 /** What a list shows of a session whose root cannot be read. */
@@ -204,6 +204,7 @@ const unreadable = {
   mode: 'job',
   finishedAt: null,
   paused: null,
+  forkedFrom: null,
   workers: 1,
 } as const
 

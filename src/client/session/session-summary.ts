@@ -9,7 +9,12 @@ import { fromJson } from '../../core/json.ts'
 import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
 import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
-import { decodeResultLine, type RunResultPlace, type SessionRecord } from '../../store/record/session-record.ts'
+import {
+  decodeResultLine,
+  type ForkOf,
+  type RunResultPlace,
+  type SessionRecord,
+} from '../../store/record/session-record.ts'
 import type { WorkerMode } from '../../store/record/worker-record.ts'
 
 export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
@@ -38,6 +43,8 @@ export interface SessionFacts {
   readonly paused: PauseNote | null
   /** Its policy for approvals, the tools that are trusted, and what happens if nobody answers. */
   readonly approval: SessionApproval
+  /** The session that it is a copy of, and when it was copied (ms since 1970); null if it is none. */
+  readonly forkedFrom: (ForkOf & { readonly dryRun: boolean }) | null
   /** Its share of the slots beside other sessions, and how far in front of them it stands. */
   readonly turnShare: TurnShare
   /** The last run that ended, if it was read; `result()` reads its value. */
@@ -64,9 +71,14 @@ export function factsOf(
     cancelReason: session.cancelReasonJson === null ? null : textIn(session.cancelReasonJson),
     paused: session.pauseJson === null ? null : decodePauseNote(session.pauseJson),
     approval: session.approval,
+    forkedFrom: forkOf(session),
     turnShare: session.turnShare,
     result: session.end?.result ?? earlier,
   }
+}
+
+function forkOf({ forkedFrom, copied }: SessionRecord): SessionFacts['forkedFrom'] {
+  return forkedFrom && { ...forkedFrom, dryRun: copied === 'dry' }
 }
 
 export function stateOf({ end, cancelReasonJson }: SessionRecord): SessionState {

@@ -32,6 +32,7 @@ import { Worker } from '../worker.ts'
 import { type ReadableRow, readRows, sessionDamage } from '../worker-rows.ts'
 import { awaitEnds } from './await-ends.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
+import { type ForkSession, forkSession } from './fork.ts'
 import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
 import { Run } from './run.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
@@ -118,6 +119,15 @@ export class Session<Result = unknown> {
   run(number?: number): Run<Result> {
     checkOptions('run', { run: number }, { run: resultRules.run }, InputError)
     return new Run({ root: this.root, log: this.#context.log, result: (query) => this.result(query) }, number)
+  }
+
+  /**
+   * The whole session once more, as it is at this moment: all workers with their histories, mailboxes, children, timers, asks, limits and usage, under new ids. Both
+   * go on, and this one is not held up. Throws a ConflictError (`session_finished`) if it does not go on.
+   */
+  async fork(query: ForkSession = {}): Promise<Session<Result>> {
+    const { submission } = this.#context
+    return new Session(await forkSession(submission, this.id, query), this.#context)
   }
 
   /** How many of its workers have a run that is not over (`busy`), rest (`idle`), or rest after a failed run (`idleFailed`). */

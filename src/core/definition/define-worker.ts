@@ -65,6 +65,8 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
   readonly run: number
   /** Which attempt of this message it is, from 1. */
   readonly attempt: number
+  /** True in a copy of a session that was made as a dry run (`session.fork({ dryRun: true })`): do nothing outside. */
+  readonly dryRun: boolean
   readonly limits: SessionLimits
   /** How many children of this run have not returned a result yet, including those spawned in this receive. */
   readonly openChildren: number

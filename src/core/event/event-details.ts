@@ -55,10 +55,16 @@ export interface EventDetails {
     readonly messages?: number
     /** It has no first message yet, and waits for one. */
     readonly rests?: true
+    /** The session that it is a copy of. */
+    readonly forkedFrom?: string
+    /** Of a copy: tools with effects are not run. */
+    readonly dryRun?: true
   }
   readonly 'session.completed': Nothing
   readonly 'session.failed': Nothing
   readonly 'session.retried': { readonly run: number /** The step at which the run goes on. */; readonly step: string }
+  /** `into`: the id of the copy. */
+  readonly 'session.forked': { readonly into: string; readonly dryRun?: true; readonly by?: string }
   readonly 'session.limited': Partial<Spending>
   /** A new policy, which takes all trust back; or a tool that is trusted from now on. */
   readonly 'session.approvalChanged': { readonly policy?: string; readonly tool?: string; readonly by?: string }

@@ -11,6 +11,7 @@ export const eventTypes = [
   'session.completed',
   'session.failed',
   'session.retried',
+  'session.forked',
   'session.limited',
   'session.approvalChanged',
   'session.paused',

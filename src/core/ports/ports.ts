@@ -85,6 +85,8 @@ export interface Assignment extends RunPosition {
   readonly stateJson: string | null
   /** The last run that has begun on a node whose kind has `onCancel`, as the record said before this claim; 0: none. */
   readonly begunRun: number
+  /** Its session is a copy in which tools with effects are not run. */
+  readonly isDryRun: boolean
   /** Id of the last commit; empty before the first. */
   readonly commitId: string
   /** How many mails of the results lane were consumed for ever, and its length for ever as far as this assignment shows it. */
@@ -289,6 +291,8 @@ export interface HostedKind {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it. */
+  readonly window?: number | undefined
 }
 
 /** The store as the sweeper needs it. One partition. */

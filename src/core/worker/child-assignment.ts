@@ -41,6 +41,7 @@ export function childAssignment(
     lastWords: null,
     stateJson: null,
     begunRun: 0,
+    isDryRun: parent.isDryRun,
     commitId: '',
     resultsTaken: 0,
     resultsSeen: 0,

@@ -3,7 +3,7 @@
  */
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
-import { InputError } from '../../core/errors.ts'
+import { InputError, type RuntimeError } from '../../core/errors.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { contentProblem } from '../../core/history/foreign-format.ts'
 import { toJson } from '../../core/json.ts'
@@ -13,7 +13,9 @@ import type { Journal } from './journal.ts'
 import { userMessage } from './user-message.ts'
 
 /** The input as the schema of the kind returns it, or why it does not fit. */
-type ReadInput = { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly problem: InputError }
+export type ReadInput =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly problem: RuntimeError }
 
 /**
  * The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. `ahead`: how many

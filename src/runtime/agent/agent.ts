@@ -11,6 +11,7 @@
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import type { EventNote } from '../../core/event/event.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
@@ -18,11 +19,12 @@ import { lastStep } from '../handler/last-step.ts'
 import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
 import type { Step } from '../turn/step.ts'
-import { entryOf, readInput, readValue } from './agent-input.ts'
+import { entryOf, type ReadInput, readInput, readValue } from './agent-input.ts'
 import { ConfiguredKinds, openKind } from './agent-kind.ts'
 import { type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import type { AgentTools } from './call/agent-tools.ts'
+import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
@@ -180,18 +182,21 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const input = readInput(agentTurn, mail)
-  const entries = [entryOf(mail, journal, input)]
+  const full = historyFull(agentTurn)
+  const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
+  // A message to a full conversation is received, and is no message of it.
+  const entries = [full === null ? entryOf(mail, journal, input) : journal.entry('received', { message: mail.message })]
   const merged = input.ok ? mergedInputs(agentTurn) : []
+  const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
     machine.apply('limitReached')
-    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes: [['run.started']] } })
+    end.fail(input.problem, 'runtime', 1, { entries, parts: { inputsConsumed: 1, notes } })
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
     for (const one of merged) entries.push(entryOf(one, journal, readInput(agentTurn, one), entries.length))
     const inputsConsumed = entries.length
-    journal.add(entries, { inputsConsumed, failure: null, position, notes: [['run.started']] }, { lazy: true })
+    journal.add(entries, { inputsConsumed, failure: null, position, notes }, { lazy: true })
   }
   inbox.take(mail)
   for (const one of merged) inbox.take(one)

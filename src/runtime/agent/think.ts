@@ -22,6 +22,7 @@ import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
+import { historyFull } from './history-limit.ts'
 import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
@@ -51,6 +52,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToRequest(machine)
   const ownLimit = overOwnLimit(agentTurn)
   if (ownLimit !== null) return overBudget(agentTurn, ownLimit)
+  const full = historyFull(agentTurn)
+  if (full !== null) return limitReached(agentTurn, full)
   if (mayTellEnds(agentTurn)) await tellEnds(agentTurn)
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
@@ -327,9 +330,13 @@ function usedUp({ journal, turn }: AgentTurn, name: keyof Spending, what: string
   return `session ${sessionId} has used ${spent[name]} of the ${allowed[name]} ${of} that its agents share${failed}: ${what}. Create sessions with a higher limits.${name}${raise}`
 }
 
-function overBudget({ journal, end }: AgentTurn, what: string): null {
+function overBudget(agentTurn: AgentTurn, what: string): null {
+  return limitReached(agentTurn, new LimitError('budget_exceeded', what))
+}
+
+function limitReached({ journal, end }: AgentTurn, error: LimitError): null {
   journal.machine.apply('limitReached')
-  end.fail(new LimitError('budget_exceeded', what), 'runtime', 1)
+  end.fail(error, 'runtime', 1)
   return null
 }
 

@@ -136,6 +136,9 @@ export class HandlerSelf implements Self<unknown> {
   get run(): number {
     return this.#context.run
   }
+  get dryRun(): boolean {
+    return this.#context.assignment.isDryRun
+  }
   get attempt(): number {
     return this.#context.attempt
   }

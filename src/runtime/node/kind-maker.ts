@@ -80,11 +80,13 @@ function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
 /** `spawns`: undefined if the kind may spawn any kind. */
 function kindOf(
   name: string,
-  { pool = defaultPool, description = '', onCancel }: WorkerDefinition,
+  definition: WorkerDefinition,
   spawns: readonly string[] | undefined,
   behaviour: Behaviour,
   isHandler: boolean,
 ): Kind {
+  const { pool = defaultPool, description = '', onCancel } = definition
   const hasOnCancel = onCancel !== undefined
-  return { name, pool, description, isChildless: spawns?.length === 0, isHandler, hasOnCancel, behaviour }
+  const window = 'compaction' in definition && definition.compaction ? definition.compaction.window : undefined
+  return { name, pool, description, window, isChildless: spawns?.length === 0, isHandler, hasOnCancel, behaviour }
 }

@@ -121,7 +121,12 @@ export class RuntimeNode {
   }
 
   #kindLines() {
-    return [...this.#o.kinds.values()].map(({ name, pool, description }) => ({ kind: name, pool, description }))
+    return [...this.#o.kinds.values()].map(({ name, pool, description, window }) => ({
+      kind: name,
+      pool,
+      description,
+      window,
+    }))
   }
 
   #poolLoads(times: TurnTimes): PoolLoad[] {

@@ -6,7 +6,7 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
 import type { Lane } from '../../core/worker/message.ts'
-import { askKey, type PartitionKeys, recordOf, rootKey, workerKeys, workersPattern } from '../keys.ts'
+import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -78,7 +78,7 @@ export class AuditStore {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
       this.#keys
     const registered = this.#keys.pools
-    const { run, wakeups, busy, slots, workersPerWake, claims, clocks } = this.#keys
+    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
@@ -89,7 +89,7 @@ export class AuditStore {
         redriven,
         asks,
         clocks,
-        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+        ...pools.flatMap((pool) => [run(pool), kindQueues(pool), wakeups(pool), busy(pool)]),
       ],
       set: [cancelling, registered],
       stream: [events, dead],
@@ -182,6 +182,11 @@ export class AuditStore {
       this.#read.resultLines(sessionId, runs),
       runs.map(() => null),
     )
+  }
+
+  /** Of a copy: ids that its workers had in the session that it is a copy of, and their own. */
+  originals(sessionId: string): Promise<RecordFields> {
+    return orElse(this.#redis.hgetall(sessionKeys(this.#keys.tag, sessionId).originals), {})
   }
 
   /** Entries of the event stream behind this id. */

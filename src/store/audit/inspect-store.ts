@@ -230,7 +230,7 @@ export class InspectStore {
     const perPool = await Promise.all(
       pools.map(async (pool) => {
         const [queued, oldest, wakeups, busy] = await Promise.all([
-          this.#redis.zcard(this.#keys.run(pool)),
+          this.#lengthOf(pool),
           this.#queued(pool, 20),
           this.#redis.zcount(this.#keys.wakeups(pool), now, '+inf'),
           this.#redis.zcard(this.#keys.busy(pool)),
@@ -267,9 +267,22 @@ export class InspectStore {
     return this.#queued(pool, limit)
   }
 
+  /** The run queue of a pool, and its queues of one kind each. */
+  async #queuesOf(pool: string): Promise<string[]> {
+    const index = this.#keys.kindQueues(pool)
+    const kinds = await orElse(this.#redis.zrange(index, 0, '-1'), [])
+    return [this.#keys.run(pool), ...kinds.map((kind) => `${index}:${kind}`)]
+  }
+
+  async #lengthOf(pool: string): Promise<number> {
+    const lengths = await Promise.all((await this.#queuesOf(pool)).map((key) => this.#redis.zcard(key)))
+    return lengths.reduce((sum, length) => sum + length, 0)
+  }
+
   /** The first of a run queue. If one record cannot be read, the others are still shown: the audit names it. */
   async #queued(pool: string, most: number): Promise<{ id: string; kind: string; since: number }[]> {
-    const ids = await this.#redis.zrange(this.#keys.run(pool), 0, String(most - 1))
+    const queues = await this.#queuesOf(pool)
+    const ids = (await Promise.all(queues.map((key) => this.#redis.zrange(key, 0, String(most - 1))))).flat()
     const found = await Promise.all(
       ids.map(async (id) => {
         const { record } = workerKeys(this.#keys.tag, id)

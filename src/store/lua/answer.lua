@@ -11,7 +11,7 @@ ARGV[1] header    json:
 ARGV[2] answer    json: as the worker receives it                          ARGV[3] event    json
 Returns {"ok", wakeups} | {"again", wakeups}: this key gave this answer before | {"other"}: this key gave another answer before
         | {"answered", at, by} | {"expired", at} | {"withdrawn", at} | {"not_found"}
-Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:ask:<id>, T:timers; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
+Builds  T:w:<id> and its keys, its root, T:s:<session>:cancelled; T:asks, T:ask:<id>, T:timers; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of
         the worker's pool; T:nodes, T:pools.
 Events  ask.answered. Writes nothing unless it returns "ok". ]]
 local recordKey = KEYS[1]

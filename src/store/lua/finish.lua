@@ -20,7 +20,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:s:<session>:results, reasons, held and quiet; T:wakeups, T:busy, T:slots, T:per-wake
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, held and quiet; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -115,7 +115,7 @@ for index = 1, #ids do
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
-    redis.pcall('ZREM', tag .. ':run:' .. (record.pool or atStart.pool), id)
+    pcall(leaveQueue, tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
     local left, gone = readLeft(recordKey, record, dropped and 1 or 0)
     if hit ~= 'own' then left = 0 end

@@ -4,7 +4,7 @@ KEYS[1] timers    zset               KEYS[2] events   stream
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
 Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>;
-        T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
+        T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
 local timersKey, eventsKey = KEYS[1], KEYS[2]
 local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])

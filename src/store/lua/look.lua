@@ -14,7 +14,7 @@ Returns {session, workers, pools whose run queue cannot be read}. session: empty
         leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run of the pools; T:asks and T:ask:<id> of what was asked.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -110,6 +110,8 @@ local function pictureOf(id)
   local isKnown, isThere = false, false
   for index = 1, #pools do isKnown = isKnown or pools[index] == own end
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
+  local kind = redis.call('HGET', record, 'kind')
+  if kind and isIn(kindQueueKey(tag, own, kind), id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
     -- A pause keeps its place. Without the pause nobody would put it back.

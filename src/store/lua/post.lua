@@ -14,7 +14,7 @@ Returns {"ok", position, wakeups, pool, steers} | {"again", position, wakeups, p
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
         steers: "!" where a run in progress takes it, else empty
         pool: the one in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty
-Builds  T:w:<root>; T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools; tells T:cancel-notices of what steers.
+Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools; tells T:cancel-notices of what steers.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
 Writes nothing unless it returns "ok". ]]
 local recordKey, idemKey = KEYS[1], KEYS[5]

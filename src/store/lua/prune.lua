@@ -124,7 +124,8 @@ for index = 1, #old, 2 do
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')
       for place = 1, #blobs do redis.call('UNLINK', base .. ':blob:' .. blobs[place]) end -- guard: the blobs of a session go with it
-      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', heldKeyOf(tag, id), quietKeyOf(tag, id))
+      redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', heldKeyOf(tag, id), quietKeyOf(tag, id),
+        originalsKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
       pruned = pruned + 1
     else

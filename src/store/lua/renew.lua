@@ -13,7 +13,7 @@ ARGV[1] header    json:
     runState       what the run is doing; absent: as the last commit said
 Returns {wakeups, verdict, verdict, ...} with a verdict for each turn: "kept" | "fenced" | "cancelled" | "paused"; behind it the positions of the
         inputs that steer the worker, as in an answer of commit
-Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
+Builds  T:w:<id> and that of its root, T:s:<session>:cancelled, T:s:<session>:quiet, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake, T:run of the turns' pools; T:nodes.
 Events  none. Writes nothing for a turn that is fenced. ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

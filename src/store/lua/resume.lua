@@ -4,7 +4,7 @@ KEYS[1] root      hash               KEYS[2] held     zset               KEYS[3]
 KEYS[4] events    stream
 ARGV[1] sessionId     ARGV[2] seed         ARGV[3] wakeupMs              ARGV[4] event
 Returns {"ok", wakeups, workers} | {"not_found"}. workers: how many return
-Builds  T:w:<id> of these workers; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of their pools; T:nodes, T:pools.
+Builds  T:w:<id> of these workers; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of their pools; T:nodes, T:pools.
 Events  session.resumed of one that was paused. Resuming another is "ok", and writes nothing. ]]
 local rootKey, heldKey, quietKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local sessionId, seed, wakeupMs, event = ARGV[1], ARGV[2], tonumber(ARGV[3]), ARGV[4]

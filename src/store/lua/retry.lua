@@ -23,7 +23,7 @@ ARGV[4] texts     entries of the history, as many as their count
 Returns {"ok", wakeups}: also where this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
         | {"moved"}: the record is not as the caller read it | {"ending"}: children of the failed run are not all cancelled yet
         | {"no_letter"}: it holds no message of this worker, or was put back before
-Builds  T:w:<root>; T:s:<session>:cancelled; T:clocks, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local deadKey, redrivenKey, eventsKey = KEYS[7], KEYS[8], KEYS[10]

@@ -23,7 +23,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved}: leases t
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much
-Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -93,7 +93,7 @@ local function writeMoved(pool, id, kind)
   local line = kind and redis.pcall('HGET', tag .. ':kinds', kind)
   local home = type(line) == 'string' and string.match(line, '^%S+')
   if not home or home == pool or not pcall(checkSort, 'zset', tag .. ':run:' .. home) then return false end
-  redis.call('ZREM', tag .. ':run:' .. pool, id)
+  leaveQueue(tag, pool, kind, id)
   redis.call('HSET', workerKey(tag, id), 'pool', home)
   local place = nextPlace(tag, home) -- guard: a worker that moves to another pool gets a place there
   redis.call('ZADD', tag .. ':run:' .. home, digits(place), id)
@@ -196,6 +196,11 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
+      local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. name, 0, -1)
+      for index = 1, queued.err and 0 or #queued do
+        local some = redis.call('ZRANGE', kindQueueKey(tag, name, queued[index]), 0, batch - 1)
+        for number = 1, #some do writeMoved(name, some[number], queued[index]) end
+      end
     end
     -- Clients go on putting wake-ups there.
     totals[name] = totals[name] or 0
@@ -256,9 +261,30 @@ local function isLate(id)
   return apart >= wakeupMs
 end
 
-local function hasLate(line)
-  local first = redis.call('ZRANGE', line, 0, 0)[1]
-  return first and isLate(first) -- guard: the first worker of a queue tells a full node that it is late
+local function hasLate(queues)
+  for index = 1, #queues do
+    local first = redis.call('ZRANGE', queues[index], 0, 0)[1]
+    if first and isLate(first) then return true end -- guard: the first worker of a queue tells a full node that it is late
+  end
+end
+
+local function writeUnhosted(pool, id, kind)
+  leaveQueue(tag, pool, kind, id)
+  redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), id)
+  redis.call('HSET', workerKey(tag, id), 'pool', 'unhosted')
+end
+
+-- Workers in queues of kinds that this node does not host: the nodes that hosted them may have left.
+local function healKindQueues(pool, kinds)
+  local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. pool, 0, -1)
+  for index = 1, queued.err and 0 or #queued do
+    local kind = queued[index]
+    local isForeign = not string.find(kinds, ' ' .. kind .. ' ', 1, true)
+    local some = isForeign and redis.call('ZRANGE', kindQueueKey(tag, pool, kind), 0, batch - 1) or {}
+    for number = 1, #some do
+      if not writeMoved(pool, some[number], kind) and not isHosted(kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
+    end
+  end
 end
 
 -- Wake-ups for this node's free slots, by the wake-up rule, counting only workers that it can run. Those that no live node can run leave
@@ -272,25 +298,29 @@ for index = 1, #pools do
     redis.call('DEL', tag .. ':per-wake:' .. pool.name)
   end
   -- A node without a free slot learns of a run queue in which somebody is late: one of its slots that is elsewhere goes there next.
-  if pool.free > 0 or hasLate(tag .. ':run:' .. pool.name) then
+  healKindQueues(pool.name, pool.kinds)
+  local runKey, queues = tag .. ':run:' .. pool.name, queuesOf(tag, pool.name, pool.kinds)
+  if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
     local farthest = lookMost -- guard: a sweep looks as far as claims do
-    local candidates = redis.call('ZRANGE', tag .. ':run:' .. pool.name, 0, farthest - 1)
+    local candidates = {}
+    for index = 1, #queues do
+      local some = redis.call('ZRANGE', queues[index], 0, farthest - 1)
+      for number = 1, #some do candidates[#candidates + 1] = some[number] end
+    end
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
     for number = 1, #candidates do
       if fit == most then break end
       local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
       if isDamaged then
-        writeDamaged(tag, tag .. ':run:' .. pool.name, { candidates[number] })
+        writeDamaged(tag, { { id = candidates[number], key = runKey } })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
         if isLate(candidates[number]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
       elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
-        redis.call('ZREM', tag .. ':run:' .. pool.name, candidates[number])
-        redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), candidates[number])
-        redis.call('HSET', workerKey(tag, candidates[number]), 'pool', 'unhosted')
+        writeUnhosted(pool.name, candidates[number], kind)
       end
     end
     local passedOver = late -- guard: a sweep sends a wake-up for workers that awake slots pass over

@@ -61,12 +61,11 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
   ] = reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
   const { run, parentId, parentRun, resultsTaken } = record
-  const epoch = Number(token.slice(0, token.indexOf(':')))
   return {
     workerId,
     purpose,
     token,
-    epoch,
+    epoch: epochIn(token),
     suspect: suspect === '1',
     sessionId: record.sessionId as string,
     parentId,
@@ -86,7 +85,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     runState: record.runState.run,
     version: record.lastCommit.version,
     // The record is as it was before this claim.
-    starts: epoch - epochIn(record.lastCommit.id),
+    starts: epochIn(token) - epochIn(record.lastCommit.id),
     crashes: record.crashes,
     lastWords: record.lastWords,
     ...record.attempts,
@@ -96,8 +95,9 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     steps: record.steps,
     stateJson: state === '' ? null : state,
     begunRun: record.begunRun,
+    isDryRun: record.copied === 'dry',
     commitId: record.lastCommit.id,
-    resultsTaken: resultsTaken,
+    resultsTaken,
     resultsSeen: resultsTaken + (results?.length ?? 0),
     mail: mailOf(record, { signals, results, inbox, awaited }),
     steered: record.steered,

@@ -1,5 +1,6 @@
 /** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
 import { fromJson } from '../../core/json.ts'
+import type { HostedKind } from '../../core/ports/ports.ts'
 
 export interface NodeRow {
   readonly id: string
@@ -14,6 +15,8 @@ export interface KindRow {
   readonly kind: string
   readonly pool: string
   readonly description: string
+  /** The window of its model in tokens, if its author says it. */
+  readonly window?: number
 }
 
 /** `<last seen> <slots> <pool,pool> <kind,kind> <facts>` */
@@ -30,13 +33,18 @@ export function decodeNodeLine(id: string, line: string): NodeRow {
 }
 
 /** What stands behind the pool in the line of a kind, `<pool> <facts>`. */
-export function encodeKindFacts(description: string): string {
-  return JSON.stringify({ description })
+export function encodeKindFacts({ description, window }: Pick<HostedKind, 'description' | 'window'>): string {
+  return JSON.stringify({ description, ...(window !== undefined && { window }) })
 }
 
 export function decodeKindLine(kind: string, line: string): KindRow {
-  const { description } = factsOf(line.slice(line.indexOf(' ') + 1))
-  return { kind, pool: poolOfKindLine(line), description: typeof description === 'string' ? description : '' }
+  const { description, window } = factsOf(line.slice(line.indexOf(' ') + 1))
+  return {
+    kind,
+    pool: poolOfKindLine(line),
+    description: typeof description === 'string' ? description : '',
+    ...(typeof window === 'number' && { window }),
+  }
 }
 
 export function poolOfKindLine(line: string): string {

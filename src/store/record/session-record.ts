@@ -34,6 +34,8 @@ const ownFields = {
   resting: counter('resting'),
   /** How often somebody let a failed run of it go on. */
   retries: optional('retried', /^\d+ \S+ \S*$/, (text) => Number(text.split(' ')[0]), 0),
+  /** The session that it is a copy of, and when it was copied; null if it is none. */
+  forkedFrom: optional('forkedFrom', /^[0-9a-f-]{36} \d+$/, decodeFork),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', spentForm, decodeSpending),
   /** What it says of approvals. */
@@ -54,6 +56,7 @@ export const sessionFields = {
   mode: workerFields.mode,
   status: workerFields.status,
   run: workerFields.run,
+  copied: workerFields.copied,
 } as const
 
 const ownNames: ReadonlySet<string> = new Set(Object.values(ownFields).map(({ name }) => name))
@@ -117,6 +120,18 @@ export function decodeResultLine(run: number, line: string): RunResultPlace | nu
 
 export function encodeResultLine({ status, position }: Omit<RunResultPlace, 'run'>): string {
   return `${status} ${position}`
+}
+
+/** Of what a session is a copy. */
+export interface ForkOf {
+  readonly sessionId: string
+  /** In ms since 1970. */
+  readonly at: number
+}
+
+function decodeFork(text: string): ForkOf {
+  const [sessionId, at] = text.split(' ') as [string, string]
+  return { sessionId, at: Number(at) }
 }
 
 /** `<status> <time>`, followed by ` <run> <position>` if a run ended the session. */

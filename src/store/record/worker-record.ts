@@ -109,6 +109,8 @@ export const workerFields = {
   begunRun: counter('onCancel'),
   /** The last run failed. Its failure has a key of its own. */
   hasFailed: flag('failed'),
+  /** Its session is a copy of another one; `dry`: tools with effects are not run in it. */
+  copied: withDefault('copied', '', oneOf(['', '1', 'dry']), text),
   /** The state of a handler, or the tally of an agent. `@`: the state has a key of its own. */
   data: withDefault('data', '', anyText, text),
 } as const

@@ -181,6 +181,29 @@ export const pruneScript = defineScript({
   args: [],
 })
 
+export const cutScript = defineScript({
+  file: 'cut.lua',
+  keys: words('root workers timers cancelling'),
+  header: words('session workersMost bytesMost'),
+  args: [],
+})
+
+export const prepareForkScript = defineScript({
+  file: 'prepare-fork.lua',
+  keys: words('sessions'),
+  header: words('keptMs parts'),
+  fields: { parts: words('key sort from texts') },
+  args: words('texts'),
+})
+
+export const forkScript = defineScript({
+  file: 'fork.lua',
+  keys: words('root sessions events timers asks cancelling'),
+  header: words('session from seed wakeupMs workers keys due open isCancelling'),
+  fields: { workers: words('id entries parts queued') },
+  args: words('event told'),
+})
+
 export const keepBlobScript = defineScript({
   file: 'keep-blob.lua',
   keys: words('root blobs blob'),

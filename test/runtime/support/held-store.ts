@@ -41,6 +41,7 @@ export function assignmentByHand(more: Partial<Assignment> = {}): Assignment {
     crashes: 0,
     lastWords: null,
     begunRun: 0,
+    isDryRun: false,
     attempt: 0,
     calls: 0,
     pendingCalls: [],

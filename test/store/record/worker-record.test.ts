@@ -54,6 +54,7 @@ describe('a record', () => {
       inputsTaken: 0,
       isolatedStarts: 0,
       begunRun: 0,
+      copied: '',
       crashes: 0,
       lastWords: null,
       queuedAt: null,

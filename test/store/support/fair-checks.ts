@@ -1,5 +1,6 @@
 /** Short checks of who is next in a run queue: sessions share the slots, and none waits for long behind another. */
 import { expect } from 'vitest'
+import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 
@@ -92,4 +93,72 @@ export const whoMovesStandsBehindWhoIsThere: Check = async (place) => {
   await place.redis.hset(place.keys.kinds, 'moved', 'new {"description":""}')
   await place.node({ id: 'node-b', kinds: { new: ['moved'] } }).sweep({ free: 5 })
   expect(await place.redis.zrange(place.keys.run('new'), 0, '-1')).toEqual([there, root])
+}
+
+const foreign = { kinds: { [pool]: ['other'] } } as const
+
+/** Two of a kind that the node of the claim does not host, in front of one that it does. */
+async function queueByKind(place: Place): Promise<string[]> {
+  const ids: string[] = []
+  for (const label of ['first', 'second']) ids.push((await place.create({ label, kind: 'other' })).root)
+  await place.create({ label: 'fit' })
+  expect((await place.node().claim()).assignment.name).toBe('fit')
+  return ids
+}
+
+const inKindQueue = (place: Place) => place.redis.zrange(`${place.keys.kindQueues(pool)}:other`, 0, '-1')
+
+export const whatANodeCannotRunGoesToTheQueueOfItsKind: Check = async (place) => {
+  const ids = await queueByKind(place)
+  expect(await inKindQueue(place)).toEqual(ids)
+  expect(await place.redis.zcard(place.keys.run(pool))).toBe(0)
+}
+
+/** Also behind work of its own that came later. */
+export const whoHostsAKindRunsItsQueue: Check = async (place) => {
+  const [first, second] = await queueByKind(place)
+  await place.create({ label: 'later' })
+  const node = place.node({ id: 'node-b', kinds: { [pool]: ['other', 'echo'] } })
+  const turns = [await node.claim(), await node.claim(), await node.claim()]
+  expect(turns.map(({ worker }) => worker).slice(0, 2)).toEqual([first, second])
+  expect(turns[2]?.assignment.name).toBe('later')
+  expect(await place.redis.exists(place.keys.kindQueues(pool), `${place.keys.kindQueues(pool)}:other`)).toBe(0)
+}
+
+export const aWorkerInTheQueueOfItsKindIsNoFinding: Check = async (place) => {
+  const [first = ''] = await queueByKind(place)
+  const { workers } = await new AuditStore(place.redis, place.caller, place.keys, 0, 20_000).look(null, [first], [pool])
+  expect(workers[0]?.queuedIn).toEqual([pool])
+}
+
+export const aQueueOfAKindEndsWithItsLastNode: Check = async (place) => {
+  const ids = await queueByKind(place)
+  await place.node().sweep({ free: 0 })
+  expect(await place.redis.zrange(place.keys.run('unhosted'), 0, '-1')).toEqual(ids)
+  expect(await place.redis.exists(place.keys.kindQueues(pool))).toBe(0)
+}
+
+export const aQueueOfAKindGetsAWakeup: Check = async (place) => {
+  await queueByKind(place)
+  await place.redis.del(place.keys.wakeups(pool))
+  expect((await place.node({ id: 'node-b', ...foreign }).sweep({ free: 2 })).wakeups).toHaveLength(2)
+  await place.redis.del(place.keys.wakeups(pool), place.keys.run(pool))
+  await place.redis.set(place.keys.slots(pool), 50)
+  const { wakeups } = await place.create({ label: 'more', pool: 'else' })
+  expect(wakeups).toHaveLength(1)
+  expect((await place.create({ label: 'again' })).wakeups).toHaveLength(2)
+}
+
+/** 1 500 sessions of another kind stand in front: one claim passes some of them, and none looks at these again. */
+export const nothingHidesBehindOthersKinds: Check = async (place) => {
+  const node = place.node()
+  for (let number = 0; number < 700; number++) await place.create({ label: `x${number}`, kind: 'other' })
+  await place.create({ label: 'fit' })
+  await node.ask()
+  expect((await node.claim()).assignment.name).toBe('fit')
+}
+
+export const aWakeupGoesOnToWhoHostsTheKind: Check = async (place) => {
+  await queueByKind(place)
+  expect(await place.node().ask()).toEqual({ kind: 'unfit' })
 }

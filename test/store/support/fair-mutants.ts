@@ -1,5 +1,12 @@
 /** Mutants of what the fair order of run queues rests on. */
-import { claimScript, commitScript, postScript, sweepScript } from '../../../src/store/script/scripts.ts'
+import {
+  claimScript,
+  commitScript,
+  createSessionsScript,
+  lookScript,
+  postScript,
+  sweepScript,
+} from '../../../src/store/script/scripts.ts'
 import * as checks from './fair-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -45,5 +52,53 @@ export const fairMutants: readonly Mutant[] = [
     script: sweepScript,
     takenOut: { value: '0' },
     check: checks.whoMovesStandsBehindWhoIsThere,
+  },
+  {
+    guard: 'a worker of a kind that a node does not host goes to the queue of its kind',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.whatANodeCannotRunGoesToTheQueueOfItsKind,
+  },
+  {
+    guard: 'a claim looks at the queues of its kinds',
+    script: claimScript,
+    takenOut: { condition: 'false' },
+    check: checks.whoHostsAKindRunsItsQueue,
+  },
+  {
+    guard: 'a wake-up goes on to nodes that host the kinds of other queues',
+    script: claimScript,
+    takenOut: { token: ['hasOthers', 'false'] },
+    check: checks.aWakeupGoesOnToWhoHostsTheKind,
+  },
+  {
+    guard: 'a worker leaves the queue of its kind',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.whoHostsAKindRunsItsQueue,
+  },
+  {
+    guard: 'a queue of one kind that is empty is forgotten',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.whoHostsAKindRunsItsQueue,
+  },
+  {
+    guard: 'a worker in the queue of its kind is queued',
+    script: lookScript,
+    takenOut: 'line',
+    check: checks.aWorkerInTheQueueOfItsKindIsNoFinding,
+  },
+  {
+    guard: 'a worker leaves the queue of its kind when nobody hosts it',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.aQueueOfAKindEndsWithItsLastNode,
+  },
+  {
+    guard: 'wake-up rule: queues of kinds',
+    script: createSessionsScript,
+    takenOut: { token: [" + redis.call('ZCARD', tag .. ':kind-queues:' .. pool)", ''] },
+    check: checks.aQueueOfAKindGetsAWakeup,
   },
 ]

@@ -29,7 +29,7 @@ export const lineMutants: readonly Mutant[] = [
     check: checks.aClaimPassesWhatItCannotRun,
   },
   {
-    guard: 'a claim reads the kind of later workers first',
+    guard: 'a claim reads little of later workers first',
     script: claimScript,
     takenOut: { operandAfter: 1 },
     check: checks.aClaimPassesWhatItCannotRun,

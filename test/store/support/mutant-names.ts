@@ -10,6 +10,7 @@ import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as fairChecks from './fair-checks.ts'
+import * as forkChecks from './fork-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -41,6 +42,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     pauseChecks,
     releaseChecks,
     startChecks,
+    forkChecks,
     blobChecks,
     fairChecks,
     steerChecks,

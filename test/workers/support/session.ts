@@ -118,6 +118,7 @@ export class MemorySession {
       depth: worker.depth,
       run: 1,
       attempt: 1,
+      dryRun: false,
       limits: this.#limits,
       get openChildren() {
         return run.openChildren

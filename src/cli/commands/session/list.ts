@@ -59,8 +59,14 @@ function columnsOf(sessions: readonly ListedSession[], now: number): Column<List
     { header: 'state', value: shownState, style: (session) => stateStyle(shownState(session)) },
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
     { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+    ...(sessions.some(({ forkedFrom }) => forkedFrom !== null) ? [copyColumn] : []),
     ...(sessions.some(({ openAsks }) => openAsks > 0) ? [asksColumn(now)] : []),
   ]
+}
+
+const copyColumn: Column<ListedSession> = {
+  header: 'copy of',
+  value: ({ forkedFrom }) => forkedFrom && `${forkedFrom.sessionId}${forkedFrom.dryRun ? ', a dry run' : ''}`,
 }
 
 function asksColumn(now: number): Column<ListedSession> {

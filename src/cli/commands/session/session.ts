@@ -5,6 +5,7 @@ import { addApprovalCommand } from './approval.ts'
 import { addCancelCommand, addCloseCommand } from './end.ts'
 import { addExportCommand } from './export.ts'
 import { addFollowCommand } from './follow.ts'
+import { addForkCommand } from './fork.ts'
 import { addImportCommand } from './import.ts'
 import { addLimitCommand } from './limit.ts'
 import { addListCommand } from './list.ts'
@@ -19,7 +20,7 @@ export function addSessionCommands(program: Command): void {
   const group = addGroup(
     program,
     'session',
-    'list, show, tree, follow, result, retry, limit, approval, pause, resume, close, cancel, export, import, prune',
+    'list, show, tree, follow, result, retry, limit, approval, pause, resume, close, cancel, fork, export, import, prune',
     [
       ['troupe session list', 'the newest ones'],
       ['troupe session follow 0199…', 'see it run'],
@@ -38,6 +39,7 @@ export function addSessionCommands(program: Command): void {
   addResumeCommand(group)
   addCloseCommand(group)
   addCancelCommand(group)
+  addForkCommand(group)
   addExportCommand(group)
   addImportCommand(group)
   addPruneCommand(group)

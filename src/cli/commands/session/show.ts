@@ -1,6 +1,7 @@
 /** `troupe session show <session>`: a session and all its workers, as the supervisor reports them. */
 import type { Command } from 'commander'
 import type { Report, WorkerReport } from '../../../client/report.ts'
+import type { TokenReport } from '../../../client/session/tokens.ts'
 import { limitNames } from '../../../core/policy.ts'
 import { defaultApproval } from '../../../core/worker/ask/session-approval.ts'
 import { defaultTurnShare, type TurnShare } from '../../../core/worker/turn-share.ts'
@@ -12,7 +13,7 @@ import { failureSentence } from '../../view/lines/message-line.ts'
 import { reportObject } from '../../view/objects.ts'
 import { type Page, stateStyle } from '../../view/page.ts'
 import { tableLines } from '../../view/table.ts'
-import { usageText, waitsColumn, waitText, workerColumns } from '../../view/worker-columns.ts'
+import { contextText, usageText, waitsColumn, waitText, workerColumns } from '../../view/worker-columns.ts'
 import { addVerb, addVerboseOption, type VerboseFlag } from '../verb.ts'
 
 export function addShowCommand(group: Command): void {
@@ -28,15 +29,21 @@ export function addShowCommand(group: Command): void {
     ],
     purpose: 'look',
     answer: async (troupe, { id, flags: { verbose } }) => {
-      const report = await troupe.sessions.get(id).report()
-      return { objects: [reportObject(report)], lines: (page) => reportLines(report, verbose, page) }
+      const session = troupe.sessions.get(id)
+      const report = await session.report()
+      const root = report.workers.find((worker) => worker.id === report.session.rootId)
+      const tokens = root?.usage.modelCalls === undefined ? null : await session.root.tokens()
+      return {
+        objects: [{ ...reportObject(report), ...(tokens && { tokens }) }],
+        lines: (page) => reportLines(report, tokens, verbose, page),
+      }
     },
   })
 }
 
 /** A session without its workers. */
-export function sessionFacts({ session, workers }: Report, page: Page): string[] {
-  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure } = session
+export function sessionFacts({ session, workers }: Report, page: Page, tokens: TokenReport | null = null): string[] {
+  const { state, paused, approval, mode, createdAt, finishedAt, limits, result, failure, forkedFrom } = session
   const root = workers.find(({ id }) => id === session.rootId)
   const now = Date.now()
   const waitsFor = root && waitText(root, now)
@@ -49,6 +56,7 @@ export function sessionFacts({ session, workers }: Report, page: Page): string[]
       ['state', page.paint(stateStyle(state), state) + reason],
       ['paused', paused && escapeLine(pauseText(paused))],
       ['mode', mode],
+      ['copy of', forkedFrom && forkText(forkedFrom)],
       ['waits for', finishedAt === null && waitsFor ? escapeLine(waitsFor) : null],
       ['created', momentAndAge(createdAt)],
       ['finished', finishedAt === null ? null : formatMoment(finishedAt) + lasted(createdAt, finishedAt)],
@@ -57,6 +65,7 @@ export function sessionFacts({ session, workers }: Report, page: Page): string[]
       ['share of turns', turnShareText(session.turnShare)],
       ['workers', String(session.usage.workers)],
       ['usage', usageText(session.usage)],
+      ['context', tokens && contextText(tokens)],
       ['last run', result && `${result.run}, ${result.status}`],
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],
       ['failure', failure && escapeLine(failureSentence(failure))],
@@ -66,17 +75,21 @@ export function sessionFacts({ session, workers }: Report, page: Page): string[]
   )
 }
 
-function reportLines(report: Report, verbose: boolean | undefined, page: Page): string[] {
+function reportLines(report: Report, tokens: TokenReport | null, verbose: boolean | undefined, page: Page): string[] {
   const { session, workers } = report
   const columns = [
     ...workerColumns(workers, { alreadyShown: session.failure, verbose }),
     ...waitsColumn<WorkerReport>(workers, (worker) => worker, Date.now(), session.rootId),
   ]
-  return [...sessionFacts(report, page), '', ...tableLines(workers, columns, page)]
+  return [...sessionFacts(report, page, tokens), '', ...tableLines(workers, columns, page)]
 }
 
 function pauseText({ at, by, why }: NonNullable<Report['session']['paused']>): string {
   return `since ${momentAndAge(at)}${by === undefined ? '' : `, by ${by}`}${why === undefined ? '' : `: ${why}`}`
+}
+
+function forkText({ sessionId, at, dryRun }: NonNullable<Report['session']['forkedFrom']>): string {
+  return `${sessionId}, as it was ${momentAndAge(at)}${dryRun ? '; a dry run' : ''}`
 }
 
 /** Null for a session that has no other than all have by default. */

@@ -1,6 +1,7 @@
 /** `troupe worker show <worker>`: one worker. */
 import type { Command } from 'commander'
 import type { WorkerReport } from '../../../client/report.ts'
+import type { TokenReport } from '../../../client/session/tokens.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../../view/amounts.ts'
@@ -10,7 +11,7 @@ import { formatMoment, momentAndAge } from '../../view/duration.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
 import { withWorkerIds } from '../../view/objects.ts'
 import { type Page, stateStyle } from '../../view/page.ts'
-import { usageText, waitText } from '../../view/worker-columns.ts'
+import { contextText, lastUsageText, usageText, waitText } from '../../view/worker-columns.ts'
 import { addVerb, addVerboseOption, type VerboseFlag } from '../verb.ts'
 
 export function addShowCommand(group: Command): void {
@@ -24,13 +25,16 @@ export function addShowCommand(group: Command): void {
     answer: async (troupe, { id, flags: { verbose } }) => {
       const worker = troupe.workers.get(id)
       const report = await worker.report()
-      if (!verbose) return { objects: [withWorkerIds(report)], lines: (page) => reportLines(report, false, page) }
+      // Only an agent has a tally.
+      const tokens = report.usage.modelCalls === undefined ? null : await worker.tokens()
+      const object = { ...withWorkerIds(report), ...(tokens && { tokens }) }
+      if (!verbose) return { objects: [object], lines: (page) => reportLines(report, tokens, false, page) }
       // It is in the history, which may be long.
       const metadata = await worker.metadata()
       return {
-        objects: [{ ...withWorkerIds(report), metadata }],
+        objects: [{ ...object, metadata }],
         lines: (page) => [
-          ...reportLines(report, true, page),
+          ...reportLines(report, tokens, true, page),
           ...factLines(
             Object.entries(metadata).map(([name, value]) => [name, escapeLine(value)]),
             page,
@@ -52,7 +56,7 @@ function permissionsText({ tools, kinds, folder, send }: Permissions): string {
   return parts.filter(Boolean).join(' ')
 }
 
-function reportLines(worker: WorkerReport, verbose: boolean, page: Page): string[] {
+function reportLines(worker: WorkerReport, tokens: TokenReport | null, verbose: boolean, page: Page): string[] {
   const { activity, lastFailure, mailbox } = worker
   const waitsFor = waitText(worker, Date.now())
   return factLines(
@@ -73,6 +77,8 @@ function reportLines(worker: WorkerReport, verbose: boolean, page: Page): string
       ['runs', String(worker.runs)],
       ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
       ['usage', usageText(worker.usage)],
+      ['last reply', tokens && lastUsageText(tokens)],
+      ['context', tokens && contextText(tokens)],
       ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],
       ['history', worker.historyLength === 1 ? '1 entry' : `${worker.historyLength} entries`],
       ['mailbox', mailbox.pending === 0 ? 'empty' : `${mailbox.pending} pending, ${mailbox.signals} of them signals`],

@@ -98,7 +98,8 @@ function counted(names: readonly string[]): string {
     .join(', ')
 }
 
-function repliedPart(details: RawEvent['details']): string {
+function repliedPart(type: 'model.replied' | 'model.blanked', details: RawEvent['details']): string {
+  if (type === 'model.blanked') return `${stringOr(details.model, 'the model')} replied with nothing`
   const { model, calls, inputTokens, outputTokens, finishReason } = details
   const number = Number(calls ?? 0)
   const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
@@ -134,7 +135,13 @@ function whoAndWhy({ by, why }: RawEvent['details']): string {
 
 /** What somebody changed of a session. */
 function sessionPart(
-  type: 'session.paused' | 'session.resumed' | 'session.retried' | 'session.approvalChanged' | 'session.limited',
+  type:
+    | 'session.paused'
+    | 'session.resumed'
+    | 'session.retried'
+    | 'session.forked'
+    | 'session.approvalChanged'
+    | 'session.limited',
   details: RawEvent['details'],
 ): string {
   switch (type) {
@@ -143,6 +150,8 @@ function sessionPart(
       return `the session is ${type === 'session.paused' ? 'paused' : 'resumed'}${whoAndWhy(details)}`
     case 'session.retried':
       return `run ${String(details.run)} goes on at its failed step: ${stringOr(details.step)}`
+    case 'session.forked':
+      return `forked: session ${stringOr(details.into)}${details.dryRun ? ', a dry run,' : ''} goes on from here as well`
     case 'session.approvalChanged':
       return approvalPart(details)
     case 'session.limited':
@@ -231,19 +240,19 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.paused':
     case 'session.resumed':
     case 'session.retried':
+    case 'session.forked':
     case 'session.approvalChanged':
     case 'session.limited':
       return sessionPart(type, details)
     case 'model.replied':
-      return repliedPart(details)
+    case 'model.blanked':
+      return repliedPart(type, details)
     case 'context.compacted':
     case 'compaction.failed':
       return compactionPart(type, details)
     case 'worker.configured':
     case 'context.changed':
       return changedPart(type, details)
-    case 'model.blanked':
-      return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
     case 'tool.unknown':
       return failedToolPart(type, details)
@@ -266,12 +275,11 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.failed':
     case 'turn.parked':
     case 'worker.spawned':
-      return undefined
     case 'turn.retried':
     case 'worker.failed':
     case 'worker.interrupted':
     case 'worker.blocked':
-      // #failurePart and nodePart show these.
+      // The last four are shown by #failurePart and nodePart.
       return undefined
   }
 }

@@ -72,6 +72,14 @@ export function readApprovalDetails(details: unknown): ApprovalDetails | null {
   return areTexts && 'arguments' in details ? (details as unknown as ApprovalDetails) : null
 }
 
+/** The details of the same call of another worker. Null for other details. */
+export function rehashed(details: unknown, workerId: string): ApprovalDetails | null {
+  const read = readApprovalDetails(details)
+  if (read === null) return null
+  const { tool, toolCallId, schemaHash } = read
+  return { ...read, hash: approvalHash({ tool, schemaHash, workerId, toolCallId, arguments: read.arguments }) }
+}
+
 /** The short form of a decision is its word. Any other value is returned as it is. */
 export function toDecision(value: unknown): unknown {
   return value === 'approve' || value === 'deny' ? { decision: value } : value

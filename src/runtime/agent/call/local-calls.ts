@@ -26,6 +26,7 @@ import {
   recordResult,
   unknownFailure,
 } from './call-host.ts'
+import { dryOutput } from './dry-run.ts'
 import { runRecipe } from './recipe-calls.ts'
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
@@ -58,6 +59,11 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
 const done: CallsEnd = { kind: 'done' }
 
 async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<CallsEnd> {
+  const dry = dryOutput(host.journal, local.tool, local.call.toolName)
+  if (dry !== null) {
+    if (mayRecord(host.journal.turn)) recordResult(host.journal, local, 'cancelled', dry, 'tool.failed')
+    return done
+  }
   // A call that was started runs by its own `run`.
   if (!local.isLost && local.tool.recipe !== undefined && !local.wasStarted) {
     const end = await runRecipe(host, local)

@@ -41,6 +41,7 @@ import {
   recordResult,
   unknownFailure,
 } from './call-host.ts'
+import { dryOutput } from './dry-run.ts'
 import { type PlannedRecipe, type PlannedStep, planRecipe } from './recipe-plan.ts'
 
 /** How many parallel steps run at the same time. */
@@ -148,6 +149,8 @@ async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
   const checked = checkStep(running, step)
   if ('problem' in checked) return endStep(running, step, undefined, 'error', errorText(checked.problem))
   const sub: LocalCall = { ...checked, wasStarted: recorded !== undefined, isLost: false }
+  const dry = dryOutput(journal, sub.tool, sub.call.toolName)
+  if (dry !== null) return endStep(running, step, sub.tool, 'cancelled', dry)
   if (sub.wasStarted) {
     const known = await reconcile(running, step, sub)
     if (known !== null) return known

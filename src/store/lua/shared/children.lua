@@ -111,6 +111,7 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   if waits then set('wait', 'start') end
   if queuedAt then set('queuedAt', digits(queuedAt)) end
   if limits then set('limits', limits) end
+  if parent.record.copied then set('copied', parent.record.copied) end -- guard: a child born in a copy is of the copy
   for level = 1, parent.depth + 1 do
     local element = parent.record['path' .. level] or (parent.id .. ':' .. parent.run)
     set('path' .. level, isDetached and (string.sub(element, 1, 36) .. ':-') or element)

@@ -136,64 +136,87 @@ local function readCandidate(tag, claim, id)
   return { id = id, record = record, token = token, purpose = purpose, suspect = suspect, reply = reply }
 end
 
--- How far into a run queue a claim looks. The first ones are nearly always fit; behind them a record is read only when what little of it
+-- How far into a run queue a claim looks at once. The first ones are nearly always fit; behind them a record is read only when what little of it
 -- is asked for does not say that this node cannot run the worker now.
 local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
+local function kindIfForeign(tag, claim, id)
+  local kind = redis.pcall('HGET', workerKey(tag, id), 'kind')
+  return type(kind) == 'string' and not string.find(claim.kinds, ' ' .. kind .. ' ', 1, true) and kind
+end
+
 local function mayFit(tag, claim, id)
-  local field = redis.pcall('HMGET', workerKey(tag, id), 'kind', 'token', 'commit')
-  if field.err or not field[1] then return true end
-  if not string.find(claim.kinds, ' ' .. field[1] .. ' ', 1, true) then return false end
-  return claim.maySuspect or startsOf({ token = field[2] or nil, commit = field[3] or nil }) < claim.suspectAfter
+  if claim.maySuspect then return true end
+  local field = redis.pcall('HMGET', workerKey(tag, id), 'token', 'commit')
+  return field.err or startsOf({ token = field[1] or nil, commit = field[2] or nil }) < claim.suspectAfter
+end
+
+-- The first worker of one queue that this node can run; nil: there is none. What else was met there is added to `met`.
+local function planFrom(tag, claim, queueKey, met)
+  local from = 0
+  while from < lookMost do
+    local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
+    local candidates = redis.call('ZRANGE', queueKey, digits(from), digits(last), 'WITHSCORES')
+    for index = 1, #candidates, 2 do
+      local id, place = candidates[index], candidates[index + 1]
+      local fine, found, why, heldKey = true, nil, 'unfit', nil
+      if from < readMost or mayFit(tag, claim, id) then -- guard: a claim reads little of later workers first
+        fine, found, why, heldKey = pcall(readCandidate, tag, claim, id)
+      end
+      if not fine then
+        if not damageOf(found) then error(found, 0) end
+        met.damaged[#met.damaged + 1] = { id = id, key = queueKey }
+      elseif found then
+        found.queuePlace = place
+        return found
+      elseif why == 'gone' then
+        met.gone[#met.gone + 1] = { id = id, key = queueKey }
+      elseif why == 'paused' then
+        met.held[#met.held + 1] = { id = id, key = queueKey, queuePlace = place, heldKey = heldKey }
+      else
+        met.unfit = true
+        local kind = kindIfForeign(tag, claim, id)
+        if kind then met.foreign[#met.foreign + 1] = { id = id, queuePlace = place, kind = kind } end
+      end
+    end
+    if #candidates == 0 then return nil end
+    from = last + 1
+  end
 end
 
 -- The first queued worker that this node can run. Reads before it writes, also when it follows a commit in one script. One whose keys
 -- cannot be read or written is damaged: it must not keep others from running.
 local function planClaim(tag, claim)
-  local runKey = tag .. ':run:' .. claim.pool
-  local from, unfit, gone, damaged, held = 0, false, {}, {}, {}
-  while from < lookMost do
-    local last = from == 0 and 0 or from < readMost and readMost - 1 or lookMost - 1
-    local candidates = redis.call('ZRANGE', runKey, digits(from), digits(last), 'WITHSCORES')
-    for index = 1, #candidates, 2 do
-      local id, place = candidates[index], candidates[index + 1]
-      local fine, found, why, heldKey = true, nil, 'unfit', nil
-      if from < readMost or mayFit(tag, claim, id) then -- guard: a claim reads the kind of later workers first
-        fine, found, why, heldKey = pcall(readCandidate, tag, claim, id)
-      end
-      if not fine then
-        if not damageOf(found) then error(found, 0) end
-        damaged[#damaged + 1] = id
-      elseif found then
-        found.gone, found.damaged, found.held, found.queuePlace = gone, damaged, held, place
-        return found
-      elseif why == 'gone' then
-        gone[#gone + 1] = id
-      elseif why == 'paused' then
-        held[#held + 1] = { id = id, queuePlace = place, key = heldKey }
-      else
-        unfit = true
-      end
+  local queues, hasOthers = queuesOf(tag, claim.pool, claim.kinds)
+  local met = { unfit = hasOthers, gone = {}, damaged = {}, held = {}, foreign = {} } -- guard: a wake-up goes on to nodes that host the kinds of other queues
+  for index = 1, #queues do
+    local found = planFrom(tag, claim, queues[index], met)
+    if found then
+      found.met, found.queueKey = met, queues[index]
+      return found
     end
-    if #candidates == 0 then break end
-    from = last + 1
   end
-  return { tag = unfit and 'unfit' or 'empty', gone = gone, damaged = damaged, held = held }
+  return { tag = met.unfit and 'unfit' or 'empty', met = met }
 end
 
--- Takes a worker out of the run queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
-local function writeDamaged(tag, runKey, damaged)
+-- Takes a worker out of its queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
+local function writeDamaged(tag, damaged)
   for index = 1, #damaged do
-    redis.call('ZREM', runKey, damaged[index])
-    redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), damaged[index]) -- guard: a damaged worker comes back into the run queue
+    redis.call('ZREM', damaged[index].key, damaged[index].id)
+    redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), damaged[index].id) -- guard: a damaged worker comes back into the run queue
   end
 end
 
--- Workers of paused sessions leave the run queue, each with its place in it, so that it costs no claim more until its session is resumed.
-local function writeHeld(runKey, held)
-  for index = 1, #held do
-    redis.call('ZADD', held[index].key, held[index].queuePlace, held[index].id) -- guard: a worker of a paused session is kept for its resume
-    redis.call('ZREM', runKey, held[index].id)
+-- What a claim has met before it found its worker, or nothing. Workers of paused sessions leave their queues, each with its place, so that they
+-- cost no claim more until their sessions are resumed.
+local function writeMet(tag, pool, met)
+  writeDamaged(tag, met.damaged)
+  for index = 1, #met.held do
+    local held = met.held[index]
+    redis.call('ZADD', held.heldKey, held.queuePlace, held.id) -- guard: a worker of a paused session is kept for its resume
+    redis.call('ZREM', held.key, held.id)
   end
+  for index = 1, #met.gone do redis.call('ZREM', met.gone[index].key, met.gone[index].id) end
+  writeToKindQueues(tag, pool, met.foreign)
 end
 
 -- In the record: the worker runs, and what its last run failed with is gone when a new one starts.
@@ -233,15 +256,15 @@ end
 
 local function claimNext(tag, claim, now)
   local plan = planClaim(tag, claim)
-  local runKey, wakeupsKey = tag .. ':run:' .. claim.pool, tag .. ':wakeups:' .. claim.pool
-  local id = plan.id
-  if #plan.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
+  local wakeupsKey = tag .. ':wakeups:' .. claim.pool
+  local id, met = plan.id, plan.met
+  if #met.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
+  if #met.foreign > 0 then checkSort('zset', tag .. ':kind-queues:' .. claim.pool) end
   if id then
     -- The first write, so it may fail.
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
-    writeDamaged(tag, runKey, plan.damaged)
-    writeHeld(runKey, plan.held)
-    redis.call('ZREM', runKey, id, unpack(plan.gone))
+    writeMet(tag, claim.pool, met)
+    leaveQueue(tag, claim.pool, plan.record.kind, id)
     writeClock(tag, claim.pool, plan.queuePlace)
     writeClaimed(tag, claim, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))
@@ -251,9 +274,7 @@ local function claimNext(tag, claim, now)
     end
     return plan.reply
   end
-  writeDamaged(tag, runKey, plan.damaged)
-  writeHeld(runKey, plan.held)
-  if #plan.gone > 0 then redis.call('ZREM', runKey, unpack(plan.gone)) end
+  writeMet(tag, claim.pool, met)
   if claim.wakeup ~= '' then
     redis.pcall('ZREM', wakeupsKey, claim.wakeup) -- guard: the wake-up of a slot that finds nothing goes
     if claim.wasBusy then redis.pcall('ZREM', tag .. ':busy:' .. claim.pool, claim.wakeup) end

@@ -1,6 +1,9 @@
 --[[ lines – the run queues, and who is next in them. A worker's place in a run queue is a virtual time, in µs. T:clocks has the virtual time of each
 pool: the place of the worker that was taken last. Who comes gets that place. But the workers of one session stand behind each other, as far apart as
 its turns last on average, over its weight. So a session with few workers waits for about one turn of any other, however many stand in the queue.
+A claim that finds a worker of a kind that its node does not host moves it to the queue of that kind, T:kind-queues:<pool>:<kind>, with its
+place. T:kind-queues:<pool> has these kinds, each with the place of its first worker or one before it. So no claim looks at that worker again but those of
+nodes that host its kind.
 The root's record has the last place of its session (`score`), its average turn in µs (`turnUs`), and "<weight> <priority>" (`turnShare`). ]]
 
 -- Puts workers into the run queue of a pool: their places and ids in turn. If another program overwrote the key of the queue, they go to the
@@ -9,6 +12,47 @@ local function enterRunQueue(tag, pool, placed)
   if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
   local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(placed)) -- guard: run-queue entry on post
   if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(placed)) end
+end
+
+local function kindQueueKey(tag, pool, kind)
+  return tag .. ':kind-queues:' .. pool .. ':' .. kind
+end
+
+-- Workers that a claim has met, and whose kinds its node does not host: their ids, places and kinds.
+local function writeToKindQueues(tag, pool, met)
+  for index = 1, #met do
+    local one = met[index]
+    redis.call('ZREM', tag .. ':run:' .. pool, one.id)
+    redis.call('ZADD', kindQueueKey(tag, pool, one.kind), one.queuePlace, one.id) -- guard: a worker of a kind that a node does not host goes to the queue of its kind
+    redis.call('ZADD', tag .. ':kind-queues:' .. pool, 'LT', one.queuePlace, one.kind)
+  end
+end
+
+-- A worker leaves the queue that it stands in. A queue of one kind that is empty is forgotten.
+local function leaveQueue(tag, pool, kind, id)
+  if redis.call('ZREM', tag .. ':run:' .. pool, id) == 1 then return end
+  local key = kindQueueKey(tag, pool, kind)
+  redis.pcall('ZREM', key, id) -- guard: a worker leaves the queue of its kind
+  if redis.pcall('EXISTS', key) == 0 then redis.pcall('ZREM', tag .. ':kind-queues:' .. pool, kind) end -- guard: a queue of one kind that is empty is forgotten
+end
+
+-- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places. Also
+-- tells whether there are others, of kinds that it does not host.
+local function queuesOf(tag, pool, kinds)
+  local runKey = tag .. ':run:' .. pool
+  local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. pool, 0, -1)
+  if queued.err or #queued == 0 then return { runKey }, false end
+  local queues, firsts = { runKey }, {}
+  for index = 1, #queued do
+    if string.find(kinds, ' ' .. queued[index] .. ' ', 1, true) then queues[#queues + 1] = kindQueueKey(tag, pool, queued[index]) end -- guard: a claim looks at the queues of its kinds
+  end
+  local hasOthers = #queues <= #queued
+  for index = 1, #queues do
+    local first = redis.pcall('ZRANGE', queues[index], 0, 0, 'WITHSCORES')
+    firsts[queues[index]] = not first.err and tonumber(first[2]) or math.huge
+  end
+  table.sort(queues, function(one, other) return firsts[one] < firsts[other] end)
+  return queues, hasOthers
 end
 
 -- The virtual time of a pool goes on with the places that are taken.

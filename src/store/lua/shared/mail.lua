@@ -54,12 +54,19 @@ local function planReport(tag, record, result)
   end
 end
 
+-- Values of a copy name workers by the ids that they had before: what is sent to them stays within the copy.
+local function recipientOf(tag, own, id)
+  local found = redis.pcall('HGET', originalsKeyOf(tag, own.session), id)
+  return type(found) == 'string' and found or id
+end
+
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
 -- added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
   local plans, ahead, rules = {}, {}, sendRulesOf(own.record)
   for index = 1, #sends do
     local send = sends[index]
+    if own.record.copied then send.worker = recipientOf(tag, own, send.worker) end -- guard: a copy sends nothing to its original
     local newborn = byId[send.worker]
     if newborn then
       table.insert(newborn.mails, send.mail)

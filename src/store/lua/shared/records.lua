@@ -87,6 +87,11 @@ local function quietKeyOf(tag, session)
   return sessionKey(tag, session) .. ':quiet'
 end
 
+-- Of a copy: from ids that its workers had in the session that it is a copy of to theirs.
+local function originalsKeyOf(tag, session)
+  return sessionKey(tag, session) .. ':originals'
+end
+
 -- A hash as a table, and as the flat list that Redis gives.
 local function readHash(hashKey)
   local flat = redis.pcall('HGETALL', hashKey)

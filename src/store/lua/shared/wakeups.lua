@@ -21,7 +21,8 @@ end
 local wakeupsMost, awakeLeast = 50, 16
 local function writeWakeups(tag, pool, seed, now, wakeupMs)
   if pool == 'unhosted' then return '' end
-  local queued = redis.call('ZCARD', tag .. ':run:' .. pool)
+  -- Of each queue of a kind one worker: a slot that is awake goes through them.
+  local queued = redis.call('ZCARD', tag .. ':run:' .. pool) + redis.call('ZCARD', tag .. ':kind-queues:' .. pool) -- guard: wake-up rule: queues of kinds
   if queued == 0 then return '' end
   local from = digits(now) -- guard: wake-up rule: stale wake-ups
   local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, from, '+inf')

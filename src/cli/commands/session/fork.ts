@@ -1,0 +1,44 @@
+/** `troupe session fork`: a live session once more, with all its workers; or a conversation with one of them. */
+import type { Command } from 'commander'
+import { ConfigError } from '../../../core/errors.ts'
+import { wholeNumber } from '../../options.ts'
+import { sentence } from '../../view/answer.ts'
+import { addVerb } from '../verb.ts'
+
+interface ForkFlags {
+  readonly dryRun?: true
+  readonly at?: number
+}
+
+export function addForkCommand(group: Command): void {
+  addVerb<ForkFlags>(group, {
+    name: 'fork',
+    description: 'copy a session that goes on, with all its workers, as it is now; both go on',
+    takes: 'session',
+    options: (command) =>
+      command
+        .option('--dry-run', 'do not run tools with effects in the copy: their calls get a result that says so')
+        .option('--at <position>', "copy the first worker's conversation alone, up to this position", wholeNumber(0)),
+    examples: [
+      ['troupe session fork 0199…', 'a copy that goes on beside it'],
+      ['troupe session fork 0199… --dry-run', 'see what it would do next'],
+    ],
+    purpose: 'create',
+    details: `Histories, mailboxes, children, timers, asks, limits and usage are copied as they
+are at one moment, under new ids. The session is not held up. Ids within texts
+and states stay those of the first session.
+troupe worker fork begins a conversation where any of its agents was.`,
+    answer: async (troupe, { id, flags: { dryRun = false, at } }) => {
+      if (at !== undefined && dryRun)
+        throw new ConfigError('--dry-run is of a whole copy, and --at of one conversation: leave one of them out.')
+      const session = troupe.sessions.get(id)
+      const copy = at === undefined ? await session.fork({ dryRun }) : await troupe.sessions.fork(session.root, { at })
+      const { rootId: workerId, id: sessionId } = copy
+      const how = dryRun ? ', as a dry run' : ''
+      return sentence(
+        { type: 'forked', from: id, sessionId, workerId },
+        `session ${sessionId} goes on where session ${id} was${how}`,
+      )
+    },
+  })
+}

@@ -1,0 +1,16 @@
+/**
+ * Duty: what a call gets in a dry run, a copy of a session in which tools with effects are not run (`session.fork({ dryRun: true })`).
+ * DRY-RUN-1 Of tools only pure ones run. A call that the session had started which this is a copy of is not run either, and nobody asks what came of it.
+ */
+import type { Tool } from '../../../core/definition/define-tool.ts'
+import type { ToolOutput } from '../../../core/history/chat/chat-message.ts'
+import type { Journal } from '../journal.ts'
+
+/** Null for a call that runs. `tool`: undefined if the kind has it no longer. */
+export function dryOutput({ turn }: Journal, tool: Tool | undefined, toolName: string): ToolOutput | null {
+  if (!turn.assignment.isDryRun || tool?.effect === 'pure') return null
+  return {
+    type: 'error-text',
+    value: `This call of '${toolName}' was not run, and changed nothing: this session is a dry run, in which only tools without effects run.`,
+  }
+}

@@ -1,0 +1,198 @@
+/**
+ * Duty: the calls of Redis that make a copy of a session: the cut, the keys of the copy, and its appearance.
+ * FORK-STORE-1 Nothing of a copy is seen, and nothing of it stays, before `appear`.
+ */
+import { TransientError } from '../../core/errors.ts'
+import type { Policy } from '../../core/policy.ts'
+import type { Wakeup } from '../../core/ports/wake.ts'
+import { RedisBlobStore } from '../blob-store.ts'
+import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
+import { ReadStore } from '../read-store.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { Redis } from '../redis/redis.ts'
+import { type RecordFields, toFields } from '../script/replies.ts'
+import type { HeaderValue, ScriptCaller } from '../script/script.ts'
+import { cutScript, forkScript, prepareForkScript } from '../script/scripts.ts'
+import { newSeed, parseWakeups } from '../wakeups.ts'
+
+/** A worker at the cut. */
+export interface CutWorker {
+  readonly id: string
+  readonly fields: RecordFields
+  readonly historyLength: number
+  /** Its other keys by their names behind that of its record, with all that they hold. */
+  readonly parts: Readonly<Record<string, readonly string[]>>
+  /** Its timers, its retry (`retry`) and its asks that expire (`ask:<id>`), each with its time. */
+  readonly due: Readonly<Record<string, string>>
+  readonly asks: readonly (readonly [id: string, record: RecordFields])[]
+}
+
+export interface Cut {
+  readonly kind: 'ok'
+  /** The root first, and each parent before its children. */
+  readonly workers: readonly CutWorker[]
+  readonly cancelled: readonly string[]
+  readonly reasons: RecordFields
+  readonly isCancelling: boolean
+  /** Of a session that is itself a copy: ids of its original, and its own. */
+  readonly originals: RecordFields
+  /** How the runs of its root ended. */
+  readonly results: RecordFields
+}
+
+export type CutAnswer =
+  | Cut
+  | { readonly kind: 'not_found' }
+  | { readonly kind: 'finished'; readonly state: string }
+  | { readonly kind: 'too_many'; readonly workers: number }
+  | { readonly kind: 'too_large' }
+
+/** A key of the copy, or a part of a list. `key`: behind the tag. */
+export interface Part {
+  readonly key: string
+  /** bytes: one piece of a string. */
+  readonly sort: 'list' | 'hash' | 'set' | 'zset' | 'string' | 'bytes'
+  /** Of a list, or of a string in pieces: how long it is before. */
+  readonly from: number
+  readonly texts: readonly (string | Buffer)[]
+}
+
+export interface AppearOrder {
+  readonly sessionId: string
+  readonly from: string
+  readonly workers: readonly {
+    readonly id: string
+    readonly entries: number
+    readonly parts: readonly string[]
+    readonly queued: string | null
+  }[]
+  readonly keys: readonly string[]
+  readonly due: readonly string[]
+  readonly open: readonly string[]
+  readonly isCancelling: boolean
+  readonly event: string
+  readonly told: string
+}
+
+type CutReply = [
+  kind: string,
+  workers: [
+    id: string,
+    record: string,
+    length: number,
+    parts: [name: string, texts: string[]][],
+    due: string[],
+    asks: [id: string, record: string[]][],
+  ][],
+  cancelled: string[],
+  reasons: string[],
+  cancelling: number,
+  originals: string[],
+  results: string[],
+]
+
+export class ForkStore {
+  readonly #caller: ScriptCaller
+  readonly #keys: PartitionKeys
+  readonly #policy: Policy
+  readonly #deadlineMs: number
+  readonly #read: ReadStore
+  /** Of the original. */
+  readonly blobs: RedisBlobStore
+
+  constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+    this.#caller = caller
+    this.#keys = keys
+    this.#policy = policy
+    this.#deadlineMs = deadlineMs
+    this.#read = new ReadStore(redis, keys)
+    this.blobs = new RedisBlobStore({ redis, caller, keys, policy, deadlineMs })
+  }
+
+  async cut(sessionId: string): Promise<CutAnswer> {
+    const { tag, timers, cancelling } = this.#keys
+    const { forkWorkersMax: workersMost, forkBytesMax: bytesMost } = this.#policy
+    const reply = await this.#caller.call(
+      cutScript,
+      { root: rootKey(tag, sessionId), workers: sessionKeys(tag, sessionId).workers, timers, cancelling },
+      { session: sessionId, workersMost, bytesMost },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+    if (reply[0] === 'too_many') return { kind: 'too_many', workers: Number(reply[1]) }
+    if (reply[0] === 'too_large') return { kind: 'too_large' }
+    if (reply[0] !== 'ok') return { kind: 'not_found' }
+    const [, workers, cancelled, reasons, isCancelling, originals, results] = reply as unknown as CutReply
+    return {
+      kind: 'ok',
+      workers: workers.map(([id, record, historyLength, parts, due, asks]) => ({
+        id,
+        fields: toFields(record.split('\0')),
+        historyLength,
+        parts: Object.fromEntries(parts),
+        due: toFields(due),
+        asks: asks.map(([ask, fields]) => [ask, toFields(fields)]),
+      })),
+      cancelled,
+      reasons: toFields(reasons),
+      isCancelling: isCancelling === 1,
+      originals: toFields(originals),
+      results: toFields(results),
+    }
+  }
+
+  /** Entries of the original, at most `most` from this position on. */
+  entries(workerId: string, from: number, most: number): Promise<string[]> {
+    const read = () => this.#read.entries(workerId, from, most)
+    return guarded('reading a history to fork its session', read, this.#deadlineMs)
+  }
+
+  async prepare(parts: readonly Part[]): Promise<void> {
+    const reply = await this.#caller.call(
+      prepareForkScript,
+      { sessions: this.#keys.sessions },
+      {
+        keptMs: this.#policy.forkKeptMs,
+        parts: parts.map(({ key, sort, from, texts }) => ({ key, sort, from, texts: texts.length })),
+        texts: parts.flatMap(({ texts }) => texts),
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] !== 'ok') throw lost(String(reply[1]))
+  }
+
+  /** The copy is there, as a whole. Returns the wake-ups for its workers. */
+  async appear({ sessionId, event, told, ...order }: AppearOrder): Promise<readonly Wakeup[]> {
+    const { tag, sessions, events, timers, asks, cancelling } = this.#keys
+    const workers: HeaderValue = order.workers.map(({ queued, ...worker }) => ({
+      ...worker,
+      queued: queued ?? undefined,
+    }))
+    const reply = await this.#caller.call(
+      forkScript,
+      { root: rootKey(tag, sessionId), sessions, events, timers, asks, cancelling },
+      {
+        session: sessionId,
+        from: order.from,
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        workers,
+        keys: order.keys,
+        due: order.due,
+        open: order.open,
+        isCancelling: order.isCancelling || undefined,
+        event,
+        told,
+      },
+      { deadlineMs: this.#deadlineMs },
+    )
+    if (reply[0] !== 'ok') throw lost(String(reply[1]))
+    return parseWakeups(reply[1])
+  }
+}
+
+function lost(key: string): TransientError {
+  return new TransientError(
+    `key ${key} of the copy is not whole: Redis lost it, or the copy took too long. Nothing of the copy stays, and the session is as it was: fork it again.`,
+  )
+}

@@ -1,0 +1,81 @@
+--[[ fork – a copy of a session, which was prepared, is there: its keys stay, and its workers are queued, or wait as they did.
+Why a script   half a copy would run with messages and children that are missing.
+KEYS[1] root      hash               KEYS[2] sessions zset               KEYS[3] events   stream
+KEYS[4] timers    zset               KEYS[5] asks     zset               KEYS[6] cancelling set
+ARGV[1] header    json:
+  session          id of the copy
+  from             id of the session that it is a copy of
+  seed             names of new wake-ups begin with it
+  wakeupMs         how long a wake-up counts as sent
+  workers          the root first, each:
+    id             of the worker
+    entries        length of its history
+    parts          its keys that were prepared, beside its record
+    queued         the pool in whose run queue it stands; absent: it is not queued
+  keys             other keys that were prepared, behind the tag
+  due              times and names of timers in turn
+  open             times and ids of open asks in turn
+  isCancelling     true: a cancel within it is not finished
+ARGV[2] event     json: of the copy      ARGV[3] told     json: of the session that it is a copy of
+Returns {"ok", wakeups}: also where this call did it before | {"lost", key}: it is not there, or not whole
+Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
+        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues.
+Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
+local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local header, event, told = readHeader(ARGV[1]), ARGV[2], ARGV[3]
+
+local tag = tagOf(rootKey)
+checkTexts(header, 'session', 'from', 'seed')
+checkNumbers(header, 'wakeupMs')
+checkLast(told)
+local workers, keys, due, open = listOf(header, 'workers'), textsOf(header, 'keys'), textsOf(header, 'due'), textsOf(header, 'open')
+if redis.call('EXISTS', rootKey) == 1 then return { 'ok', redis.call('HGET', rootKey, 'startWakeups') or '' } end -- guard: a copy appears once
+checkSort('zset', sessionsKey, timersKey, asksKey)
+checkSort('set', cancellingKey)
+
+local function bornKey(id)
+  return tag .. ':fork:' .. header.session .. ':' .. id
+end
+
+-- A Redis that failed over, or that took longer than these keys live, may have lost some of them.
+for index = 1, #workers do
+  local worker = workers[index]
+  checkTexts(worker, 'id')
+  checkTextsIfAny(worker, 'queued')
+  checkNumbers(worker, 'entries')
+  local key, all = workerKey(tag, worker.id), {}
+  local parts = textsOf(worker, 'parts')
+  for place = 1, #parts do all[place] = key .. parts[place] end
+  worker.keys = all
+  if redis.call('EXISTS', bornKey(worker.id), unpack(all)) ~= #all + 1 then return { 'lost', key } end -- guard: a copy that lost a key does not appear
+  if lengthOf(key .. ':log') ~= worker.entries then return { 'lost', key .. ':log' } end -- guard: a copy that lost a part of a history does not appear
+end
+for index = 1, #keys do
+  keys[index] = tag .. ':' .. keys[index]
+  if redis.call('EXISTS', keys[index]) == 0 then return { 'lost', keys[index] } end -- guard: a copy that lost a key of its session does not appear
+end
+
+local now, woke = nowMs(), newWakes()
+redis.call('ZADD', sessionsKey, digits(now), header.session)
+for index = 1, #workers do
+  local worker = workers[index]
+  local key, all = workerKey(tag, worker.id), worker.keys
+  redis.call('RENAME', bornKey(worker.id), key)
+  redis.call('PERSIST', key) -- guard: the records of a copy stay
+  if worker.entries > 0 then redis.call('PERSIST', key .. ':log') end -- guard: the histories of a copy stay
+  for place = 1, #all do redis.call('PERSIST', all[place]) end -- guard: the mailboxes of a copy stay
+  if worker.queued then writeWokenRecord(tag, { id = worker.id, session = header.session, pool = worker.queued }, now, woke) end -- guard: a worker of a copy that has something to do is queued
+end
+for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the keys of a copied session stay
+local function addAll(zsetKey, scored)
+  for from = 1, #scored, 1000 do redis.call('ZADD', zsetKey, unpack(scored, from, math.min(from + 999, #scored))) end
+end
+addAll(timersKey, due) -- guard: timers of a copy fire
+addAll(asksKey, open) -- guard: asks of a copy are in the inbox
+if header.isCancelling then redis.call('SADD', cancellingKey, header.session) end -- guard: a copy finishes the cancels of its original
+writeStandings(tag, woke.standings)
+local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
+if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end
+redis.pcall('XADD', eventsKey, '*', header.session, event)
+if redis.pcall('EXISTS', rootKeyOf(tag, header.from)) == 1 then redis.pcall('XADD', eventsKey, '*', header.from, told) end
+return { 'ok', wakeups }

@@ -1,0 +1,51 @@
+/**
+ * Duty: the record that a worker has in a copy of its session.
+ * FORKED-RECORD-1 A worker that runs is queued in the copy, from its last commit on, as after a crash. The start is not held against it.
+ * FORKED-RECORD-2 A field that is not named here is the same in the copy.
+ */
+import type { ForkedIds } from '../../core/fork/forked-ids.ts'
+import { defaultPool } from '../../core/ids.ts'
+import type { RecordFields } from '../script/replies.ts'
+import { epochIn } from './worker-record.ts'
+
+/** What the copy alone says, of itself. */
+export interface ForkNote {
+  /** The session that it is a copy of, and when it was made. */
+  readonly from: string
+  readonly at: number
+  readonly isDryRun: boolean
+}
+
+export interface ForkedRecord {
+  readonly fields: RecordFields
+  /** The pool in whose run queue the worker stands; null if it is not queued. */
+  readonly queued: string | null
+}
+
+/** Of the original alone: its wake-ups, its places in run queues, and what its last node said. */
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|score(:.*)?|resting)$/
+
+export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
+  const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields
+  const copy: Record<string, string> = {}
+  for (const [name, value] of Object.entries(fields)) if (!left.test(name)) copy[name] = elementOf(name, value, ids)
+  const isRunning = status === 'running'
+  if (isRunning) copy.status = 'queued'
+  const epoch = epochIn(token) - (isRunning ? 1 : 0)
+  if (epoch > 0) copy.token = `${epoch}:`
+  const [, child] = /^result:(.+)$/.exec(wait ?? '') ?? []
+  if (child !== undefined) copy.wait = `result:${ids.worker(child)}`
+  if (permissions !== undefined) copy.permissions = ids.permissions(permissions)
+  if (runPermissions !== undefined) copy.runPermissions = ids.permissions(runPermissions)
+  if (retried !== undefined) copy.retried = `${retried.split(' ')[0]} - `
+  copy.copied = isDryRun ? 'dry' : '1'
+  if (path1 === undefined) copy.forkedFrom = `${from} ${at}`
+  return { fields: copy, queued: copy.status === 'queued' ? (fields.pool ?? defaultPool) : null }
+}
+
+/** An element of a path is `<worker>:<run>`. */
+function elementOf(name: string, value: string, ids: ForkedIds): string {
+  if (!/^path\d+$/.test(name)) return value
+  const end = value.indexOf(':')
+  return ids.worker(value.slice(0, end)) + value.slice(end)
+}

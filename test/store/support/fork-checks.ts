@@ -1,0 +1,226 @@
+/** What must hold of the fork of a session; a mutant of each guard fails here. */
+import { expect } from 'vitest'
+import { askId, forkedAskId, newId, rootIdOf } from '../../../src/core/ids.ts'
+import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask/ask.ts'
+import { encodeInput } from '../../../src/core/worker/message.ts'
+import type { AppearOrder } from '../../../src/store/fork/fork-store.ts'
+import { SessionCopy } from '../../../src/store/fork/session-copy.ts'
+import type { Check } from './checks.ts'
+import type { HandTurn } from './hand-node.ts'
+import type { MadeSession, Place } from './place.ts'
+
+interface Written {
+  readonly id: string
+  readonly root: string
+  readonly order: AppearOrder
+}
+
+/** All of a copy but its appearance. */
+export async function written(place: Place, { id }: MadeSession, isDryRun = false): Promise<Written> {
+  const { forks } = place.sessions
+  const copyId = place.label(newId(0), 'copy')
+  place.label(rootIdOf(copyId), 'copy.root')
+  const cut = await forks.cut(id)
+  if (cut.kind !== 'ok') throw new Error(`The session was not cut: ${JSON.stringify(cut)}`)
+  const order = await new SessionCopy(forks, cut, copyId, { from: id, at: 1, isDryRun }).write()
+  const event = '[["session.created","echo",null,null,null,null,null,"of"]]'
+  return { id: copyId, root: rootIdOf(copyId), order: { ...order, event, told: '[["session.forked",{}]]' } }
+}
+
+export async function forked(place: Place, session: MadeSession, isDryRun = false) {
+  const copy = await written(place, session, isDryRun)
+  return { ...copy, wakeups: await place.sessions.forks.appear(copy.order) }
+}
+
+const expired = encodeAnswer('"nobody"', { status: 'expired', by: null, reason: null })
+
+/** A conversation whose root waits for a timer and an ask, with a message behind it; and one child in the run queue, which knows the root. */
+export async function live(place: Place) {
+  const session = await place.create({ mode: 'conversation' })
+  const node = place.node()
+  const root = await node.claim()
+  const child = place.child(root.worker, 1, 'c1')
+  const ask = askId(root.worker, 1, 'inbox-0', 1)
+  await root.park('signals', {
+    spawns: [child],
+    pendingCalls: [1],
+    timers: [{ id: 't1', ms: 600_000, valueJson: '1' }],
+    asks: [
+      {
+        id: ask,
+        sort: 'question',
+        body: encodeAskBody({ question: 'May I?' }),
+        expiry: { ms: 600_000, answer: expired },
+      },
+    ],
+    signalsOpen: 2,
+    stateJson: `"${'x'.repeat(80)}"`,
+  })
+  await place.post(session.root, 'second')
+  return { session, node, root, child, ask }
+}
+
+const lifetimes = async (place: Place, pattern: string) => {
+  const keys = await place.redis.keys(`${place.keys.tag}:${pattern}`)
+  return Promise.all(keys.map(async (key) => [key, await place.redis.pttl(key)] as const))
+}
+
+/** Keys of a copy end by themselves until it appears, and none does from then on. */
+export const aCopyStaysOnceItIsThere: Check = async (place) => {
+  const { session } = await live(place)
+  await forked(place, session)
+  for (const pattern of ['w:*', 's:*', 'ask:*'])
+    for (const [key, ms] of await lifetimes(place, pattern)) expect([key, ms]).toEqual([key, -1])
+}
+
+export const aCopyThatNobodyFinishesGoes: Check = async (place) => {
+  const { session } = await live(place)
+  const before = new Set(await place.redis.keys(`${place.keys.tag}:*`))
+  await written(place, session)
+  const fresh = (await lifetimes(place, '*')).filter(([key]) => !before.has(key))
+  expect(fresh.length).toBeGreaterThan(10)
+  for (const [key, ms] of fresh) expect([key, ms > 0]).toEqual([key, true])
+}
+
+export const aPartThatIsSentAgainIsWrittenOnce: Check = async (place) => {
+  const part = { key: 'w:x:log', sort: 'list', from: 0, texts: ['a', 'b'] } as const
+  await place.sessions.forks.prepare([part])
+  await place.sessions.forks.prepare([part])
+  expect(await place.redis.lrange(`${place.keys.tag}:w:x:log`, 0, -1)).toEqual(['a', 'b'])
+}
+
+export const aPieceThatIsSentAgainIsWrittenOnce: Check = async (place) => {
+  const part = { key: 's:x:blob:y', sort: 'bytes', from: 0, texts: [Buffer.from([0, 255])] } as const
+  await place.sessions.forks.prepare([part])
+  await place.sessions.forks.prepare([part])
+  expect(await place.redis.strlen(`${place.keys.tag}:s:x:blob:y`)).toBe(2)
+}
+
+export const aCopyAppearsOnce: Check = async (place) => {
+  const { session } = await live(place)
+  await place.redis.del(place.keys.wakeups('default'))
+  const { order, wakeups } = await forked(place, session)
+  expect(wakeups).toMatchObject([{ pool: 'default' }])
+  const changed = await place.changed(async () => expect(await place.sessions.forks.appear(order)).toEqual(wakeups))
+  expect(changed).toEqual({})
+}
+
+/** Without these keys a copy does not appear. */
+export const lost =
+  (spoil: (place: Place, copy: Written) => Promise<unknown>): Check =>
+  async (place) => {
+    const { session } = await live(place)
+    const copy = await written(place, session)
+    await spoil(place, copy)
+    const said = await place.sessions.forks.appear(copy.order).then(
+      () => 'it appeared',
+      (error: Error) => error.message,
+    )
+    expect(said).toMatch(/is not whole/)
+    expect(await place.redis.zrange(place.keys.sessions, 0, '-1')).toEqual([session.id])
+  }
+
+const spoilt = (key: (place: Place, copy: Written) => string) =>
+  lost(async (place, copy) => expect(await place.redis.del(key(place, copy))).toBe(1))
+export const aCopyWithoutAMailboxDoesNotAppear = spoilt((place, { root }) => place.workerKeys(root).inbox)
+export const aCopyWithoutItsWorkersDoesNotAppear = spoilt((place, { id }) => place.sessionKeys(id).workers)
+export const aCopyWithAShortHistoryDoesNotAppear = spoilt((place, { root }) => place.workerKeys(root).log)
+
+export const workersOfACopyRun: Check = async (place) => {
+  const { session, child } = await live(place)
+  const { root, order } = await forked(place, session)
+  const [, copied] = order.workers
+  const queued = await place.redis.zrange(place.keys.run('default'), '0', '-1')
+  expect(queued.sort()).toEqual([child.id, String(copied?.id)].sort())
+  expect(await place.redis.hget(place.workerKeys(root).record, 'status')).toBe('parked')
+}
+
+export const aCopyHasItsTimersAndAsks: Check = async (place) => {
+  const { session, ask, root } = await live(place)
+  const copy = await forked(place, session)
+  const asked = forkedAskId(copy.root, ask)
+  for (const [own, its] of [
+    [`${root.worker}:t1`, `${copy.root}:t1`],
+    [`${root.worker}:ask:${ask}`, `${copy.root}:ask:${asked}`],
+  ] as const)
+    expect(await place.redis.zscore(place.keys.timers, its)).toBe(await place.redis.zscore(place.keys.timers, own))
+  expect(await place.redis.zscore(place.keys.asks, asked)).toBe(await place.redis.zscore(place.keys.asks, ask))
+}
+
+export const aCopyTriesAgain: Check = async (place) => {
+  const session = await place.create()
+  await (await place.node().claim()).record({
+    end: { wait: 'retry', retryMs: 60_000, next: null },
+    attempt: 1,
+    retrying: 'inbox:0',
+  })
+  const { root } = await forked(place, session)
+  expect(await place.redis.zscore(place.keys.timers, `${root}:retry`)).toBe(
+    await place.redis.zscore(place.keys.timers, `${session.root}:retry`),
+  )
+}
+
+export const aCopyFinishesCancels: Check = async (place) => {
+  const { session, root } = await childrenOfAnEndedRun(place)
+  const { id, root: copyRoot } = await forked(place, session)
+  expect(await place.redis.smembers(place.sessionKeys(id).cancelled)).toEqual([`${copyRoot}:1`])
+  expect(await place.redis.smembers(place.keys.cancelling)).toContain(id)
+  expect(root.worker).toBe(session.root)
+}
+
+async function childrenOfAnEndedRun(place: Place): Promise<{ session: MadeSession; root: HandTurn }> {
+  const session = await place.create({ mode: 'conversation' })
+  const root = await place.node().claim()
+  await root.record({ inputsConsumed: 1, spawns: [place.child(root.worker, 1, 'c1')], pendingCalls: [1] })
+  await root.complete({ inputsConsumed: 0, pendingCount: 1 })
+  return { session, root }
+}
+
+export const onlyASessionIsForked: Check = async (place) => {
+  const { child } = await live(place)
+  expect(await place.sessions.forks.cut(rootIdOf(child.id))).toEqual({ kind: 'not_found' })
+}
+
+export const aSessionThatIsOverIsNotForked: Check = async (place) => {
+  const session = await place.create()
+  await (await place.node().claim()).complete()
+  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'finished', state: 'completed' })
+}
+
+export const aForkTakesFewWorkers: Check = async (place) => {
+  const session = await place.create()
+  const root = await place.node().claim()
+  const spawns = Array.from({ length: 500 }, (_, index) => place.child(root.worker, index + 1, `c${index}`))
+  await place.redis.hset(place.workerKeys(root.worker).record, 'limits', '1000 1000 5 1000')
+  await root.record({ inputsConsumed: 1, spawns })
+  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 501 })
+}
+
+export const aForkTakesFewBytes: Check = async (place) => {
+  const session = await place.create({ input: 'x'.repeat(5_000_000) })
+  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_large' })
+}
+
+export const aChildBornInACopyIsOfTheCopy: Check = async (place) => {
+  const session = await place.create()
+  const { root } = await forked(place, session, true)
+  const node = place.node()
+  await node.claim()
+  const turn = await node.claim()
+  expect([turn.worker, turn.assignment.isDryRun]).toEqual([root, true])
+  const born = place.child(turn.worker, 1, 'born')
+  await turn.record({ inputsConsumed: 1, spawns: [born], pendingCalls: [1] })
+  expect(await place.redis.hget(place.workerKeys(born.id).record, 'copied')).toBe('dry')
+}
+
+export const aCopySendsNothingToItsOriginal: Check = async (place) => {
+  const { session, node, child } = await live(place)
+  const { root, order } = await forked(place, session)
+  const turns = [await node.claim(), await node.claim({ slot: '1' })]
+  expect(turns.map(({ worker }) => worker)).toContain(child.id)
+  const second = turns.find(({ worker }) => worker === order.workers[1]?.id) as HandTurn
+  const before = await place.redis.llen(place.workerKeys(session.root).inbox)
+  await second.record({ sends: [{ workerId: session.root, mail: encodeInput(second.worker, '"to the root"') }] })
+  expect(await place.redis.llen(place.workerKeys(session.root).inbox)).toBe(before)
+  expect(await place.redis.lindex(place.workerKeys(root).inbox, -1)).toContain('to the root')
+}

@@ -1,0 +1,43 @@
+/** Mutants of the fork of a session. */
+import { commitScript, cutScript, forkScript, prepareForkScript } from '../../../src/store/script/scripts.ts'
+import * as checks from './fork-checks.ts'
+import type { Mutant } from './mutant.ts'
+
+const line = (
+  script: Mutant['script'],
+  guard: string,
+  check: Mutant['check'],
+  takenOut: Mutant['takenOut'] = 'line',
+): Mutant => ({ guard, script, takenOut, check })
+
+export const forkMutants: readonly Mutant[] = [
+  line(cutScript, 'a session that is forked has a root', checks.onlyASessionIsForked),
+  line(cutScript, 'a session that is over is not forked', checks.aSessionThatIsOverIsNotForked),
+  line(cutScript, 'a fork holds Redis for few workers', checks.aForkTakesFewWorkers),
+  line(cutScript, 'a fork holds Redis for few bytes', checks.aForkTakesFewBytes, {
+    token: ['> header.bytesMost', '< 0'],
+  }),
+  line(cutScript, 'a copy tries again what its original does', checks.aCopyTriesAgain),
+  line(prepareForkScript, 'a part of a copy is written once', checks.aPartThatIsSentAgainIsWrittenOnce, {
+    condition: 'true',
+  }),
+  line(prepareForkScript, 'a piece of a blob of a copy is written once', checks.aPieceThatIsSentAgainIsWrittenOnce, {
+    condition: 'true',
+  }),
+  line(prepareForkScript, 'a copy that nobody finishes goes by itself', checks.aCopyThatNobodyFinishesGoes),
+  line(forkScript, 'a copy appears once', checks.aCopyAppearsOnce),
+  line(forkScript, 'a copy that lost a key does not appear', checks.aCopyWithoutAMailboxDoesNotAppear),
+  line(forkScript, 'a copy that lost a part of a history does not appear', checks.aCopyWithAShortHistoryDoesNotAppear),
+  line(forkScript, 'a copy that lost a key of its session does not appear', checks.aCopyWithoutItsWorkersDoesNotAppear),
+  line(forkScript, 'the records of a copy stay', checks.aCopyStaysOnceItIsThere),
+  line(forkScript, 'the histories of a copy stay', checks.aCopyStaysOnceItIsThere),
+  line(forkScript, 'the mailboxes of a copy stay', checks.aCopyStaysOnceItIsThere),
+  line(forkScript, 'the keys of a copied session stay', checks.aCopyStaysOnceItIsThere),
+  line(forkScript, 'a worker of a copy that has something to do is queued', checks.workersOfACopyRun),
+  line(forkScript, 'timers of a copy fire', checks.aCopyHasItsTimersAndAsks),
+  line(forkScript, 'asks of a copy are in the inbox', checks.aCopyHasItsTimersAndAsks),
+  line(forkScript, 'a copy finishes the cancels of its original', checks.aCopyFinishesCancels),
+  line(forkScript, 'wake-up rule on fork', checks.aCopyAppearsOnce, { value: "''" }),
+  line(commitScript, 'a child born in a copy is of the copy', checks.aChildBornInACopyIsOfTheCopy),
+  line(commitScript, 'a copy sends nothing to its original', checks.aCopySendsNothingToItsOriginal),
+]
