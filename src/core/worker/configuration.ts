@@ -29,7 +29,7 @@ export function configurationAfter(before: Configuration | null, change: Configu
     if (value === null) delete after[name]
     else if (value !== undefined) after[name] = value
   }
-  return after as Configuration
+  return after
 }
 
 /** Empty for a worker that is as its kind says. */
@@ -42,7 +42,7 @@ export function decodeConfiguration(text: string): Configuration | null {
   if (text === '') return null
   try {
     const value: unknown = JSON.parse(text)
-    return isObject(value) ? (value as Configuration) : null
+    return isObject(value) ? value : null
   } catch {
     return null
   }

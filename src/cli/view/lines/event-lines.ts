@@ -10,7 +10,6 @@
 import type { Member, Roster } from '../../../client/event/activity.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import type { ContextChange } from '../../../core/history/entry.ts'
-import type { Configuration } from '../../../core/worker/configuration.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
@@ -200,7 +199,7 @@ const changedParts: Readonly<Record<ContextChange, string>> = {
 }
 
 function changedPart(type: 'worker.configured' | 'context.changed', details: RawEvent['details']): string {
-  if (type === 'worker.configured') return `configured: ${configurationText(details as Configuration)}`
+  if (type === 'worker.configured') return `configured: ${configurationText(details)}`
   const { how, by } = details
   const what = changedParts[how as ContextChange] ?? stringOr(how)
   return by === undefined ? what : `${what} by ${stringOr(by)}`
