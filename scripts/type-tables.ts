@@ -42,6 +42,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     [`${definitions}/define-tool.ts`, 'ToolContext'],
     [`${definitions}/define-tool.ts`, 'Workspace'],
     [`${definitions}/agent-hooks.ts`, 'AgentHooks'],
+    [`${definitions}/processors.ts`, 'ProcessorSelf'],
     [`${definitions}/agent-hooks.ts`, 'CallToCheck'],
     [`${definitions}/agent-hooks.ts`, 'AnswerToCheck'],
     [`${definitions}/tool-resolver.ts`, 'ToolResolver'],

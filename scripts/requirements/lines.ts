@@ -140,7 +140,7 @@ export const lines: readonly Line[] = [
     id: '1.35',
     says: 'Histories, messages, results and images have limits.',
     otherwise:
-      'a history warns at 10 000 messages and is full at 50 000; a message has 1 MiB with its images, and a result 100 000 bytes, which most windows can take',
+      'a history warns at 10 000 messages and is full at 50 000; images are limited as here, a message has 1 MiB with its media, and a result 100 000 bytes, which most windows can take',
   },
   {
     id: '1.36',
@@ -206,7 +206,7 @@ export const lines: readonly Line[] = [
     says: 'An agent can be shown whole at any moment, with its children and what it executes.',
     otherwise: 'the report says what a worker does and waits for, and worker.context() what it knows',
   },
-  { id: '1.61', says: 'Hooks run around spawn, prompt, tool and stop, with bounds.', part: 'context' },
+  { id: '1.61', says: 'Hooks run around spawn, prompt, tool and stop, with bounds.' },
 
   {
     id: '2.1',
@@ -308,7 +308,7 @@ export const lines: readonly Line[] = [
     says: 'A child has a context of its own, and its parent gets one result.',
     otherwise: 'the result is what the child answers; no second model call makes a summary of it',
   },
-  { id: '3.20', says: 'Processors before a request may go on, change it, end it, or suspend it.', part: 'loop' },
+  { id: '3.20', says: 'Processors before a request may go on, change it, end it, or suspend it.' },
   { id: '3.21', says: 'Each change of state says what was before, and what came of a message.' },
   { id: '3.22', says: 'Roles decide which tools there are; an empty input is refused.' },
 
@@ -337,7 +337,6 @@ export const lines: readonly Line[] = [
   {
     id: '4.16',
     says: 'Tools of a reply run side by side, and long results are kept aside with a preview.',
-    part: 'context',
   },
   { id: '4.17', says: 'Why a model stopped is one of a few words, whatever its provider says.' },
   { id: '4.18', says: 'A session is a list of events from which the context is built again.' },

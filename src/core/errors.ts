@@ -43,6 +43,7 @@ export type ErrorCode =
   | 'tool_failed'
   | 'tool_outcome_unknown'
   | 'approval_needed'
+  | 'input_refused'
   | 'permission_exceeded'
   | 'lease_lost'
   | 'cancelled'
@@ -245,6 +246,7 @@ type TerminalCode =
   | 'tool_failed'
   | 'tool_outcome_unknown'
   | 'approval_needed'
+  | 'input_refused'
 
 /** The run fails and is not retried; the worker lives on. A handler throws it for a failure that no retry can mend. */
 export class TerminalError extends RuntimeError {

@@ -156,7 +156,11 @@ export const policy = {
   toolMs: 120_000,
   /** How many tool calls of one reply run at the same time. */
   toolsAtOnce: 16,
-  toolOutputBytesMax: 100_000,
+  toolOutputBytesMax: 200_000,
+  /** Of a longer output the model sees so much, and the whole is kept as a blob. */
+  previewBytesMax: 10_000,
+  /** A model reads at most so much of a long result with one call. */
+  readBytesMax: 50_000,
   /** The outputs of all calls of one reply share this: the more calls it has, the less of each output is kept. */
   replyOutputBytesMax: 2_097_152,
   /** Values of models and tools (arguments, facts, outputs) are nested at most this deep. */
@@ -192,6 +196,12 @@ export const policy = {
   historyMessagesMax: 50_000,
 
   messageBytesMax: 1_048_576,
+  /** Images in one message, and in one request: further ones, the oldest first, become notes. */
+  imagesMax: 10,
+  /** An image, a sound or a file of a message. Its message has a limit too. */
+  mediaBytesMax: 10_485_760,
+  /** Media in the result of a tool, in all: more becomes a note. */
+  toolMediaBytesMax: 600_000,
   /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,
   /** All blobs of a session together. */

@@ -109,8 +109,8 @@ describe('sessions.create', () => {
 describe('worker.send', () => {
   test.each([
     ['k1', /^send takes an object with idempotencyKey/],
-    [null, /^send takes an object with idempotencyKey, not null\.$/],
-    [{ key: 'k1' }, /^send does not know the option "key"; it takes idempotencyKey\.$/],
+    [null, /^send takes an object with idempotencyKey, when, not null\.$/],
+    [{ key: 'k1' }, /^send does not know the option "key"; it takes idempotencyKey, when\.$/],
     [{ idempotencyKey: '' }, /^idempotencyKey of send must be a text that is not empty, not ""\.$/],
     [{ idempotencyKey: 5 }, /^idempotencyKey of send must be a text that is not empty, not 5\.$/],
   ])('refuses the options %j, and stores nothing', async (options, message) => {

@@ -38,6 +38,7 @@ type Kind =
   | 'asker'
   | 'expecter'
   | 'settler'
+  | 'guarded'
   | 'starter'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
@@ -49,6 +50,10 @@ function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
     ...more,
   }
 }
+
+/** In the short form the node dies around these calls only. */
+const shortly = (...calls: readonly string[]): Partial<Scenario> =>
+  isLong ? {} : { only: calls.flatMap((point) => [`before ${point}`, `after ${point}`]) }
 
 /** With what an error says of them. */
 async function reportOf(running: Promise<CrashReport>): Promise<{ report: CrashReport; message: string }> {
@@ -100,10 +105,11 @@ describe.concurrent('correct workers pass', () => {
     expect(told.at(-1)).toMatchObject({ done: told.length, total: told.length, violations: 0 })
   })
 
-  test('an agent whose tool is a recipe, killed at every point: no step that has ended is run again (RECIPE-CALLS-1) [2.17]', async () => {
+  test('an agent whose tool is a recipe, killed around its steps: no step that has ended is run again (RECIPE-CALLS-1) [2.17]', async () => {
     const report = await crashMatrix(
       scenario('settler', {
         replies: { settler: [call('settle'), say('settled')] },
+        ...shortly('tool pay of settler #1', 'tool enter of settler #1', 'tool enter of settler #2'),
         check: ({ result, histories, runs, point }) => {
           expect(result).toMatchObject({ status: 'completed', value: { text: 'settled', facts: { paid: 250 } } })
           const entries = histories[0]?.entries ?? []
@@ -125,6 +131,26 @@ describe.concurrent('correct workers pass', () => {
     expect(report.points).toEqual(
       expect.arrayContaining(['before tool enter of settler #2', 'after tool enter of settler #2']),
     )
+  })
+
+  test('an agent whose hooks say something else each time, killed around what follows from them: each is recorded once, and what it said holds (HOOKS-1) [1.61]', async () => {
+    const report = await crashMatrix(
+      scenario('guarded', {
+        replies: { guarded: [call('note', {}, 'n'), say('noted')] },
+        ...shortly('tool note of guarded #1', 'model of guarded #2'),
+        check: ({ folder, result, histories }) => {
+          expect(result).toMatchObject({ status: 'completed', value: { text: 'noted' } })
+          const entries = histories[0]?.entries ?? []
+          const hooks = entries.flatMap((entry) => (entry.type === 'hooked' ? [entry.hook] : []))
+          expect(hooks).toEqual(['spawn', 'prompt', 'toolAfter'])
+          const decided = entries.flatMap((entry) => (entry.type === 'callsDecided' ? entry.calls : []))
+          expect(decided).toHaveLength(1)
+          const [{ arguments: given } = {}] = decided as { arguments?: unknown }[]
+          expect(new Set(lines(folder, 'notes'))).toEqual(new Set([JSON.stringify(given)]))
+        },
+      }),
+    )
+    expect(report).toMatchObject({ violations: [], leftOut: 0 })
   })
 
   test('a handler that spawns, with an effect that its key guards', async () => {

@@ -1,7 +1,8 @@
 /**
- * Duty: define the functions of an agent kind that steer its loop: before and after tool calls, and when its model has answered.
+ * Duty: define the functions of an agent kind that steer its loop: when a worker begins, before its model is asked, before
+ * and after tool calls, and when its model has answered.
  * HOOKS-1 What a hook decides is recorded, so that a crash does not repeat it with another outcome.
- * HOOKS-2 A hook that fails does what is safe: the call does not run, no context is added, the answer stands.
+ * HOOKS-2 A hook that fails does what is safe: the input reaches no model, the call does not run, no context is added, the answer stands.
  */
 import { didYouMean } from '../check/closest.ts'
 import { isObject } from '../check/is-object.ts'
@@ -9,6 +10,7 @@ import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { FinishReason, Json, ToolOutput, ToolStatus } from '../history/chat/chat-message.ts'
 import type { HookSelf } from './iteration-context.ts'
+import { checkProcessors, type Processor } from './processors.ts'
 
 /** A text that the model reads next; at most 10 KiB of it are kept. Nothing: no text. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a hook may return nothing at all
@@ -53,6 +55,13 @@ export interface AnswerToCheck {
 }
 
 export interface AgentHooks {
+  /** Called once for a worker, with its first input, before the model is asked. The model reads the text behind that input. If it throws, there is no text. */
+  spawn?(input: Json, self: HookSelf): HookText | Promise<HookText>
+  /**
+   * A processor, or several in their order: each looks at the input of a run before the model is asked, and lets it pass, changes it, ends the run, or has
+   * it wait for somebody. If one throws, the run fails; a TransientError has it try again.
+   */
+  readonly prompt?: Processor | readonly Processor[]
   /** Called for each call before it runs, and before a person is asked about it. If it throws, the call does not run. */
   toolBefore?(call: CallToCheck, self: HookSelf): CallVerdict | Promise<CallVerdict>
   /** Called for each result when all calls of a reply have theirs. The model reads the text after the results. If it throws, there is no text. */
@@ -64,7 +73,7 @@ export interface AgentHooks {
   stop?(answer: AnswerToCheck, self: HookSelf): HookText | Promise<HookText>
 }
 
-const hookNames = ['toolBefore', 'toolAfter', 'stop'] as const
+const hookNames = ['spawn', 'prompt', 'toolBefore', 'toolAfter', 'stop'] as const
 
 /** Throws a ConfigError that names the wrong hook. */
 export function checkHooks(hooks: unknown): void {
@@ -75,7 +84,8 @@ export function checkHooks(hooks: unknown): void {
       throw new ConfigError(
         `hooks does not know ${JSON.stringify(name)}; it takes ${hookNames.join(', ')}.${didYouMean(name, hookNames)}`,
       )
-    if (hook !== undefined && typeof hook !== 'function')
+    if (name === 'prompt') checkProcessors(hook)
+    else if (hook !== undefined && typeof hook !== 'function')
       throw new ConfigError(`hooks.${name} must be a function, not ${preview(hook)}.`)
   }
 }

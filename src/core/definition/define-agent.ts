@@ -14,6 +14,7 @@ import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
+import { checkLongResults, type LongResults } from './long-results.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
 import { checkResolver, isResolver, type ToolResolver } from './tool-resolver.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -136,6 +137,11 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    * prompt that is too long fails its run. Default: it is compacted at 85 % of the window.
    */
   readonly compaction?: false | CompactionSettings
+  /**
+   * What happens to a result of a tool that is too long: it is kept aside, the model sees its beginning, and with `read_result` it reads the rest. It has
+   * that tool from its first long result on, or from the beginning where this field is set. `false`: long results are cut. Default: over 200 000 bytes.
+   */
+  readonly longResults?: false | LongResults
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -176,6 +182,7 @@ export const agentKeys = new Set([
   'continues',
   'mergeInput',
   'compaction',
+  'longResults',
   'pool',
   'retries',
   'hooks',
@@ -216,6 +223,7 @@ export function checkAgent(agent: AgentWorker): void {
   checkHooks(agent.hooks)
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
+  checkLongResults(agent.longResults)
   for (const name of ['continues', 'outputRetries'] as const) {
     const times = agent[name]
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))

@@ -107,7 +107,7 @@ export interface ToolDefinition<Input = unknown> {
   readonly terminal?: boolean
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
-  /** Longer output is cut, and a note is added. Default 100 000. */
+  /** Of longer output the model sees so much, and the whole is kept for `read_result`. Default: 10 000 of more than 200 000. */
   readonly outputBytesMax?: number
   /** For tools that compute: `import.meta.url` of the module that exports this tool. The tool then runs in a worker thread. */
   readonly thread?: string
@@ -147,7 +147,14 @@ const knownKeys = new Set([
 ])
 const namePattern = /^[A-Za-z0-9_-]{1,64}$/
 /** Names of tools that troupe gives to agents. */
-export const reservedNames = ['spawn_workers', 'send_message', 'list_tasks', 'ask_person'] as const
+export const reservedNames = [
+  'spawn_workers',
+  'send_message',
+  'list_tasks',
+  'ask_person',
+  'read_result',
+  'read_skill',
+] as const
 
 /**
  * Defines a tool.
@@ -235,6 +242,11 @@ function checkedTool<Input>(tool: ToolDefinition<Input>): Tool {
     if (value === undefined || (Number.isInteger(value) && (value as number) >= 1 && (value as number) <= most)) return
     throw wrong(`${field} must be a whole number from 1 to ${most}, not ${preview(value)}.`)
   }
+}
+
+/** A tool of troupe, under a reserved name. */
+export function ownTool<Input>(tool: ToolDefinition<Input>): Tool {
+  return Object.freeze({ ...tool, [toolMark]: true }) as unknown as Tool
 }
 
 function isRecipe<Input>(tool: object): tool is RecipeDefinition<Input> {

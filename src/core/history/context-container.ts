@@ -6,16 +6,13 @@
  * CONTAINER-2 An entry of a type that this version does not know is passed over and counted.
  */
 
-import { isObject } from '../check/is-object.ts'
 import type { ToolSpec } from '../definition/model.ts'
-import type { ErrorCode } from '../errors.ts'
-import type { ResultMessage } from '../worker/message.ts'
+import type { AnswerMessage, ResultMessage } from '../worker/message.ts'
 import { tokensOf } from '../worker/usage.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
 import {
   type AssistantMessage,
   type ChatMessage,
-  isCutText,
   type Json,
   type ToolResultMessage,
   textOf,
@@ -25,6 +22,7 @@ import {
   type CompactedEntry,
   type Entry,
   type FailedEntry,
+  type HookedEntry,
   isGiven,
   type OrderedEntry,
   type RetriedEntry,
@@ -32,12 +30,22 @@ import {
 import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
-import { handoffText } from './prompt/prompt-fold.ts'
+import { handoffText, type InputBlocks } from './prompt/prompt-fold.ts'
 import { BackgroundTasks } from './run/background-tasks.ts'
+import { type FailedRun, refusals, runAgain } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
 import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
-import { emptyFacts, inputOf, type MutableRun, newRun, noteInput, type RunSoFar } from './run/run-so-far.ts'
+import {
+  childOf,
+  emptyFacts,
+  inputOf,
+  newRun,
+  noteHooked,
+  noteInput,
+  noteReply,
+  type RunSoFar,
+} from './run/run-so-far.ts'
 
 export interface SessionMetadata {
   readonly sessionId: string
@@ -47,17 +55,6 @@ export interface SessionMetadata {
   readonly parentId: string | null
   readonly depth: number
 }
-
-/** What was known of a run when it failed, until the next run begins. */
-interface FailedRun {
-  readonly run: MutableRun
-  readonly calls: ReplyCalls
-  readonly firstText: string | undefined
-  readonly code: ErrorCode
-}
-
-/** Codes of a run that failed because its input does not fit, or names a folder that the worker may not use. */
-const refusals: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['input_invalid', 'permission_exceeded'])
 
 /** Of nearly all workers. Nothing is added to it. */
 const noTasks = new BackgroundTasks()
@@ -79,6 +76,9 @@ export class ContextContainer {
   #isRunOpen = true
   /** Before this run's first message: the blocks of the user message that was open. */
   #blocksBefore = 0
+  /** Where the input stands in the user message that is open. */
+  #inputAt: InputBlocks | null = null
+  #isSpawnHooked = false
   /** What prompts leave out from the next input on. Until then the run may be taken up again with all that it has. */
   #leftOut: { readonly what: 'input' | 'results'; readonly note: string } | null = null
   #firstText: string | undefined
@@ -170,6 +170,11 @@ export class ContextContainer {
     return this.#summaries.at(-1) ?? false
   }
 
+  /** The hook `spawn` of its kind has been called. */
+  get isSpawnHooked(): boolean {
+    return this.#isSpawnHooked
+  }
+
   /** The input of the worker's first run that was not refused. Null before that run. */
   get firstInput(): Json {
     return this.#firstText === undefined ? null : inputOf(this.#firstText)
@@ -188,7 +193,7 @@ export class ContextContainer {
     switch (entry.type) {
       case 'received':
         if (entry.message.kind === 'result') this.#childReported(entry.message)
-        else if (entry.message.kind === 'answer') this.#calls.personAnswered(entry.message)
+        else if (entry.message.kind === 'answer') this.#personAnswered(entry.message)
         return
       case 'delegated':
         if (entry.spawned.some(({ detached }) => detached)) this.#begunBackground().started(entry.spawned)
@@ -204,8 +209,7 @@ export class ContextContainer {
         this.#calls.apply(entry)
         return
       case 'hooked':
-        if (entry.hook === 'toolAfter') this.#run.resultsSeen = this.#run.iterations
-        else if (entry.hook === 'stop') this.#run.held++
+        this.#hooked(entry)
         return
       case 'blank':
         this.#run.blanks++
@@ -248,6 +252,23 @@ export class ContextContainer {
     }
   }
 
+  #personAnswered(message: AnswerMessage): void {
+    if (message.id === this.#run.openAsk) this.#run.answer = message
+    else this.#calls.personAnswered(message)
+  }
+
+  #hooked(entry: HookedEntry): void {
+    noteHooked(this.#run, entry)
+    if (entry.hook === 'spawn') this.#isSpawnHooked = true
+    if (entry.content === undefined || this.#inputAt === null) return
+    const isFirst = this.#run.number === this.#firstRun
+    this.#run.inputText = textOf(entry.content)
+    this.#run.input = undefined
+    if (isFirst) this.#firstText = this.#run.inputText
+    this.#inputAt = this.history.replaceInput(this.#inputAt, entry.content)
+    this.size.restart(this.history.prompt())
+  }
+
   #say(entry: unknown): void {
     const message = readChatMessage(entry)
     if (message === null) {
@@ -258,8 +279,11 @@ export class ContextContainer {
       this.#failedRun = null
       this.#leaveOut()
       this.#blocksBefore = this.history.openBlocks
+      this.#inputAt = null
     }
+    const isInput = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     this.history.add(message)
+    if (isInput) this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender: message.from }
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true
@@ -299,13 +323,7 @@ export class ContextContainer {
   }
 
   #replied(message: AssistantMessage): void {
-    const run = this.#run
-    run.iterations++
-    run.blanks = 0
-    if (isCutText(message)) run.cut.push(textOf(message.content))
-    else run.cut = []
-    run.tokens += tokensOf(message.usage)
-    for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+    noteReply(this.#run, message)
     this.#calls = new ReplyCalls(message)
   }
 
@@ -323,10 +341,7 @@ export class ContextContainer {
   #childReported(result: ResultMessage): void {
     this.#calls.childResults.set(result.call, result)
     const given = this.#calls.factsGiven(result.call)
-    const { from: workerId, name, workerKind: kind, status } = result
-    const facts = factsOf(result.value)
-    const failure = result.failure?.message
-    this.#run.children.push({ workerId, name, kind, status, facts, given, ...(failure !== undefined && { failure }) })
+    this.#run.children.push(childOf(result, given))
   }
 
   /** The run goes on with all that it had. What its failure says of it no longer counts. */
@@ -340,16 +355,7 @@ export class ContextContainer {
     this.#failedRun = null
     this.#leftOut = null
     this.#isRunOpen = true
-    this.#run = {
-      ...failed.run,
-      failure: null,
-      misfits: 0,
-      sameErrors: 0,
-      errors: '',
-      startedAt: at,
-      retriedAfter: failed.code,
-      retries: failed.run.retries + 1,
-    }
+    this.#run = runAgain(failed, at)
     this.#calls = failed.calls.without(again)
     this.#firstText = failed.firstText
     this.history.reopenCalls(again)
@@ -391,10 +397,4 @@ export class ContextContainer {
     this.history.closeCalls('cancelled', cancelledText)
     this.#begin(this.#run.number + 1)
   }
-}
-
-/** A child's reply may be any value, and so may its `facts`. */
-function factsOf(value: unknown): Record<string, Json> {
-  const facts = (value as { facts?: unknown } | null)?.facts
-  return isObject(facts) ? (facts as Record<string, Json>) : {}
 }

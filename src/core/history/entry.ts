@@ -14,9 +14,9 @@ import type { Configuration } from '../worker/configuration.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { Order } from '../worker/order.ts'
-import type { ChatMessage, FinishReason, Json, TextBlock, ToolOutput, ToolStatus, Usage } from './chat/chat-message.ts'
+import type { ChatMessage, FinishReason, TextBlock, Usage } from './chat/chat-message.ts'
 import { hasItsParts } from './entry-form.ts'
-import type { CallDecision } from './run/call-decision.ts'
+import type { CallsDecided, Hooked, SubCall, SubCallStarted } from './kind-entry.ts'
 
 export const entryVersion = 1
 
@@ -138,39 +138,11 @@ export interface AskWithdrawnEntry extends EntryHead {
   readonly ask: string
 }
 
-/** Code of the kind decided about these calls before they ran: a resolver of its tools, or a hook. Each stands here once, also those left as they are. */
-export interface CallsDecidedEntry extends EntryHead {
-  readonly type: 'callsDecided'
-  readonly calls: readonly CallDecision[]
-}
-
-/** A hook of the kind was asked, and this is what it decided. The text that it gave to the model follows, as a nudge. */
-export interface HookedEntry extends EntryHead {
-  readonly type: 'hooked'
-  readonly hook: 'toolAfter' | 'stop'
-  readonly did: 'continue' | 'context' | 'goOn'
-}
-
-/** A step of a recipe is about to run a `once` tool. `id` names the step within the call. */
-export interface SubCallStartedEntry extends EntryHead {
-  readonly type: 'subCallStarted'
-  readonly toolCallId: string
-  readonly id: string
-  readonly toolName: string
-}
-
-/** A step of a recipe has ended. It is not run again. */
-export interface SubCallEntry extends EntryHead {
-  readonly type: 'subCall'
-  /** Its tool is of effect `once`. */
-  readonly once?: true
-  readonly toolCallId: string
-  readonly id: string
-  readonly toolName: string
-  readonly status: ToolStatus
-  readonly output: ToolOutput
-  readonly facts?: Readonly<Record<string, Json>>
-}
+// What code of the kind decided and did (kind-entry.ts).
+export type CallsDecidedEntry = EntryHead & CallsDecided
+export type HookedEntry = EntryHead & Hooked
+export type SubCallStartedEntry = EntryHead & SubCallStarted
+export type SubCallEntry = EntryHead & SubCall
 
 /** A model's reply without text and without tool calls. */
 export interface BlankEntry extends EntryHead {

@@ -20,7 +20,7 @@ import { chat } from './chat/message-factories.ts'
 import { type ConversationEntry, contentOf, entriesOf } from './conversation-entry.ts'
 import { messageProblem } from './foreign-format.ts'
 import { estimatedTokens } from './prompt/estimate.ts'
-import { type Boundary, PromptFold } from './prompt/prompt-fold.ts'
+import { type Boundary, type InputBlocks, PromptFold } from './prompt/prompt-fold.ts'
 
 export class ConversationHistory {
   #messages: ChatMessage[] = []
@@ -28,6 +28,7 @@ export class ConversationHistory {
   #fold = new PromptFold()
   #lastAssistant: AssistantMessage | undefined
   #systemTexts: string[] = []
+  #hasLongResults = false
 
   /** Throws an InputError that names the message, what is wrong with it, and the format that it probably has. */
   static from(messages: Iterable<ChatMessage>): ConversationHistory {
@@ -37,6 +38,11 @@ export class ConversationHistory {
   }
 
   /** A branch: messages that are added to one do not appear in the other. */
+  /** A result of a tool was too long, and is kept aside. */
+  get hasLongResults(): boolean {
+    return this.#hasLongResults
+  }
+
   clone(): ConversationHistory {
     const copy = new ConversationHistory()
     copy.#messages = [...this.#messages]
@@ -44,6 +50,7 @@ export class ConversationHistory {
     copy.#fold = this.#fold.clone()
     copy.#lastAssistant = this.#lastAssistant
     copy.#systemTexts = [...this.#systemTexts]
+    copy.#hasLongResults = this.#hasLongResults
     return copy
   }
 
@@ -80,6 +87,7 @@ export class ConversationHistory {
       }
     }
     if (message.type === 'system') this.#systemTexts.push(message.text)
+    if (message.type === 'toolResult' && message.blob !== undefined) this.#hasLongResults = true
     this.#fold.add(message)
   }
 
@@ -184,6 +192,11 @@ export class ConversationHistory {
   /** Prompts show this text in place of the user blocks that came after the first `kept`. The messages themselves stay. */
   leaveOutInput(kept: number, text: string): void {
     this.#fold.leaveOutInput(kept, text)
+  }
+
+  /** Prompts show these blocks in place of an input of the user message that is open. The message itself stays. Returns where they stand. */
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    return this.#fold.replaceInput(input, content)
   }
 
   /** Prompts show this text in place of the newest results. The messages themselves stay. */

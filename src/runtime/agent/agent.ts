@@ -26,6 +26,7 @@ import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
+import { needsPreparing, prepare } from './hook/prepare.ts'
 import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
@@ -131,6 +132,7 @@ async function steeredIteration(agentTurn: AgentTurn, tools: AgentTools): Promis
 
 function iterateNow(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> | null {
   const doing = agentTurn.journal.container.history.openCount > 0 ? act : think
+  if (doing === think && needsPreparing(agentTurn)) return prepare(agentTurn)
   if (doing === think && breakCircuit(agentTurn)) return null
   if (doing === think && hasNewResults(agentTurn)) return tellResults(agentTurn)
   return isWatched(agentTurn) ? watched(agentTurn, tools, doing) : doing(agentTurn, tools)

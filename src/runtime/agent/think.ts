@@ -81,7 +81,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const request = {
       instructions: container.instructions,
       messages: container.history.prompt(),
-      tools: tools.specs(turn),
+      tools: tools.specs(turn, container.history.hasLongResults),
       settings: kind.definition.settings,
       output: kind.output?.schema,
       idempotencyKey: requestKey(agentTurn, number),

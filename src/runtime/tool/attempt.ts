@@ -8,11 +8,10 @@
  */
 
 import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
-import type { ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'
 import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'
-import { toOutput } from './output.ts'
+import { type KeptOutput, toKeptOutput, toOutput } from './output.ts'
 import { ProgressGate } from './progress-gate.ts'
 
 /** The parts of a call's context. The signal is that of the run; the executor adds the time limit. */
@@ -24,19 +23,34 @@ export interface ToolCallParts extends Omit<ToolContext, 'workspace' | 'progress
   readonly onProgress: (value: unknown) => void
   /** The part of the output that is kept, in bytes. The tool may set less. Default: as much as the tool sets. */
   readonly outputBytesMax?: number
+  /** When an output is too long, and how much of it is the output then: all of it comes beside that. Null or absent: it is cut. */
+  readonly keeps?: { readonly over: number; readonly preview: number } | null
 }
 
 /** How much of an output is kept: what the tool sets, or less if the reply has many calls. */
 export function outputMost(
-  { outputBytesMax = policy.toolOutputBytesMax }: Tool,
-  { outputBytesMax: share }: Pick<ToolCallParts, 'outputBytesMax'>,
+  { outputBytesMax }: Tool,
+  { outputBytesMax: share, keeps }: Pick<ToolCallParts, 'outputBytesMax' | 'keeps'>,
 ): number {
-  return Math.min(outputBytesMax, share ?? outputBytesMax)
+  const most = outputBytesMax ?? keeps?.over ?? policy.toolOutputBytesMax
+  return Math.min(most, share ?? most)
+}
+
+/** What is kept of what the tool returned; all of it beside that, if it is long. */
+export function outputOf(
+  tool: Tool,
+  parts: Pick<ToolCallParts, 'outputBytesMax' | 'keeps'>,
+  value: unknown,
+): KeptOutput {
+  const { keeps } = parts
+  const most = outputMost(tool, parts)
+  if (keeps == null) return { output: toOutput(value, most) }
+  return toKeptOutput(value, most, tool.outputBytesMax ?? keeps.preview)
 }
 
 /** How the tool's function ended. */
 export type Attempt =
-  | { readonly kind: 'returned'; readonly output: ToolOutput; readonly facts: Facts }
+  | (KeptOutput & { readonly kind: 'returned'; readonly facts: Facts })
   | { readonly kind: 'threw'; readonly error: unknown; readonly facts: Facts }
 
 export class ToolAttempt {
@@ -44,13 +58,20 @@ export class ToolAttempt {
   readonly #context: ToolContext
   readonly #collector: FactCollector
   readonly #progress: ProgressGate
-  readonly #outputMost: number
+  readonly #parts: Pick<ToolCallParts, 'outputBytesMax' | 'keeps'>
   #closed = false
 
   constructor(tool: Tool, parts: ToolCallParts, signal: AbortSignal, workspace: Workspace | null) {
-    const { folder: _folder, bounds: _bounds, onProgress: _onProgress, outputBytesMax: _share, ...plain } = parts
+    const {
+      folder: _folder,
+      bounds: _bounds,
+      onProgress: _onProgress,
+      outputBytesMax: _share,
+      keeps: _keeps,
+      ...plain
+    } = parts
     this.#tool = tool
-    this.#outputMost = outputMost(tool, parts)
+    this.#parts = parts
     this.#collector = new FactCollector(tool.name)
     const publish = (value: unknown) => parts.onProgress(toOutput(value, policy.progressBytesMax).value)
     this.#progress = new ProgressGate(publish, policy.deltaEveryMs)
@@ -78,7 +99,7 @@ export class ToolAttempt {
       const value: unknown = await this.#tool.run(input as never, this.#context)
       const { facts, error } = this.#collector
       if (error !== null) return { kind: 'threw', error, facts: {} }
-      return { kind: 'returned', output: toOutput(value, this.#outputMost), facts }
+      return { kind: 'returned', ...outputOf(this.#tool, this.#parts, value), facts }
     } catch (error) {
       const { facts, error: refused } = this.#collector
       return refused === null ? { kind: 'threw', error, facts } : { kind: 'threw', error: refused, facts: {} }

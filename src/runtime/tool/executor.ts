@@ -20,7 +20,7 @@ import { type Attempt, outputMost, ToolAttempt, type ToolCallParts } from './att
 import type { Facts } from './fact-collector.ts'
 import { limited } from './limited.ts'
 import { timedOutText } from './messages.ts'
-import { errorOutput, toOutput } from './output.ts'
+import { errorOutput, type KeptOutput, toOutput } from './output.ts'
 import { ThreadDeath } from './thread/thread-death.ts'
 import { openWorkspace } from './workspace.ts'
 
@@ -32,7 +32,7 @@ export interface ToolRun {
 }
 
 export type ToolOutcome =
-  | { readonly kind: 'done'; readonly output: ToolOutput; readonly facts: Facts }
+  | (KeptOutput & { readonly kind: 'done'; readonly facts: Facts })
   /** The tool failed; the output tells the model why. `thrown`: what it threw, unless it returned an error. */
   | { readonly kind: 'failed'; readonly output: ToolOutput; readonly facts: Facts; readonly thrown?: unknown }
   /** The tool did not end: its time is over, or its thread died. Part of its work may have taken effect. */
@@ -115,7 +115,11 @@ export class ToolExecutor {
 function outcomeOf(attempt: Attempt, outputBytesMax: number): ToolOutcome {
   if (attempt.kind === 'returned') {
     const { output, facts } = redactData({ output: attempt.output, facts: attempt.facts })
-    return { kind: output.type === 'error-text' ? 'failed' : 'done', output, facts }
+    if (output.type === 'error-text') return { kind: 'failed', output, facts }
+    const { whole } = attempt
+    return whole === undefined
+      ? { kind: 'done', output, facts }
+      : { kind: 'done', output, facts, whole: redactData(whole) }
   }
   const { error } = attempt
   const facts = redactData(attempt.facts)

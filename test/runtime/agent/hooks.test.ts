@@ -32,7 +32,7 @@ const greet = (name: unknown, id?: string) => call('greet', { name: name as stri
 const types = (history: readonly { readonly type: string }[]) => history.map(({ type }) => type)
 
 describe('toolBefore', () => {
-  test('is asked about each call that may run, and lets it run, changes it or refuses it', async () => {
+  test('is asked about each call that may run, and lets it run, changes it or refuses it [1.61]', async () => {
     const asked: CallToCheck[] = []
     const toolBefore: NonNullable<AgentHooks['toolBefore']> = (one, { kind, run: number, log }) => {
       log.info(`${kind} ${number}`)
@@ -135,7 +135,7 @@ describe('toolBefore', () => {
     expect(seen).toEqual([1, 1])
   })
 
-  test('that does not answer in time refuses the call', async () => {
+  test('that does not answer in time refuses the call [1.61]', async () => {
     const model = scripted(greet('Ada'), say('Done.'))
     const ran: unknown[] = []
     const hooks = { toolBefore: () => new Promise<void>(() => {}) }
@@ -148,7 +148,7 @@ describe('toolBefore', () => {
 })
 
 describe('toolAfter', () => {
-  test('sees each result in the order of the calls, and what it says follows the results', async () => {
+  test('sees each result in the order of the calls, and what it says follows the results [1.61]', async () => {
     const seen: CallResult[] = []
     const toolAfter: NonNullable<AgentHooks['toolAfter']> = (result) => {
       seen.push(result)
@@ -201,7 +201,7 @@ describe('toolAfter', () => {
     expect(lines.join('')).toMatch(line)
   })
 
-  test('adds at most 10 KiB for a result', async () => {
+  test('adds at most 10 KiB for a result [1.61]', async () => {
     await using made = await run({ toolAfter: () => 'é'.repeat(10_000) }, [greet('Ada'), say('Done.')])
     const text = JSON.stringify(made.model.requests[1]?.messages.at(-1))
     expect(text).toMatch(/é\\n\[Output cut: it has 20000 bytes; only the first 10240 are shown\.\]/)
@@ -209,7 +209,7 @@ describe('toolAfter', () => {
 })
 
 describe('stop', () => {
-  test('may ask for more than the answer, three times in a run', async () => {
+  test('may ask for more than the answer, three times in a run [1.61]', async () => {
     const seen: AnswerToCheck[] = []
     const stop: NonNullable<AgentHooks['stop']> = (answer) => {
       seen.push(answer)

@@ -116,7 +116,7 @@ test('output beyond the limit is cut, and the note says how many bytes it had an
   )
   expect(errorOutput('x'.repeat(20), 10).value).toMatch(noteOf)
   const all = toOutput('y'.repeat(policy.toolOutputBytesMax + 1)).value as string
-  expect(noteOf.exec(all)?.slice(1)).toEqual(['100001', '100000'])
+  expect(noteOf.exec(all)?.slice(1)).toEqual(['200001', '200000'])
 })
 
 test('a cut output is a well-formed prefix of the stated size, and one more character would not fit', () => {
@@ -242,7 +242,7 @@ test('no more of a large output is read than can be recorded', () => {
   const output = toOutput({ rows: endless })
   expect(output).toMatchObject({
     type: 'text',
-    value: expect.stringMatching(/it has more than \d+ bytes; only the first 100000/),
+    value: expect.stringMatching(/it has more than \d+ bytes; only the first 200000/),
   })
   expect(reads).toBeLessThan(20_000)
 })

@@ -90,6 +90,17 @@ const settle = defineTool({
   }),
 })
 
+/** Writes what it was called with. */
+const note = defineTool({
+  name: 'note',
+  description: 'Notes.',
+  effect: 'idempotent',
+  run(input, context) {
+    appendFileSync(join(orderOf(context).folder, 'notes'), `${JSON.stringify(input)}\n`)
+    return 'noted'
+  },
+})
+
 interface Count {
   readonly order: Order | null
 }
@@ -99,6 +110,17 @@ const instructions = 'You pay.'
 export const workers = {
   payer: defineWorker({ instructions, tools: [pay] }),
   'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
+  /** What its hooks say differs each time that they are asked. */
+  guarded: defineWorker({
+    instructions,
+    tools: [note],
+    hooks: {
+      spawn: () => `spawned ${Math.random()}`,
+      prompt: (input) => ({ do: 'transform', input: { ...(input as object), nonce: Math.random() } }),
+      toolBefore: () => ({ do: 'change', arguments: { n: Math.random() } }),
+      toolAfter: () => `seen ${Math.random()}`,
+    },
+  }),
   settler: defineWorker({ instructions, tools: [pay, enter, settle] }),
   /** Has a stamp made in the background. */
   starter: defineWorker({ instructions, tools: [pay], spawns: ['stamp'], background: true }),

@@ -11,7 +11,8 @@ import {
   textOf,
   type UserBlock,
 } from '../../../core/history/chat/chat-message.ts'
-import type { DelegatedEntry, Entry } from '../../../core/history/entry.ts'
+import { mediaLabel } from '../../../core/history/chat/media.ts'
+import type { DelegatedEntry, Entry, HookedEntry } from '../../../core/history/entry.ts'
 import type { CallDecision } from '../../../core/history/run/call-decision.ts'
 import { fitText } from '../../terminal/text-width.ts'
 import { inAndOut } from '../amounts.ts'
@@ -65,7 +66,7 @@ export function chatLine(entry: AgentEntry | ChatMessage): string {
     case 'callsDecided':
       return `decided: ${entry.calls.map(decisionText).join('; ')}`
     case 'hooked':
-      return `hook ${entry.hook}: ${hookText[entry.did] ?? entry.did}`
+      return hookedLine(entry)
     case 'subCallStarted':
       return `${entry.id} of ${entry.toolCallId}: tool ${entry.toolName} started`
     case 'subCall':
@@ -95,7 +96,20 @@ const statusText = {
   unknown: 'has an unknown outcome',
 } as const
 
-const hookText = { continue: 'goes on', context: 'adds a text', goOn: 'asks for more' } as const
+function hookedLine({ hook, did, by, ms, content, reason }: HookedEntry): string {
+  const who = by === undefined ? `hook ${hook}` : `processor ${by}${ms === undefined ? '' : ` (${ms} ms)`}`
+  const what = content === undefined ? reason : textOf(content)
+  return `${who}: ${hookText[did] ?? did}${what === undefined ? '' : `: ${valueLine(what)}`}`
+}
+
+const hookText = {
+  continue: 'goes on',
+  context: 'adds a text',
+  transform: 'changes the input',
+  abort: 'ends the run',
+  suspend: 'waits for somebody',
+  goOn: 'asks for more',
+} as const
 
 function assistantLine({ model, content, finishReason, usage }: AssistantMessage): string {
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? '' : `, ended by ${finishReason}`
@@ -116,12 +130,12 @@ function blockText(block: AssistantBlock): string {
 
 /** Text is shown as it is, media by their type. */
 function userText(content: readonly UserBlock[]): string {
-  const media = content.filter((block) => block.type !== 'text').map((block) => `[${block.type} ${block.mediaType}]`)
+  const media = content.flatMap((block) => (block.type === 'text' ? [] : [`[${mediaLabel(block)}]`]))
   return [valueLine(textOf(content)), ...media].filter((part) => part !== '').join(' ')
 }
 
 function outputText(output: ToolOutput): string {
-  return valueLine(output.value)
+  return output.type === 'content' ? userText(output.value) : valueLine(output.value)
 }
 
 function factsText(facts: Readonly<Record<string, unknown>> | undefined): string {

@@ -74,6 +74,7 @@ function isOurs(message: Fields): boolean {
         isOutput(message.output) &&
         isFacts(message.facts) &&
         isFailure(message.failure) &&
+        isBlobRef(message.blob) &&
         isOptionalText(message.thrownAt)
       )
     case 'error':
@@ -85,13 +86,23 @@ function isOurs(message: Fields): boolean {
   }
 }
 
+function isBlobRef(blob: unknown): boolean {
+  return (
+    blob === undefined ||
+    (isObject(blob) && typeof blob.id === 'string' && typeof blob.mediaType === 'string' && isNumber(blob.bytes))
+  )
+}
+
 function isUserBlock(block: Fields): boolean {
   switch (block.type) {
     case 'text':
       return typeof block.text === 'string' && block.providerOptions === undefined
     case 'image':
     case 'audio':
-      return typeof block.mediaType === 'string' && isOptionalText(block.data) && isOptionalText(block.url)
+      return (
+        typeof block.mediaType === 'string' &&
+        [block.data, block.url, block.filename].every((text) => isOptionalText(text))
+      )
     case 'file':
       return typeof block.mediaType === 'string' && typeof block.url === 'string' && isOptionalText(block.filename)
     default:
@@ -127,6 +138,7 @@ function isUsage(usage: unknown): boolean {
 function isOutput(output: unknown): boolean {
   if (!isObject(output)) return false
   if (output.type === 'json') return output.value !== undefined
+  if (output.type === 'content') return isListOf(output.value, isUserBlock)
   return (output.type === 'text' || output.type === 'error-text') && typeof output.value === 'string'
 }
 
@@ -145,7 +157,7 @@ function inKnownWords(message: Fields): Fields {
   return {
     ...message,
     ...(typeof status === 'string' && !knownStatuses.has(status) ? { status: 'unknown' } : {}),
-    ...(isObject(output) && !['text', 'json', 'error-text'].includes(String(output.type))
+    ...(isObject(output) && !['text', 'json', 'error-text', 'content'].includes(String(output.type))
       ? { output: { type: 'json', value: output } }
       : {}),
   }

@@ -7,6 +7,7 @@
  * CHAT-3 Fields and blocks that a newer version of troupe added are kept and passed over.
  */
 import { z } from 'zod'
+import type { BlobRef } from '../../blob.ts'
 import { type ApprovalStatus, approvalStatuses } from '../../worker/ask/approval-status.ts'
 import type { Failure } from '../../worker/failure.ts'
 import { type Steering, steerings } from '../../worker/steer.ts'
@@ -21,7 +22,12 @@ const textBlockSchema = z.looseObject({
 })
 
 /** Either `data`, in base64, or `url`. */
-const mediaFields = { mediaType: z.string(), data: z.string().optional(), url: z.string().optional() }
+const mediaFields = {
+  mediaType: z.string(),
+  data: z.string().optional(),
+  url: z.string().optional(),
+  filename: z.string().optional(),
+}
 const imageBlockSchema = z.looseObject({ type: z.literal('image'), ...mediaFields })
 const audioBlockSchema = z.looseObject({ type: z.literal('audio'), ...mediaFields })
 /** A file by reference. Its bytes are not part of the history. */
@@ -73,6 +79,7 @@ const toolOutputSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), value: z.string() }),
   z.looseObject({ type: z.literal('json'), value: z.json() }),
   z.looseObject({ type: z.literal('error-text'), value: z.string() }),
+  z.looseObject({ type: z.literal('content'), value: z.array(userBlockSchema) }),
 ])
 
 /**
@@ -129,6 +136,8 @@ const toolResultMessageSchema = z.looseObject({
   sent: z.array(z.string()).optional(),
   /** How the approval of the call stood when it was refused: it did not run. */
   approval: z.enum(approvalStatuses).optional(),
+  /** The blob that holds all of a long output, of which `output` has the beginning. */
+  blob: z.looseObject({ id: z.string(), mediaType: z.string(), bytes: z.number() }).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
 })
@@ -163,6 +172,7 @@ export interface MediaBlock {
   /** In base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
   readonly url?: string | undefined
+  readonly filename?: string | undefined
 }
 export interface FileBlock {
   readonly type: 'file'
@@ -201,6 +211,8 @@ export type ToolOutput =
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'json'; readonly value: Json }
   | { readonly type: 'error-text'; readonly value: string }
+  /** Text and media, as a tool returned them. */
+  | { readonly type: 'content'; readonly value: readonly UserBlock[] }
 
 /** The result of a child, with the facts that its tools set. */
 export interface ChildFacts {
@@ -253,6 +265,8 @@ export interface ToolResultMessage extends MessageHead {
   readonly sent?: readonly string[] | undefined
   /** How the approval of the call stood when it was refused: it did not run. */
   readonly approval?: ApprovalStatus | undefined
+  /** The blob that holds all of a long output, of which `output` has the beginning. */
+  readonly blob?: BlobRef | undefined
   readonly failure?: Failure | undefined
   /** Where its code threw the error of this call. No model reads it. */
   readonly thrownAt?: string | undefined

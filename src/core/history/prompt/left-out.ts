@@ -4,6 +4,7 @@ import type { ErrorCode } from '../../errors.ts'
 const leftOutBecause: ReadonlyMap<ErrorCode, string> = new Map<ErrorCode, string>([
   ['context_overflow', 'it was too long for the model'],
   ['input_invalid', 'it did not have the form that this worker takes'],
+  ['input_refused', 'this worker did not accept it'],
   ['permission_exceeded', 'it asked for a folder that this worker may not use'],
 ])
 

@@ -69,6 +69,13 @@ interface Slot {
   output: ToolOutput | null
 }
 
+/** Where an input stands among the blocks of a user message, and who sent it. */
+export interface InputBlocks {
+  readonly from: number
+  readonly to: number
+  readonly sender: string | undefined
+}
+
 export class PromptFold {
   /** Parts that never change again. */
   #parts: PromptMessage[] = []
@@ -152,6 +159,16 @@ export class PromptFold {
     this.#tail.blocks.length = Math.min(kept, this.#tail.blocks.length)
     this.#tail.blocks.push({ type: 'text', text })
     this.#tail.part = null
+  }
+
+  /** Puts these blocks in place of an input. */
+  replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
+    if (this.#tail?.role !== 'user') return input
+    const { from, to, sender } = input
+    const blocks = userBlocks({ from: sender, content })
+    this.#tail.blocks.splice(from, to - from, ...blocks)
+    this.#tail.part = null
+    return { ...input, to: from + blocks.length }
   }
 
   /** Puts a note in place of the newest results. The calls stay answered. */
@@ -321,7 +338,7 @@ const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
 const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
 
 /** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
-function userBlocks({ from, content }: UserMessage): UserBlock[] {
+function userBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
   const blocks = content
     .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
     .map((block) => (block.type === 'text' ? withoutMarks(block) : block))

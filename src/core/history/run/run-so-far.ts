@@ -1,8 +1,19 @@
 /** Duty: what a run of an agent has used and found out so far, and its start. Only the container changes it (context-container.ts). */
+import { isObject } from '../../check/is-object.ts'
 import type { ErrorCode } from '../../errors.ts'
 import { parseExactJson } from '../../exact-json.ts'
 import type { Failure } from '../../worker/failure.ts'
-import { type ChildFacts, type Json, textOf, type UserMessage } from '../chat/chat-message.ts'
+import type { AnswerMessage, ResultMessage } from '../../worker/message.ts'
+import { tokensOf } from '../../worker/usage.ts'
+import {
+  type AssistantMessage,
+  type ChildFacts,
+  isCutText,
+  type Json,
+  textOf,
+  type UserMessage,
+} from '../chat/chat-message.ts'
+import type { HookedEntry } from '../entry.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -40,6 +51,13 @@ export interface RunSoFar {
   readonly resultsSeen: number
   /** How often the hook `stop` has asked for more. */
   readonly held: number
+  /** How many processors have looked at its input. */
+  readonly processed: number
+  /** How often a processor has waited for somebody. */
+  readonly suspensions: number
+  /** The ask for which a processor waits, and what was answered. */
+  readonly openAsk: string | null
+  readonly answer: AnswerMessage | null
 }
 
 export interface MutableRun {
@@ -64,6 +82,40 @@ export interface MutableRun {
   retries: number
   resultsSeen: number
   held: number
+  processed: number
+  suspensions: number
+  openAsk: string | null
+  answer: AnswerMessage | null
+}
+
+export function noteReply(run: MutableRun, message: AssistantMessage): void {
+  run.iterations++
+  run.blanks = 0
+  if (isCutText(message)) run.cut.push(textOf(message.content))
+  else run.cut = []
+  run.tokens += tokensOf(message.usage)
+  for (const { type } of message.content) if (type === 'tool-call') run.toolCalls++
+}
+
+/** What is known of a child that has reported. `given`: names of the facts that it got. */
+export function childOf(result: ResultMessage, given: readonly string[]): ChildFacts {
+  const { from: workerId, name, workerKind: kind, status } = result
+  const failure = result.failure?.message
+  // A child's reply may be any value, and so may its `facts`.
+  const facts = (result.value as { facts?: unknown } | null)?.facts
+  const own = isObject(facts) ? (facts as Record<string, Json>) : {}
+  return { workerId, name, kind, status, facts: own, given, ...(failure !== undefined && { failure }) }
+}
+
+/** Notes what a hook decided. */
+export function noteHooked(run: MutableRun, { hook, did, ask }: HookedEntry): void {
+  if (hook === 'toolAfter') run.resultsSeen = run.iterations
+  else if (hook === 'stop') run.held++
+  if (hook !== 'prompt' || did === 'abort') return
+  run.openAsk = ask ?? null
+  run.answer = null
+  if (did === 'suspend') run.suspensions++
+  else run.processed++
 }
 
 export function newRun(number: number): MutableRun {
@@ -88,6 +140,10 @@ export function newRun(number: number): MutableRun {
     retries: 0,
     resultsSeen: 0,
     held: 0,
+    processed: 0,
+    suspensions: 0,
+    openAsk: null,
+    answer: null,
   }
 }
 

@@ -40,6 +40,7 @@ import {
   sendToolName,
   spawnToolName,
 } from './delegation.ts'
+import { isOfferedAtOnce, isOwnTool, ownToolsOf } from './own-tools.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
 const specsKept = 100
@@ -94,6 +95,10 @@ export class AgentTools {
   readonly #registry: ToolRegistry
   /** The list for a worker without restrictions that may not spawn. */
   readonly #own: readonly ToolSpec[]
+  /** The same, for a conversation that has had a long result. */
+  readonly #ownAndLater: readonly ToolSpec[]
+  /** Tools of troupe that run like those of the kind. */
+  readonly #ownTools: ReadonlyMap<string, Tool>
   /** By the names of permitted tools and the descriptions of kinds. Adapters keep what they build from a list, so it must be the same array. */
   readonly #specs = new Map<string, readonly ToolSpec[]>()
   /** Tools of single calls, by the ids of the calls: what a resolver says. */
@@ -109,7 +114,12 @@ export class AgentTools {
     this.#definition = definition
     this.#registry = registry
     this.#resolved = resolved
-    this.#own = definition.asks ? [...this.#registry.specs(), askSpec] : this.#registry.specs()
+    const given = ownToolsOf(definition)
+    this.#ownTools = new Map(given.map((tool) => [tool.name, tool]))
+    const [atOnce, later] = [true, false].map((is) => given.filter((tool) => isOfferedAtOnce(definition, tool) === is))
+    const ofTroupe = [...(definition.asks ? [askSpec] : []), ...new ToolRegistry(atOnce ?? []).specs()]
+    this.#own = ofTroupe.length > 0 ? [...this.#registry.specs(), ...ofTroupe] : this.#registry.specs()
+    this.#ownAndLater = later?.length ? [...this.#own, ...new ToolRegistry(later).specs()] : this.#own
   }
 
   /** The same tools, and these for single calls. */
@@ -121,7 +131,7 @@ export class AgentTools {
   toolOf({ toolCallId, toolName }: ToolCallBlock): Tool | undefined {
     const resolved = this.#resolved.get(toolCallId)
     if (resolved && !mayHave(this.#definition, resolved)) return undefined
-    return resolved ?? this.#registry.get(toolName)
+    return resolved ?? this.#registry.get(toolName) ?? this.#ownTools.get(toolName)
   }
 
   /** Of its own tools, and of that to ask a person. */
@@ -134,11 +144,13 @@ export class AgentTools {
     return permissions.kinds === undefined ? spawns : spawns.filter((kind) => permissions.kinds?.includes(kind))
   }
 
-  specs({ assignment, host }: Turn): readonly ToolSpec[] {
+  /** `hasLong`: the conversation has had a long result. */
+  specs({ assignment, host }: Turn, hasLong = false): readonly ToolSpec[] {
     const kinds = this.kinds(assignment)
-    if (kinds.length === 0 && assignment.permissions.tools === undefined) return this.#own
+    const all = hasLong ? this.#ownAndLater : this.#own
+    if (kinds.length === 0 && assignment.permissions.tools === undefined) return all
     const describe = (kind: string) => host.describeKind(kind)
-    const own = this.#own.filter(({ name }) => isAllowed(assignment, name))
+    const own = all.filter(({ name }) => isOwnTool(name) || isAllowed(assignment, name))
     const key = JSON.stringify([own.map(({ name }) => name), kinds.map((kind) => [kind, describe(kind)])])
     const known = this.#specs.get(key)
     if (known) return known
@@ -176,7 +188,7 @@ export class AgentTools {
 
   /** A tool that troupe gives to agents. */
   isBuiltIn(name: string): boolean {
-    return this.isDelegation(name) || this.isAsk(name)
+    return this.isDelegation(name) || this.isAsk(name) || this.#ownTools.has(name)
   }
 
   /** True for a call that ends the run instead of being run. */
@@ -228,6 +240,8 @@ export class AgentTools {
     const { toolName } = call
     const kinds = this.kinds(assignment)
     if (this.isDelegation(toolName) && kinds.length > 0) return parseDelegation(call, kinds)
+    const ownTool = this.#ownTools.get(toolName)
+    if (ownTool) return checkArguments(ownTool, call)
     if (!isAllowed(assignment, toolName)) return null
     if (this.isAsk(toolName)) return parseAskCall(call)
     const tool = this.toolOf(call)
@@ -247,7 +261,7 @@ export class AgentTools {
 
   /** The names that a model may call. */
   names(assignment: Assignment): string[] {
-    const own = this.#own.flatMap(({ name }) => (isAllowed(assignment, name) ? [name] : []))
+    const own = this.#own.flatMap(({ name }) => (isOwnTool(name) || isAllowed(assignment, name) ? [name] : []))
     return this.kinds(assignment).length > 0
       ? [...own, spawnToolName, sendToolName, ...(this.#definition.background ? [listToolName] : [])]
       : own

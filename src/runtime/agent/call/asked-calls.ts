@@ -61,7 +61,10 @@ function record({ journal, end, who }: AgentTurn, taken: readonly Mail[]): boole
       return false
     }
     const call = open.get(message.id)
-    if (message.kind !== 'answer' || (call === undefined && !toApprove.has(message.id))) {
+    if (
+      message.kind !== 'answer' ||
+      (call === undefined && !toApprove.has(message.id) && message.id !== container.run.openAsk)
+    ) {
       journal.noteIgnored(`${message.kind} ${message.id}, for which nothing waits`)
       continue
     }

@@ -3,6 +3,7 @@
  * recorded.
  * Does not own: which calls run when (local-calls.ts), the steps of recipes (recipe-calls.ts).
  */
+import type { BlobRef } from '../../../core/blob.ts'
 import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
@@ -25,6 +26,7 @@ import { brief } from '../../tool/messages.ts'
 import type { CheckedCall } from '../iteration.ts'
 import type { Journal } from '../journal.ts'
 import { editedOutput } from './approval-words.ts'
+import { isOwnTool, longResultsOf } from './own-tools.ts'
 
 export interface LocalCall {
   readonly call: ToolCallBlock
@@ -69,7 +71,11 @@ export interface CallsHost {
 }
 
 /** `share`: how many steps share the output of the call. */
-export function partsOf({ journal, folder, failedAttempts }: CallsHost, call: ToolCallBlock, share = 1): ToolCallParts {
+export function partsOf(
+  { journal, definition, folder, failedAttempts }: CallsHost,
+  call: ToolCallBlock,
+  share = 1,
+): ToolCallParts {
   const { turn, container } = journal
   const calls = container.lastReply === null ? 1 : toolCallsOf(container.lastReply).length
   const { assignment } = turn
@@ -91,6 +97,7 @@ export function partsOf({ journal, folder, failedAttempts }: CallsHost, call: To
     children: container.run.children,
     // All outputs of one reply are in the next prompt.
     outputBytesMax: Math.floor(turn.host.policy.replyOutputBytesMax / Math.max(1, calls * share)),
+    keeps: share === 1 && !isOwnTool(call.toolName) ? longResultsOf(definition) : null,
     onProgress: (value: unknown) => turn.live.progress(toolCallId, value),
   }
 }
@@ -148,13 +155,22 @@ export function noteThrown(
   journal.log.warn('a tool failed', { ...what, ...thrownFields(thrown) })
 }
 
+interface ResultParts {
+  readonly facts?: Facts
+  readonly ms?: number
+  readonly failure?: Failure
+  readonly thrown?: unknown
+  /** What holds all of a long output. */
+  readonly blob?: BlobRef | undefined
+}
+
 export function recordResult(
   journal: Journal,
   { call, tool }: LocalCall | LostCall,
   status: ToolStatus,
   output: ToolOutput,
   note: 'tool.succeeded' | 'tool.failed' | 'tool.unknown',
-  { facts = {}, ms, failure, thrown }: { facts?: Facts; ms?: number; failure?: Failure; thrown?: unknown } = {},
+  { facts = {}, ms, failure, thrown, blob }: ResultParts = {},
 ): void {
   const { toolCallId, toolName } = call
   const { approvals } = journal.container.pending
@@ -162,7 +178,12 @@ export function recordResult(
   const thrownAt = codePlaceOf(thrown)
   const at = thrownAt === undefined ? {} : { thrownAt }
   const error = thrown === undefined ? {} : { error: brief(redactSentence(toRuntimeError(thrown).message)), ...at }
-  const more = { ...(Object.keys(facts).length > 0 && { facts }), ...(failure && { failure }), ...at }
+  const more = {
+    ...(Object.keys(facts).length > 0 && { facts }),
+    ...(failure && { failure }),
+    ...(blob && { blob }),
+    ...at,
+  }
   journal.add(
     [journal.entry('toolResult', { id: journal.nextId(), toolCallId, toolName, status, output: edited, ...more })],
     { notes: [[note, { toolCallId, toolName, ...(ms === undefined ? {} : { ms }), ...error }]] },

@@ -2,7 +2,8 @@
  * Duty: let code of the kind decide about the open calls of a reply before they run: which tools they mean (its resolver), and whether and with which
  * arguments they run (its hook `toolBefore`).
  * Owns: the decisions, which are recorded. Does not own: what a call may do (agent-tools.ts, approvals.ts), which follows from the decision.
- * DECIDE-CALLS-1 A call is decided about once. The decision is recorded with or before anything that follows from it.
+ * DECIDE-CALLS-1 A call is decided about once. The decision is recorded before anything that follows from it: before a tool runs that is not pure,
+ *                and with the asks of an approval. A pure tool may run before, and runs again after a crash.
  * DECIDE-CALLS-2 A call that was started, asked about or delegated before there was a decision is carried out as its model wrote it.
  * DECIDE-CALLS-3 If the code fails, the call does not run.
  */
@@ -46,8 +47,7 @@ export async function decideCalls(agentTurn: AgentTurn, tools: AgentTools): Prom
   const all = withFound(tools, calls, decided, found)
   const decisions = await Promise.all(known.map(([call, decision]) => checkCall(agentTurn, all, call, decision)))
   if (agentTurn.isOver) return tools
-  // A decision that is lost with its node led to nothing: the next turn asks again.
-  if (decisions.length > 0) journal.add([journal.entry('callsDecided', { calls: decisions })], {}, { lazy: true })
+  if (decisions.length > 0) journal.add([journal.entry('callsDecided', { calls: decisions })])
   return all
 }
 

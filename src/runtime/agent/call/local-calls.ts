@@ -27,6 +27,8 @@ import {
   unknownFailure,
 } from './call-host.ts'
 import { dryOutput } from './dry-run.ts'
+import { keepLong } from './long-results.ts'
+import { runnable } from './own-tools.ts'
 import { runRecipe } from './recipe-calls.ts'
 
 export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall | LostCall)[]): Promise<CallsEnd> {
@@ -99,7 +101,8 @@ async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promi
   const span = host.telemetry.startSpan('tool_call', attributes)
   const { live } = host.journal.turn
   live.beginCall(call, { isStored: tool.effect === 'once' })
-  const outcome = await host.executor.run({ tool, input, parts: partsOf(host, call) })
+  const own = runnable(tool, host.journal.turn)
+  const outcome = await host.executor.run({ tool: own, input, parts: partsOf(host, call) })
   live.endCall(toolCallId)
   span.end({ outcome: outcome.kind })
   return outcome
@@ -125,9 +128,13 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
   const { journal, failedAttempts, attempts } = host
   noteThrown(host, local, outcome)
   switch (outcome.kind) {
-    case 'done':
-      recordResult(journal, local, 'ok', outcome.output, 'tool.succeeded', { facts: outcome.facts, ms })
+    case 'done': {
+      const { whole, output, facts } = outcome
+      const kept = whole === undefined ? { output } : await keepLong(journal, { output, whole })
+      if (!mayRecord(journal.turn)) return done
+      recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts, ms })
       return done
+    }
     case 'failed':
       recordResult(journal, local, 'error', outcome.output, 'tool.failed', {
         facts: outcome.facts,

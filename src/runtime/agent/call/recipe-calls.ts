@@ -18,17 +18,18 @@ import {
 } from '../../../core/definition/recipe.ts'
 import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat/chat-message.ts'
+import { plainOutputOf } from '../../../core/history/chat/media.ts'
 import { unknownOutcomeText } from '../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../core/read-only.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { watchLoop } from '../../node/event-loop.ts'
 import { runUserPart } from '../../node/user-code.ts'
-import { outputMost } from '../../tool/attempt.ts'
+import { outputOf } from '../../tool/attempt.ts'
 import type { ToolOutcome } from '../../tool/executor.ts'
 import type { Facts } from '../../tool/fact-collector.ts'
 import { limited } from '../../tool/limited.ts'
 import { brief } from '../../tool/messages.ts'
-import { errorOutput, toOutput } from '../../tool/output.ts'
+import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import {
   askOutcome,
@@ -42,6 +43,7 @@ import {
   unknownFailure,
 } from './call-host.ts'
 import { dryOutput } from './dry-run.ts'
+import { keepLong } from './long-results.ts'
 import { type PlannedRecipe, type PlannedStep, planRecipe } from './recipe-plan.ts'
 
 /** How many parallel steps run at the same time. */
@@ -105,7 +107,7 @@ async function runSerial(running: Running): Promise<CallsEnd | null> {
     const end = await runStep(running, step)
     running.ends.set(step, end)
     if (end.kind !== 'ended') return endOf(running)
-    if (end.status === 'ok') running.serial[step.tool] = end.output.value
+    if (end.status === 'ok') running.serial[step.tool] = plainOutputOf(end.output)
   }
   return null
 }
@@ -303,8 +305,10 @@ async function compose(running: Running): Promise<CallsEnd> {
   if (end.kind === 'timedOut')
     return evaluationFailed(host, local, new Error(`${what} did not end within ${hookMs} ms`))
   if (end.value === null) return evaluationFailed(host, local, thrown)
-  const output = toOutput(end.value.value, outputMost(local.tool, partsOf(host, local.call)))
-  recordResult(journal, local, 'ok', output, 'tool.succeeded', { facts })
+  const { output, whole } = outputOf(local.tool, partsOf(host, local.call), end.value.value)
+  const kept = whole === undefined ? { output } : await keepLong(journal, { output, whole })
+  if (!mayRecord(journal.turn)) return done
+  recordResult(journal, local, 'ok', kept.output, 'tool.succeeded', { ...kept, facts })
   return done
 }
 
@@ -316,7 +320,7 @@ function partsOfEnds({ plan, ends }: Running): RecipeParts {
     const end = ends.get(step)
     if (end?.kind !== 'ended') continue
     const { label, tool, phase } = step
-    const { value } = end.output
+    const value = plainOutputOf(end.output)
     if (end.status !== 'ok') errors.push({ label, tool, error: problemIn(end.output) })
     else (phase === 'serial' ? serialResults : parallelResults).push({ label, tool, output: structuredClone(value) })
   }

@@ -102,7 +102,9 @@ function contextOf(
         : { type: 'continue', messages: all.slice() }
   return {
     messages: all.slice(0, at),
-    tools: tools.specs(turn).map((spec) => ({ ...spec, inputSchema: structuredClone(spec.inputSchema) })),
+    tools: tools
+      .specs(turn, container.history.hasLongResults)
+      .map((spec) => ({ ...spec, inputSchema: structuredClone(spec.inputSchema) })),
     response,
     iteration,
     maxIterations: newest.most.iterations,

@@ -30,8 +30,7 @@ export async function tellResults(agentTurn: AgentTurn): Promise<null> {
   const said = texts.filter((text) => text !== null)
   const hooked = journal.entry('hooked', { hook: 'toolAfter', did: said.length > 0 ? 'context' : 'continue' })
   const text = cutText(said.join('\n\n'), policy.toolOutputBytesMax)
-  // If it is lost with its node, the next turn calls the hook again before it asks the model.
-  journal.add(said.length > 0 ? [hooked, textEntry(journal, text, 1)] : [hooked], {}, { lazy: true })
+  journal.add(said.length > 0 ? [hooked, textEntry(journal, text, 1)] : [hooked])
   return null
 }
 

@@ -1,0 +1,37 @@
+/**
+ * Duty: the tools that troupe gives to agents and that run like tools of the kind: which of them a kind has, and from when on.
+ * OWN-TOOLS-1 They read only, nobody is asked about them, and permissions need not name them.
+ */
+import type { Tool } from '../../../core/definition/define-tool.ts'
+import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
+import { policy } from '../../../core/policy.ts'
+import type { Turn } from '../../turn/turn.ts'
+import { readResult, readResultName, readResultTool } from './long-results.ts'
+
+export function isOwnTool(name: string): boolean {
+  return name === readResultName
+}
+
+/** When a result of a tool is too long, and how much of it the model sees. Null: long results are cut. */
+export function longResultsOf({
+  longResults = {},
+}: Pick<AgentDefinition, 'longResults'>): { readonly over: number; readonly preview: number } | null {
+  if (longResults === false) return null
+  const { over = policy.toolOutputBytesMax, preview = policy.previewBytesMax } = longResults
+  return { over, preview }
+}
+
+/** What such a kind may call, whether its model was told of it or not. */
+export function ownToolsOf({ longResults }: AgentDefinition): readonly Tool[] {
+  return longResults === false ? [] : [readResultTool]
+}
+
+/** What its model is told of from the beginning. The others come with the first long result. */
+export function isOfferedAtOnce({ longResults }: AgentDefinition, { name }: Tool): boolean {
+  return name !== readResultName || longResults !== undefined
+}
+
+/** The tool as it runs in this turn. */
+export function runnable(tool: Tool, { host }: Turn): Tool {
+  return tool === readResultTool ? readResult(host.blobs) : tool
+}
