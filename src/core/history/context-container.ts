@@ -38,6 +38,7 @@ import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
 import {
   childOf,
+  countResults,
   emptyFacts,
   inputOf,
   newRun,
@@ -332,10 +333,7 @@ export class ContextContainer {
     this.#calls.answered(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
-    // The iteration is over. Compare its errors with those of the iteration before.
-    const { errors } = this.#calls
-    this.#run.sameErrors = errors === '' ? 0 : errors === this.#run.errors ? this.#run.sameErrors + 1 : 1
-    this.#run.errors = errors
+    countResults(this.#run, this.#calls)
   }
 
   #childReported(result: ResultMessage): void {

@@ -62,6 +62,7 @@ function isOurs(message: Fields): boolean {
       return (
         typeof message.model === 'string' &&
         isOptionalText(message.asked) &&
+        isOptionalFlag(message.interrupted) &&
         knownReasons.has(message.finishReason) &&
         isUsage(message.usage) &&
         isListOf(message.content, isAssistantBlock)
@@ -74,6 +75,7 @@ function isOurs(message: Fields): boolean {
         isOutput(message.output) &&
         isFacts(message.facts) &&
         isFailure(message.failure) &&
+        isOptionalFlag(message.isBroken) &&
         isBlobRef(message.blob) &&
         isOptionalText(message.thrownAt)
       )

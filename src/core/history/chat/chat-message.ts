@@ -118,6 +118,8 @@ const assistantMessageSchema = z.looseObject({
   model: z.string(),
   /** `provider/model` as it was asked. Absent if the provider uses the same name. */
   asked: z.string().optional(),
+  /** True for a sentence of ours in place of a reply that took too long. */
+  interrupted: z.boolean().optional(),
   /** In the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
@@ -140,6 +142,8 @@ const toolResultMessageSchema = z.looseObject({
   blob: z.looseObject({ id: z.string(), mediaType: z.string(), bytes: z.number() }).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  /** The arguments of the call could not be read. */
+  isBroken: z.boolean().optional(),
 })
 const errorMessageSchema = z.looseObject({ type: z.literal('error'), ...head, message: z.string() })
 const summaryMessageSchema = z.looseObject({
@@ -250,6 +254,7 @@ export interface AssistantMessage extends MessageHead {
   readonly type: 'assistant'
   readonly model: string
   readonly asked?: string | undefined
+  readonly interrupted?: boolean | undefined
   readonly content: readonly AssistantBlock[]
   readonly finishReason: FinishReason
   readonly usage: Usage
@@ -268,6 +273,8 @@ export interface ToolResultMessage extends MessageHead {
   /** The blob that holds all of a long output, of which `output` has the beginning. */
   readonly blob?: BlobRef | undefined
   readonly failure?: Failure | undefined
+  /** The arguments of the call could not be read. */
+  readonly isBroken?: boolean | undefined
   /** Where its code threw the error of this call. No model reads it. */
   readonly thrownAt?: string | undefined
 }
