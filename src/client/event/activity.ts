@@ -60,8 +60,7 @@ export class Roster {
   note({ type, workerId, details, at }: RawEvent): void {
     switch (type) {
       case 'session.created':
-        this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
-        if (details.rests === true) this.#change(workerId, 'waiting')
+        this.#created(workerId, details)
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
@@ -101,6 +100,7 @@ export class Roster {
       case 'compaction.failed':
       case 'context.changed':
       case 'worker.configured':
+      case 'context.cleared':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':
@@ -126,6 +126,12 @@ export class Roster {
       case 'iteration.completed':
         return
     }
+  }
+
+  #created(workerId: string, { kind, name, rests }: RawEvent['details']): void {
+    this.#seat(workerId, textOr(kind), textOr(name), null)
+    // It has no first message yet.
+    if (rests === true) this.#change(workerId, 'waiting')
   }
 
   /**

@@ -185,7 +185,11 @@ function askPart(type: string, { id, sort, question, by, decision }: RawEvent['d
   return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
 
-function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: RawEvent['details']): string {
+function contextPart(type: string, details: RawEvent['details']): string {
+  const { tokensBefore, tokensAfter, reason, results } = details
+  if (type === 'worker.configured') return `configured: ${configurationText(details)}`
+  if (type === 'context.changed') return changedPart(details)
+  if (type === 'context.cleared') return `${String(results)} old results of tools were cleared from its prompts`
   return type === 'compaction.failed'
     ? `its conversation could not be compacted: ${stringOr(reason)}`
     : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
@@ -198,9 +202,7 @@ const changedParts: Readonly<Record<ContextChange, string>> = {
   pushed: 'a message was added to its history',
 }
 
-function changedPart(type: 'worker.configured' | 'context.changed', details: RawEvent['details']): string {
-  if (type === 'worker.configured') return `configured: ${configurationText(details)}`
-  const { how, by } = details
+function changedPart({ how, by }: RawEvent['details']): string {
   const what = changedParts[how as ContextChange] ?? stringOr(how)
   return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
@@ -248,10 +250,10 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return repliedPart(type, details)
     case 'context.compacted':
     case 'compaction.failed':
-      return compactionPart(type, details)
+    case 'context.cleared':
     case 'worker.configured':
     case 'context.changed':
-      return changedPart(type, details)
+      return contextPart(type, details)
     case 'tool.failed':
     case 'tool.unknown':
       return failedToolPart(type, details)

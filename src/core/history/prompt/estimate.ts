@@ -54,6 +54,11 @@ export function promptTokens(messages: readonly PromptMessage[]): number {
   return Math.floor(sum(messages, messageBytes) / bytesPerToken)
 }
 
+/** The tokens of so many bytes, by the same measure. */
+export function tokensIn(byteCount: number): number {
+  return Math.floor(byteCount / bytesPerToken)
+}
+
 function blockBytes(block: UserBlock | AssistantBlock): number {
   switch (block.type) {
     case 'text':
