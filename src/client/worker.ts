@@ -35,7 +35,7 @@ import {
   runOn,
 } from './session/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
-import { namesFiles, withAttached } from './submission/attached.ts'
+import { hasLongMedia, namesFiles, withAttached, withKeptMedia } from './submission/attached.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -77,8 +77,14 @@ export class Worker {
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
-    const input = namesFiles(value) ? await withAttached(value) : value
+    const read = namesFiles(value) ? await withAttached(value) : value
+    const input = hasLongMedia(read) ? await this.#keepMedia(read) : read
     return (await this.#submission.send(this.id, input, options)).sent
+  }
+
+  async #keepMedia(input: unknown): Promise<unknown> {
+    const { blobs } = this.#submission.store(this.id, 'worker').forks
+    return withKeptMedia(input, (await this.report()).sessionId, blobs)
   }
 
   /**
