@@ -254,7 +254,7 @@ export const policy = {
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
   /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
-  forkWorkersMax: 500,
+  forkWorkersMax: 300,
   /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
   forkBytesMax: 4_194_304,
   /** What a fork has written and nobody finished is gone after this. */
