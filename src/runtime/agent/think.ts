@@ -18,6 +18,7 @@ import type { Mail } from '../../core/worker/message.ts'
 import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
+import { namesBlobs, withBlobs } from './blob-media.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
@@ -59,6 +60,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
   if (!mayCall(turn)) return null
+  // What the answers of commits told of comes before the request.
+  if (turn.steers.isWaiting) return null
   // The answer of the last commit says what the other agents of the session have used.
   const limit = overLimitOfSession(agentTurn)
   if (limit !== null) return overBudget(agentTurn, limit)
@@ -77,9 +80,10 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   let reply: AcceptedReply
   try {
+    const prompt = container.history.prompt()
     const request = {
       instructions: container.instructions,
-      messages: container.history.prompt(),
+      messages: namesBlobs(prompt) ? await withBlobs(prompt, turn) : prompt,
       tools: tools.specs(turn, container.history.hasLongResults),
       settings: kind.definition.settings,
       output: kind.output?.schema,

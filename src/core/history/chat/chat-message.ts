@@ -27,6 +27,7 @@ const mediaFields = {
   data: z.string().optional(),
   url: z.string().optional(),
   filename: z.string().optional(),
+  bytes: z.number().optional(),
 }
 const imageBlockSchema = z.looseObject({ type: z.literal('image'), ...mediaFields })
 const audioBlockSchema = z.looseObject({ type: z.literal('audio'), ...mediaFields })
@@ -36,6 +37,7 @@ const fileBlockSchema = z.looseObject({
   mediaType: z.string(),
   url: z.string(),
   filename: z.string().optional(),
+  bytes: z.number().optional(),
 })
 
 const reasoningBlockSchema = z.looseObject({
@@ -175,14 +177,18 @@ export interface MediaBlock {
   readonly mediaType: string
   /** In base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
+  /** An address of the web; or `blob:<id>`, a blob of the session (core/blob.ts). */
   readonly url?: string | undefined
   readonly filename?: string | undefined
+  /** Of a blob: how many it has. */
+  readonly bytes?: number | undefined
 }
 export interface FileBlock {
   readonly type: 'file'
   readonly mediaType: string
   readonly url: string
   readonly filename?: string | undefined
+  readonly bytes?: number | undefined
 }
 export interface ReasoningBlock {
   readonly type: 'reasoning'
