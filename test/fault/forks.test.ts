@@ -44,7 +44,7 @@ test('nodes that are killed around forks of a tree with timers and results: each
   for (let kill = 1; kill <= 4; kill++) {
     await waitUntil('a worker runs or has run', async () => (await session.report()).workers.length > 1)
     const copy = session.fork()
-    node.kill()
+    void node.kill()
     all.push(await copy)
     node = await harness.start(`n${kill}`)
   }
