@@ -1,21 +1,13 @@
 /**
- * Duty: let a model say in a call that the loop ends after it: `terminate: true` beside the arguments of the tool.
- * TERMINATE-1 Whether the run ends follows from the recorded reply and its results, so a node that takes over ends it too.
- * TERMINATE-2 A tool that has an argument of this name keeps it: its calls never end the loop.
+ * Duty: how a model says in a call that the loop ends after it: `terminate: true` beside the arguments of the tool.
+ * Does not own: the end of the run (../reply/last-call.ts).
+ * TERMINATE-1 A tool that has an argument of this name keeps it: its calls never end the loop.
  */
 import { isObject } from '../../../core/check/is-object.ts'
 import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
-import {
-  type ToolCallBlock,
-  type ToolResultMessage,
-  textOf,
-  toolCallsOf,
-} from '../../../core/history/chat/chat-message.ts'
+import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import { inputFormOf } from '../../tool/input-form.ts'
-import type { AgentTurn } from '../agent-turn.ts'
-import { complete } from '../reply/complete.ts'
-import type { AgentTools } from './agent-tools.ts'
 
 const field = 'terminate'
 const fieldSchema = {
@@ -46,29 +38,8 @@ export function withoutTerminate(call: ToolCallBlock, tool: Tool): ToolCallBlock
   return { ...call, input: own }
 }
 
-function saysSo(call: ToolCallBlock, tools: AgentTools): boolean {
-  const tool = tools.toolOf(call)
-  return (
-    tool !== undefined && isObject(call.input) && call.input[field] === true && withoutTerminate(call, tool) !== call
-  )
-}
-
-/** Ends the run if a call of the newest reply said so and succeeded. Returns true if it did. */
-export function endAfterCall(agentTurn: AgentTurn, tools: AgentTools): boolean {
-  if (agentTurn.kind.definition.mayTerminate !== true) return false
-  const { container } = agentTurn.journal
-  const reply = container.lastReply
-  if (reply === null) return false
-  const { messages } = container.history
-  const since = messages.slice(messages.lastIndexOf(reply) + 1)
-  // Something else was said since: then the model is asked again.
-  if (!since.every((message): message is ToolResultMessage => message.type === 'toolResult')) return false
-  const ending = new Set(toolCallsOf(reply).flatMap((call) => (saysSo(call, tools) ? [call.toolCallId] : [])))
-  const last = since.find(({ toolCallId, status }) => status === 'ok' && ending.has(toolCallId))
-  if (last === undefined) return false
-  const { value } = last.output
-  const said = textOf(reply.content)
-  const text = said.trim() !== '' ? said : typeof value === 'string' ? value : JSON.stringify(value)
-  complete(agentTurn, { text }, [])
-  return true
+/** True for a call with which the model said that the loop ends after it. */
+export function saysTerminate(call: ToolCallBlock, tool: Tool | undefined): boolean {
+  const { input } = call
+  return tool !== undefined && isObject(input) && input[field] === true && withoutTerminate(call, tool) !== call
 }
