@@ -75,6 +75,7 @@ export type {
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
+export type { ContextFact, ContextSettings } from './core/definition/context-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
@@ -119,6 +120,7 @@ export type {
   WorkerRef,
 } from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
+export type { LongResults } from './core/definition/long-results.ts'
 export type {
   Model,
   ModelCall,

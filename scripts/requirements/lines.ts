@@ -76,7 +76,7 @@ export const lines: readonly Line[] = [
     otherwise: 'inputs in a row are one user message of the prompt instead of an error',
   },
   { id: '1.11', says: 'A run that succeeds adds its answer to the history; one that fails or is cancelled adds none.' },
-  { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.', part: 'context' },
+  { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.' },
   { id: '1.13', says: 'A turn can be stored without an input.' },
   {
     id: '1.14',
@@ -156,9 +156,8 @@ export const lines: readonly Line[] = [
   {
     id: '1.42',
     says: 'Context that nobody said comes as a pair before the history and is not stored.',
-    part: 'context',
   },
-  { id: '1.43', says: 'A prompt says when it was written, and keeps added context apart.', part: 'context' },
+  { id: '1.43', says: 'A prompt says when it was written, and keeps added context apart.' },
   {
     id: '1.44',
     says: 'A tool is allowed, asked for, or denied by rules; a rule that denies always wins.',

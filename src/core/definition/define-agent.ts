@@ -12,6 +12,7 @@ import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
+import { type ContextSettings, checkContext } from './context-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
 import { checkLongResults, type LongResults } from './long-results.ts'
@@ -137,6 +138,8 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    * that tool from its first long result on, or from the beginning where this field is set. `false`: long results are cut. Default: over 200 000 bytes.
    */
   readonly longResults?: false | LongResults
+  /** What its model is told that nobody said: files, the time, and facts. Default: nothing. */
+  readonly context?: ContextSettings
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -177,6 +180,7 @@ export const agentKeys = new Set([
   'continues',
   'compaction',
   'longResults',
+  'context',
   'pool',
   'retries',
   'hooks',
@@ -218,6 +222,7 @@ export function checkAgent(agent: AgentWorker): void {
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   checkLongResults(agent.longResults)
+  checkContext(agent.context)
   for (const name of ['continues', 'outputRetries'] as const) {
     const times = agent[name]
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))

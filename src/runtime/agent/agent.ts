@@ -9,11 +9,13 @@
  */
 
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
+import type { ContextSettings } from '../../core/definition/context-settings.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import type { Model } from '../../core/definition/model.ts'
 import { ConfigError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
+import type { Mail } from '../../core/worker/message.ts'
 import { forAny, goOn } from '../../core/worker/wait.ts'
 import { lastStep } from '../handler/last-step.ts'
 import type { Behaviour } from '../node/kind.ts'
@@ -25,6 +27,8 @@ import { act, breakCircuit, failAsRecorded, toolsFailed } from './call/act.ts'
 import { type AgentTools, Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
+import { inputContext, inputContextOf } from './context/input-context.ts'
+import { StickyContext } from './context/sticky-context.ts'
 import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { needsPreparing, prepare } from './hook/prepare.ts'
@@ -46,6 +50,7 @@ export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): 
     definition,
     model,
     toolbox: new Toolbox(definition),
+    sticky: StickyContext.of(definition.context, model.id),
     output: outputFormOf(definition),
     compaction: compactionOf(definition, model, parts),
   }
@@ -188,7 +193,7 @@ function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
 }
 
 function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
-  const { inbox, journal, turn, end } = agentTurn
+  const { inbox, turn } = agentTurn
   const owed = goOnWithOrder(agentTurn)
   if (owed !== null) return owed
   const mail = inbox.nextInput()
@@ -197,6 +202,18 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   if (mail.order !== undefined) return obey(agentTurn, mail, mail.order)
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
+  const asked = inputContextOf(agentTurn.kind.definition.context)
+  return asked === null ? begin(agentTurn, mail) : beginWith(agentTurn, mail, asked)
+}
+
+async function beginWith(agentTurn: AgentTurn, mail: Mail, asked: ContextSettings): Promise<null> {
+  const context = await inputContext(agentTurn, asked)
+  return agentTurn.isOver ? null : begin(agentTurn, mail, context)
+}
+
+/** `context`: what goes with the input. */
+function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
+  const { inbox, journal, end } = agentTurn
   agentTurn.begunRun = journal.position.run
   const { machine } = journal
   machine.apply('inputReceived')
@@ -204,7 +221,9 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   const full = historyFull(agentTurn)
   const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
   // A message to a full conversation is received, and is no message of it.
-  const entries = [full === null ? entryOf(mail, journal, input) : journal.entry('received', { message: mail.message })]
+  const said =
+    full === null ? entryOf(mail, journal, input, 0, context) : journal.entry('received', { message: mail.message })
+  const entries = [said]
   const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
     machine.apply('limitReached')

@@ -9,13 +9,14 @@ import type { InputMessage } from '../../core/worker/message.ts'
 const contentSchema = z.strictObject({ content: z.array(userBlockSchema).min(1) })
 
 /** Does not throw: a message that breaks one turn would break it on every other node as well. */
-export function userMessage(id: string, message: InputMessage): EntryParts<'user'> {
+export function userMessage(id: string, message: InputMessage, context?: string): EntryParts<'user'> {
   const { from, when, facts } = message
   return {
     id,
     ...(from !== null && { from }),
     ...(when && { when }),
     content: blocksOf(message.value),
+    ...(context !== undefined && { context }),
     ...(facts && Object.keys(facts).length > 0 && { facts }),
   }
 }

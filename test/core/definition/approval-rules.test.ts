@@ -34,7 +34,7 @@ describe('wrong rules', () => {
     [{ allow: [{ tool: 'pay', wen: 1 }] }, 'approval.allow[0] may hold tool and when, not "wen". Did you mean when?'],
     [
       { deny: ['pai'] },
-      'approval.deny[0] names the tool "pai", which this kind does not have; it has pay, spawn_workers, send_message, list_tasks, ask_person. Did you mean pay?',
+      'approval.deny[0] names the tool "pai", which this kind does not have; it has pay, spawn_workers, send_message, list_tasks, ask_person, read_result, read_skill. Did you mean pay?',
     ],
   ])('%o throw a ConfigError that names the wrong part', (approval, message) => {
     expect(() => define(approval)).toThrow(ConfigError)

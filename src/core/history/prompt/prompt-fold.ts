@@ -337,8 +337,26 @@ const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
 /** Lines that only this file may begin: they name the sender of a message, or mark a summary. */
 const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
 
+function userBlocks(message: Pick<UserMessage, 'from' | 'content' | 'context'>): UserBlock[] {
+  const { context } = message
+  return context === undefined ? saidBlocks(message) : delimited(context, saidBlocks(message))
+}
+
+const delimiters = /^(?=[ \t]*--- (?:CONTEXT ENTRY|USER MESSAGE) (?:BEGIN|END) ---)/gm
+
+/** What was said, kept apart from what was added to it. A text that imitates the lines between them is quoted. */
+function delimited(context: string, said: readonly UserBlock[]): UserBlock[] {
+  const quoted = (text: string) => text.replace(delimiters, '> ')
+  const blocks = said.map((block) => (block.type === 'text' ? { ...block, text: quoted(block.text) } : block))
+  const before = `--- CONTEXT ENTRY BEGIN ---\n${quoted(context)}\n--- CONTEXT ENTRY END ---\n\n--- USER MESSAGE BEGIN ---`
+  const after = '--- USER MESSAGE END ---'
+  const [only] = blocks
+  if (only?.type === 'text' && blocks.length === 1) return [{ ...only, text: `${before}\n${only.text}\n${after}` }]
+  return [{ type: 'text', text: before }, ...blocks, { type: 'text', text: after }]
+}
+
 /** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
-function userBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
+function saidBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
   const blocks = content
     .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
     .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
