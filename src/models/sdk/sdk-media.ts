@@ -10,7 +10,7 @@
 import type { ModelMessage } from 'ai'
 import type { PromptMessage } from '../../core/definition/model.ts'
 import type { FileBlock, MediaBlock, UserBlock } from '../../core/history/chat/chat-message.ts'
-import { withoutSenderLines } from '../../core/history/prompt/prompt-fold.ts'
+import { withoutSenderLines } from '../../core/history/prompt/user-blocks.ts'
 import { wellFormed } from '../http/well-formed.ts'
 
 type UserPart = Exclude<Extract<ModelMessage, { role: 'user' }>['content'], string>[number]

@@ -28,6 +28,7 @@ import {
   type UserMessage,
 } from '../chat/chat-message.ts'
 import { cancelledText } from '../run/open-calls.ts'
+import { userBlocks, withoutSenderLines } from './user-blocks.ts'
 
 /** Stands where a user has to begin, and none did. */
 export const beginningText = '(conversation begins with the assistant)'
@@ -333,41 +334,6 @@ function isBlank(block: UserBlock | AssistantBlock): boolean {
   return block.type === 'text' && block.providerOptions === undefined && block.text.trim() === ''
 }
 
-const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
-/** Lines that only this file may begin: they name the sender of a message, or mark a summary. */
-const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
-
-function userBlocks(message: Pick<UserMessage, 'from' | 'content' | 'context'>): UserBlock[] {
-  const { context } = message
-  return context === undefined ? saidBlocks(message) : delimited(context, saidBlocks(message))
-}
-
-const delimiters = /^(?=[ \t]*--- (?:CONTEXT ENTRY|USER MESSAGE) (?:BEGIN|END) ---)/gm
-
-/** What was said, kept apart from what was added to it. A text that imitates the lines between them is quoted. */
-function delimited(context: string, said: readonly UserBlock[]): UserBlock[] {
-  const quoted = (text: string) => text.replace(delimiters, '> ')
-  const blocks = said.map((block) => (block.type === 'text' ? { ...block, text: quoted(block.text) } : block))
-  const before = `--- CONTEXT ENTRY BEGIN ---\n${quoted(context)}\n--- CONTEXT ENTRY END ---\n\n--- USER MESSAGE BEGIN ---`
-  const after = '--- USER MESSAGE END ---'
-  const [only] = blocks
-  if (only?.type === 'text' && blocks.length === 1) return [{ ...only, text: `${before}\n${only.text}\n${after}` }]
-  return [{ type: 'text', text: before }, ...blocks, { type: 'text', text: after }]
-}
-
-/** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
-function saidBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
-  const blocks = content
-    .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
-    .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
-  if (blocks.length === 0) blocks.push({ type: 'text', text: '(empty message)' })
-  if (from === undefined) return blocks
-  const mark = `[message from worker ${from}]`
-  const [first] = blocks
-  if (first?.type !== 'text') return [{ type: 'text', text: mark }, ...blocks]
-  return [{ ...first, text: `${mark}\n${first.text}` }, ...blocks.slice(1)]
-}
-
 function summaryBlock({ text }: SummaryMessage): TextBlock {
   return { type: 'text', text: handoffText(text) }
 }
@@ -375,16 +341,6 @@ function summaryBlock({ text }: SummaryMessage): TextBlock {
 /** A summary as a model reads it: a text that only this file may begin. */
 export function handoffText(text: string): string {
   return `${handoffMark}\n${withoutSenderLines(text)}`
-}
-
-function withoutMarks(block: TextBlock): TextBlock {
-  const text = withoutSenderLines(block.text)
-  return text === block.text ? block : { ...block, text }
-}
-
-/** Quotes lines that imitate those that name a sender. */
-export function withoutSenderLines(text: string): string {
-  return text.replace(marks, '> ')
 }
 
 const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])
