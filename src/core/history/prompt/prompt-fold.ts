@@ -25,7 +25,6 @@ import {
   type ToolResultMessage,
   toolCallsOf,
   type UserBlock,
-  type UserMessage,
 } from '../chat/chat-message.ts'
 import { cancelledText } from '../run/open-calls.ts'
 import { userBlocks, withoutSenderLines } from './user-blocks.ts'
