@@ -52,6 +52,7 @@ export type { EventsQuery } from './client/session/session-events.ts'
 export type { CreateOf, Sessions } from './client/session/sessions.ts'
 export type { TokenCounts, TokenReport } from './client/session/tokens.ts'
 export type { ApprovalOptions } from './client/submission/approval-options.ts'
+export { attachment } from './client/submission/attached.ts'
 export type { CreateSession } from './client/submission/submission.ts'
 export type {
   DeadLetter,
@@ -197,6 +198,7 @@ export {
   textOf,
   timestampOf,
 } from './core/history/chat/chat-message.ts'
+export { type MediaOptions, type MediaPart, mediaBlock } from './core/history/chat/media.ts'
 export { chat } from './core/history/chat/message-factories.ts'
 export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export {

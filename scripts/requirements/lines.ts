@@ -140,7 +140,7 @@ export const lines: readonly Line[] = [
     id: '1.35',
     says: 'Histories, messages, results and images have limits.',
     otherwise:
-      'a history warns at 10 000 messages and is full at 50 000; a message has 1 MiB with its images, and a result 100 000 bytes, which most windows can take',
+      'a history warns at 10 000 messages and is full at 50 000; images are limited as here, a message has 1 MiB with its media, and a result 100 000 bytes, which most windows can take',
   },
   {
     id: '1.36',

@@ -6,6 +6,8 @@
  */
 import { createReadStream } from 'node:fs'
 import { type Command, Option } from 'commander'
+import { attachment } from '../client/submission/attached.ts'
+import { isObject } from '../core/check/is-object.ts'
 import { InputError, LimitError } from '../core/errors.ts'
 import { parseExactJson } from '../core/exact-json.ts'
 import { policy } from '../core/policy.ts'
@@ -27,6 +29,31 @@ export function addInputOptions(command: Command): Command {
         'text',
       ]),
     )
+}
+
+export interface AttachFlags {
+  readonly attach?: readonly string[]
+}
+
+export function addAttachOption(command: Command): Command {
+  return command.option(
+    '--attach <path>',
+    'send an image, a sound or another file along (may be repeated)',
+    (path: string, before: readonly string[] | undefined) => [...(before ?? []), path],
+  )
+}
+
+/** The input with these files behind it, as content blocks. */
+export async function withAttachments(input: unknown, { attach = [] }: AttachFlags): Promise<unknown> {
+  if (attach.length === 0) return input
+  const blocks = await Promise.all(attach.map((path) => attachment(path)))
+  return { content: [...blocksOf(input), ...blocks] }
+}
+
+function blocksOf(input: unknown): readonly unknown[] {
+  if (input === null) return []
+  if (isObject(input) && Array.isArray(input.content)) return input.content
+  return [{ type: 'text', text: typeof input === 'string' ? input : JSON.stringify(input) }]
 }
 
 /** The input of a command: its argument, a file, or stdin (`-`). Without any input it is null. `what`: its name in errors. */

@@ -25,6 +25,7 @@ import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
+import { namesFiles, withAttached } from './submission/attached.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -61,11 +62,13 @@ export class Worker {
   /**
    * Sends an input to the worker. A worker receives its messages in the order in which Redis accepted them. Await one call before the next: of
    * two calls at once, the second may be accepted first, if Redis refuses the first for a moment because it is full or still loading.
+   * An agent takes content blocks: `[{ type: 'text', text }, { type: 'image', file: 'plan.png' }]`, with `data` (bytes, or base64) in place of `file`.
    * A message with `when` may be received before messages that were accepted earlier. If the message is refused, this throws a typed error that names the worker.
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
-    return (await this.#submission.send(this.id, value, options)).sent
+    const input = namesFiles(value) ? await withAttached(value) : value
+    return (await this.#submission.send(this.id, input, options)).sent
   }
 
   /**

@@ -196,6 +196,12 @@ export const policy = {
   historyMessagesMax: 50_000,
 
   messageBytesMax: 1_048_576,
+  /** Images in one message, and in one request: further ones, the oldest first, become notes. */
+  imagesMax: 10,
+  /** An image, a sound or a file of a message. Its message has a limit too. */
+  mediaBytesMax: 10_485_760,
+  /** Media in the result of a tool, in all: more becomes a note. */
+  toolMediaBytesMax: 600_000,
   /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,
   /** All blobs of a session together. */

@@ -135,7 +135,12 @@ export class Life {
       const output = this.#chances.one([`output of ${toolCallId}`, '', ' ', `x${'y'.repeat(this.#chances.below(400))}`])
       if (effect === 'once') this.#reported.set(toolCallId, output)
       if (this.#chances.chance(0.03)) void this.#cancelTurn()
-      return this.#chances.one<unknown>([output, { of: toolCallId }, null])
+      const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
+      const content = [
+        { type: 'text', text: output },
+        ...Array.from({ length: 1 + this.#chances.below(4) }, () => image),
+      ]
+      return this.#chances.one<unknown>([output, { of: toolCallId }, null, { content }])
     }
     return [
       defineTool({ name: 'look', description: 'Looks.', effect: 'pure', input, run: run('pure') }),

@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { PromptMessage, ToolSpec } from '../../src/core/definition/model.ts'
-import type { AssistantBlock, ChatMessage } from '../../src/core/history/chat/chat-message.ts'
+import type { AssistantBlock, ChatMessage, UserBlock } from '../../src/core/history/chat/chat-message.ts'
 import { chat } from '../../src/core/history/chat/message-factories.ts'
 import { ContextContainer } from '../../src/core/history/context-container.ts'
 import { decodeEntry } from '../../src/core/history/entry.ts'
@@ -104,4 +104,63 @@ describe.each(senders)('$name', ({ protocol, bodyOf, id }) => {
     })
     await fc.assert(lives, { numRuns: 100 })
   })
+})
+
+describe('media', () => {
+  const png = Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1').toString('base64')
+  const image = { type: 'image', mediaType: 'image/png', data: png } as const
+  const looked = (value: readonly UserBlock[]): PromptMessage[] => [
+    { role: 'user', content: [{ type: 'text', text: 'look' }] },
+    {
+      role: 'assistant',
+      model: 'a/b',
+      content: [{ type: 'tool-call', toolCallId: 'c1', toolName: 'look_up', input: {} }],
+    },
+    { role: 'tool', results: [{ toolCallId: 'c1', toolName: 'look_up', output: { type: 'content', value } }] },
+  ]
+
+  test.each(senders)(
+    'in results of tools reach $name as images, or as a note that names them',
+    async ({ protocol, bodyOf, id }) => {
+      const sound = { type: 'audio', mediaType: 'audio/wav', data: 'UklGRg==', filename: 'a.wav' } as const
+      const body = await bodyOf(requestOf(looked([{ type: 'text', text: 'A picture.' }, image, sound]), { tools }))
+      expect(requestFaults(protocol, body)).toEqual([])
+      const text = JSON.stringify(body)
+      expect(text).toContain('A picture.')
+      expect(text).toMatch(/audio \\"a\.wav\\" left out: \S+ (?:takes no audio in results|does not take audio)/)
+      expect(text.includes(png)).toBe(protocol !== 'openaiChat')
+      expect(text.includes(`image left out: ${id} takes no image in results of tools`)).toBe(protocol === 'openaiChat')
+      expect(text).not.toContain('UklGRg')
+    },
+  )
+
+  test.each(senders)(
+    'of a request are ten images at most for $name: the newest [1.35]',
+    async ({ protocol, bodyOf }) => {
+      const many = (count: number): PromptMessage => ({
+        role: 'user',
+        content: Array.from({ length: count }, () => ({ ...image })),
+      })
+      const reply: PromptMessage = { role: 'assistant', model: 'a/b', content: [{ type: 'text', text: 'Seen.' }] }
+      for (const messages of [[many(7)], [many(7), reply, many(5)], [many(7), reply, many(5), reply, many(11)]]) {
+        const body = await bodyOf(requestOf(messages, { tools }))
+        expect(requestFaults(protocol, body)).toEqual([])
+        const all = messages.flatMap((message) => (message.role === 'user' ? message.content : [])).length
+        expect(JSON.stringify(body).split(png)).toHaveLength(Math.min(10, all) + 1)
+        expect(JSON.stringify(body).split('a request holds at most 10 images, and there are newer ones')).toHaveLength(
+          Math.max(0, all - 10) + 1,
+        )
+      }
+    },
+  )
+
+  test.each(senders)(
+    'of another type than they are said to be reach $name as what they are',
+    async ({ protocol, bodyOf }) => {
+      const wrong: PromptMessage = { role: 'user', content: [{ ...image, mediaType: 'image/jpeg' }] }
+      const text = JSON.stringify(await bodyOf(requestOf([wrong], { tools })))
+      expect(text).toContain(protocol === 'bedrock' ? '"format":"png"' : 'image/png')
+      expect(text).not.toContain('jpeg')
+    },
+  )
 })

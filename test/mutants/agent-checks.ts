@@ -14,6 +14,12 @@ import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 export { aDenialDeniesTheReply, nothingRunsBeforeAllIsDecided, whatRunsIsWhatWasApproved } from './approval-checks.ts'
+export {
+  aCallWhoseCheckFailedDoesNotRun,
+  aDecisionIsRecordedBeforeItsToolRuns,
+  aProcessorIsRecordedBeforeTheModelIsAsked,
+  aStepOfARecipeIsRecordedAsStarted,
+} from './hook-checks.ts'
 
 export type AgentCheck = (redisUrl: string) => Promise<void>
 

@@ -106,6 +106,34 @@ const mutants: readonly AgentMutant[] = [
     to: 'refuse(agentTurn, denied)',
     check: 'aDenialDeniesTheReply',
   },
+  {
+    guard: 'what a hook decides about a call is recorded before the call runs',
+    file: 'src/runtime/agent/call/decide-calls.ts',
+    from: "journal.add([journal.entry('callsDecided', { calls: decisions })])",
+    to: "journal.add([journal.entry('callsDecided', { calls: decisions })], {}, { lazy: true })",
+    check: 'aDecisionIsRecordedBeforeItsToolRuns',
+  },
+  {
+    guard: 'a call whose check failed is refused',
+    file: 'src/runtime/agent/call/decide-calls.ts',
+    from: 'return { toolCallId, refused: uncheckedText(toolName, end.error.message) }',
+    to: 'return decision',
+    check: 'aCallWhoseCheckFailedDoesNotRun',
+  },
+  {
+    guard: 'what a processor decides is recorded before the model is asked',
+    file: 'src/runtime/agent/hook/prepare.ts',
+    from: '[hooked, textEntry(journal, text, 1)])',
+    to: '[hooked, textEntry(journal, text, 1)], {}, { lazy: true })',
+    check: 'aProcessorIsRecordedBeforeTheModelIsAsked',
+  },
+  {
+    guard: 'a step of a recipe is recorded as started before it runs',
+    file: 'src/runtime/agent/call/recipe-calls.ts',
+    from: 'await turn.pausing.beginning(turn.settled())',
+    to: 'await turn.pausing.beginning(Promise.resolve())',
+    check: 'aStepOfARecipeIsRecordedAsStarted',
+  },
 ]
 
 let server: RedisServer

@@ -10,7 +10,14 @@ import { configOf, connectTo } from '../host/connection.ts'
 import { KindHost } from '../host/kind-host.ts'
 import { isRemoteLog } from '../host/local-node.ts'
 import { queuedAmong, UnhostedNotice } from '../host/unhosted-notice.ts'
-import { addInputOptions, type InputFlags, readInput } from '../input.ts'
+import {
+  type AttachFlags,
+  addAttachOption,
+  addInputOptions,
+  type InputFlags,
+  readInput,
+  withAttachments,
+} from '../input.ts'
 import {
   addConnectionOptions,
   addExamples,
@@ -32,7 +39,7 @@ import { converse } from './converse.ts'
 import { Follower, followToEnd } from './follow.ts'
 import { printResult, tellRetry } from './print-result.ts'
 
-interface RunFlags extends NodeFlags, InputFlags, SessionFlags, RawFlag {
+interface RunFlags extends NodeFlags, InputFlags, AttachFlags, SessionFlags, RawFlag {
   readonly keepOpen?: boolean
 }
 
@@ -59,12 +66,13 @@ export function addRunCommand(program: Command): void {
     .argument('<kind>', 'kind of the worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
     .option('--keep-open', 'a conversation: asks for the next message after each result')
-  addInputOptions(command)
+  addInputOptions(addAttachOption(command))
   addConnectionOptions(addModelOption(addNodeOptions(addSessionOptions(addRawOption(command)))))
   addExamples(command, [
     ['troupe run assistant "What is in these notes?" --model openai/gpt-5', 'an agent, with the model it thinks with'],
     ['troupe run surveyor \'{"folder":"docs"}\'', 'JSON'],
     ['troupe run assistant --keep-open', 'a conversation'],
+    ['troupe run assistant "What is this?" --attach plan.png', 'with an image'],
     ['git log -5 | troupe run summariser -', 'text from stdin'],
     ['troupe run counter 5 --as json --json', 'a number; events and result as JSON lines'],
   ])
@@ -75,7 +83,7 @@ export function addRunCommand(program: Command): void {
 async function run(kind: string, argument: string | undefined, flags: RunFlags): Promise<void> {
   parseKind(kind)
   const isTalk = flags.keepOpen === true
-  const input = await readInput(argument, flags, process.stdin)
+  const input = await withAttachments(await readInput(argument, flags, process.stdin), flags)
   const config = await configOf(flags)
   using view = sessionView(flags.json)
   const tell = (line: string) => view.tell(line)
@@ -104,7 +112,7 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     endWith(
       await converse({
         begin,
-        first: argument === undefined && flags.file === undefined ? undefined : input,
+        first: argument === undefined && flags.file === undefined && flags.attach === undefined ? undefined : input,
         flags,
         interrupt,
         view,

@@ -4,13 +4,20 @@ import { InputError } from '../../core/errors.ts'
 import { type SendTime, sendTimes } from '../../core/worker/steer.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
-import { addInputOptions, type InputFlags, readInput } from '../input.ts'
+import {
+  type AttachFlags,
+  addAttachOption,
+  addInputOptions,
+  type InputFlags,
+  readInput,
+  withAttachments,
+} from '../input.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, idempotencyKey } from '../options.ts'
 import { safe, tell } from '../terminal/output.ts'
 import { sentence } from '../view/answer.ts'
 import { eitherId, printAnswer } from './verb.ts'
 
-interface SendFlags extends ConnectionFlags, InputFlags {
+interface SendFlags extends ConnectionFlags, InputFlags, AttachFlags {
   readonly key?: string
   readonly when?: SendTime
 }
@@ -27,11 +34,12 @@ export function addSendCommand(program: Command): void {
         sendTimes,
       ),
     )
-  addConnectionOptions(addInputOptions(command))
+  addConnectionOptions(addInputOptions(addAttachOption(command)))
   addExamples(command, [
     ['troupe send 0199… "and the tests, please"', 'text'],
     ['troupe send 0199… \'{"folder":"docs"}\'', 'JSON'],
     ['git diff | troupe send 0199… -', 'text from stdin'],
+    ['troupe send 0199… "Is this the same?" --attach photo.jpg', 'with an image'],
     ['troupe send 0199… "only the docs" --when steer', 'to the run in progress'],
     ['troupe send 0199… "stop, do this first" --when interrupt', 'in place of what it does now'],
   ])
@@ -39,9 +47,9 @@ export function addSendCommand(program: Command): void {
 }
 
 async function send(id: string, text: string | undefined, flags: SendFlags): Promise<void> {
-  if (text === undefined && flags.file === undefined)
+  if (text === undefined && flags.file === undefined && flags.attach === undefined)
     throw new InputError('there is no message: give it as an argument, with --file, or with - from stdin.')
-  const value = await readInput(text, flags, process.stdin)
+  const value = await withAttachments(await readInput(text, flags, process.stdin), flags)
   await withTroupe(flags, 'change', async (troupe) => {
     const worker = troupe.workers.get(await eitherId(troupe, id, 'worker'))
     const { position, again, steers, ...sent } = await worker.send(value, {

@@ -3,7 +3,14 @@ import type { Command } from 'commander'
 import { parseKind } from '../../core/ids.ts'
 import { withTroupe } from '../host/connection.ts'
 import { unhostedWarning } from '../host/unhosted-notice.ts'
-import { addInputOptions, type InputFlags, readInput } from '../input.ts'
+import {
+  type AttachFlags,
+  addAttachOption,
+  addInputOptions,
+  type InputFlags,
+  readInput,
+  withAttachments,
+} from '../input.ts'
 import {
   addConnectionOptions,
   addExamples,
@@ -15,7 +22,7 @@ import {
 import { safe, tell } from '../terminal/output.ts'
 import { printAnswer } from './verb.ts'
 
-interface SubmitFlags extends ConnectionFlags, InputFlags, SessionFlags {
+interface SubmitFlags extends ConnectionFlags, InputFlags, AttachFlags, SessionFlags {
   readonly keepOpen?: boolean
 }
 
@@ -26,7 +33,7 @@ export function addSubmitCommand(program: Command): void {
     .argument('<kind>', 'kind of its first worker, as `troupe kinds` lists them')
     .argument('[input]', 'its first message; - reads stdin')
     .option('--keep-open', 'a conversation: each further message starts another run')
-  addConnectionOptions(addSessionOptions(addInputOptions(command)))
+  addConnectionOptions(addSessionOptions(addInputOptions(addAttachOption(command))))
   addExamples(command, [
     ['troupe submit counter 5 --as json', 'a number'],
     [
@@ -41,7 +48,7 @@ export function addSubmitCommand(program: Command): void {
 
 async function submit(kind: string, argument: string | undefined, flags: SubmitFlags): Promise<void> {
   parseKind(kind)
-  const input = await readInput(argument, flags, process.stdin)
+  const input = await withAttachments(await readInput(argument, flags, process.stdin), flags)
   await withTroupe(flags, 'create', async (troupe) => {
     const session = await troupe.sessions.create({
       ...sessionRequest(kind, input, flags),

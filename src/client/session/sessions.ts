@@ -1,4 +1,5 @@
 /** Duty: the calls of `troupe.sessions`. Does not own: how a session is created (submission.ts), what a session can do (session.ts). */
+
 import { checkOptions } from '../../core/check/check-options.ts'
 import {
   type Definition,
@@ -15,6 +16,7 @@ import type { DeepReadonly } from '../../core/read-only.ts'
 import { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
+import { namesFiles, withAttached } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import type { ListedSession } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
@@ -112,7 +114,9 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       if (!request.keepOpen) hub.track(sessionId)
       return follow ? followed(sessionId) : undefined
     }
-    const made = await submission.create(request, creating, definition)
+    const { input } = request
+    const read = namesFiles(input) ? { ...request, input: await withAttached(input) } : request
+    const made = await submission.create(read, creating, definition)
     return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
   }
   const createMany = async (first: unknown, second?: unknown): Promise<PromiseSettledResult<Session<never>>[]> => {

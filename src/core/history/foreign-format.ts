@@ -8,7 +8,8 @@ import { fitTo } from '../check/schema-problems.ts'
 import { isDeeperThan } from '../json.ts'
 import { policy } from '../policy.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
-import { chatMessageSchema, userBlockSchema } from './chat/chat-message.ts'
+import { chatMessageSchema, type UserBlock, userBlockSchema } from './chat/chat-message.ts'
+import { mediaProblem } from './chat/media.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -45,6 +46,7 @@ const blockAdvice =
  * other.
  */
 export function contentProblem(value: unknown): string | null {
+  if (Array.isArray(value)) return contentProblem({ content: value })
   if (!isObject(value) || !Array.isArray(value.content) || value.content.length === 0) return null
   const keys = Object.keys(value)
   if (!keys.every((key) => key === 'content' || key === 'role')) return null
@@ -55,7 +57,7 @@ export function contentProblem(value: unknown): string | null {
     const problem = blockProblem(block as Fields)
     if (problem !== null) return `content[${index}] ${problem} ${blockAdvice}`
   }
-  if (keys.length === 1) return null
+  if (keys.length === 1) return mediaProblem(blocks as readonly UserBlock[])
   return 'the field "role" does not belong to an input, which is always the word of a user: write { content: […] } alone.'
 }
 

@@ -15,6 +15,7 @@ import {
   type UserBlock,
   type UserMessage,
 } from '../../core/history/chat/chat-message.ts'
+import { plainOutputOf } from '../../core/history/chat/media.ts'
 import { unknownModel } from './said.ts'
 
 type Messages = readonly ChatMessage[]
@@ -154,7 +155,10 @@ export const features = {
   results: {
     what: 'results of tools',
     in: (messages) =>
-      results(messages).map(({ output }) => (typeof output.value === 'string' ? output.value : sorted(output.value))),
+      results(messages).map(({ output }) => {
+        const value = plainOutputOf(output)
+        return typeof value === 'string' ? value : sorted(value)
+      }),
   },
   jsonResults: {
     what: 'results that are JSON and not text',

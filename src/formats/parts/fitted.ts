@@ -3,6 +3,7 @@
  * FITTED-1 A message that is small enough stays as it is.
  */
 import type { AssistantBlock, ChatMessage, UserBlock } from '../../core/history/chat/chat-message.ts'
+import { outputTextOf } from '../../core/history/chat/media.ts'
 import { policy } from '../../core/policy.ts'
 import { noteOf } from './turns.ts'
 
@@ -53,9 +54,8 @@ function cut(message: ChatMessage): ChatMessage {
     case 'assistant':
       return { ...message, content: message.content.map(cutBlock) }
     case 'toolResult': {
-      const { value } = message.output
       const type = message.output.type === 'error-text' ? 'error-text' : 'text'
-      return { ...message, output: { type, value: cutText(typeof value === 'string' ? value : JSON.stringify(value)) } }
+      return { ...message, output: { type, value: cutText(outputTextOf(message.output)) } }
     }
     case 'error':
       return { ...message, message: cutText(message.message) }

@@ -15,6 +15,7 @@ import type {
   ToolResultMessage,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
+import { outputTextOf } from '../../core/history/chat/media.ts'
 import { beginningText, handoffMark } from '../../core/history/prompt/prompt-fold.ts'
 
 export interface UserTurn {
@@ -137,7 +138,7 @@ export function noteOf(block: MediaBlock | FileBlock): string {
 
 /** What a model reads of a result. */
 export function outputText({ output }: ToolResultMessage): string {
-  return typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
+  return outputTextOf(output)
 }
 
 /** The model of the newest reply, without its provider, if it is one of these providers. */

@@ -10,6 +10,7 @@ import type {
   ToolResultMessage,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
+import { plainOutputOf } from '../../core/history/chat/media.ts'
 import { approvalStatuses } from '../../core/worker/ask/approval-status.ts'
 import type { Format, Losses, Text, Written } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
@@ -209,7 +210,7 @@ function writtenTurn(turn: Turn, statuses: ReadonlyMap<string, (typeof approvals
     }
     case 'results':
       return turn.results.map((result): WrittenMessage => {
-        const value = result.status === 'ok' ? result.output.value : outputText(result)
+        const value = result.status === 'ok' ? plainOutputOf(result.output) : outputText(result)
         const tool_result = { request_id: result.toolCallId, result: value, display_preference: 'Default' }
         return ['', messageOf('Tool', [{ type: 'text', text: outputText(result) }], { tool_result })]
       })

@@ -10,6 +10,7 @@ import type {
   ToolStatus,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
+import { plainOutputOf } from '../../core/history/chat/media.ts'
 import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
@@ -275,7 +276,7 @@ function writtenResult(result: ToolResultMessage): Json {
   const { toolCallId, toolName, status, output } = result
   const value: Json =
     status === 'ok'
-      ? { type: output.type === 'json' ? 'json' : 'text', value: output.value }
+      ? { type: output.type === 'json' ? 'json' : 'text', value: plainOutputOf(output) }
       : { type: 'error-text', value: outputText(result) }
   return { type: 'tool-result', toolCallId, toolName, output: value }
 }

@@ -6,6 +6,7 @@
 
 import { isObject } from '../../core/check/is-object.ts'
 import type { AssistantBlock, Json, ToolResultMessage, UserBlock } from '../../core/history/chat/chat-message.ts'
+import { outputTextOf, plainOutputOf } from '../../core/history/chat/media.ts'
 import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import { dataOf, mediaAt } from '../parts/data-uri.ts'
@@ -162,8 +163,7 @@ function replyPart(part: Foreign, said: Said): AssistantBlock[] {
 }
 
 function writtenResult({ toolCallId, toolName, status, output }: ToolResultMessage): Json {
-  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
-  const response = status === 'ok' ? { output: output.value } : { error: text }
+  const response = status === 'ok' ? { output: plainOutputOf(output) } : { error: outputTextOf(output) }
   return { functionResponse: { id: callIdFor(toolCallId), name: toolNameFor(toolName), response } }
 }
 

@@ -23,6 +23,7 @@ import type {
   ToolSpec,
 } from '../../core/definition/model.ts'
 import { type AssistantBlock, type Json, type ToolOutput, textOf } from '../../core/history/chat/chat-message.ts'
+import { outputTextOf, plainOutputOf } from '../../core/history/chat/media.ts'
 import { sampleOf } from './sample.ts'
 
 export const offlineId = 'offline/rules'
@@ -145,7 +146,7 @@ function knownFields(value: Record<string, Json>, { properties }: ToolSpec['inpu
 
 function objectOf(output: ToolOutput): Record<string, Json> | null {
   if (output.type === 'error-text') return null
-  return output.type === 'text' ? parseObject(output.value) : plainObject(output.value)
+  return output.type === 'text' ? parseObject(output.value) : plainObject(plainOutputOf(output))
 }
 
 function parseObject(text: string): Record<string, Json> | null {
@@ -181,7 +182,7 @@ function namesOf(names: readonly string[]): string {
 }
 
 function textOfOutput(output: ToolOutput): string {
-  return output.type === 'json' ? JSON.stringify(output.value) : output.value
+  return outputTextOf(output)
 }
 
 function cut(text: string, charsMax: number): string {

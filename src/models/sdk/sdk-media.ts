@@ -10,7 +10,9 @@
 import type { ModelMessage } from 'ai'
 import type { PromptMessage } from '../../core/definition/model.ts'
 import type { FileBlock, MediaBlock, UserBlock } from '../../core/history/chat/chat-message.ts'
+import { contradiction } from '../../core/history/chat/media.ts'
 import { withoutSenderLines } from '../../core/history/prompt/user-blocks.ts'
+import { policy } from '../../core/policy.ts'
 import { wellFormed } from '../http/well-formed.ts'
 
 type UserPart = Exclude<Extract<ModelMessage, { role: 'user' }>['content'], string>[number]
@@ -37,6 +39,17 @@ const refusals = new Set([
   'InvalidCharacterError',
 ])
 
+/** What of a prompt is not sent, whatever the adapter takes. */
+export interface LeftOut {
+  /** All media become notes. */
+  readonly withNone: boolean
+  /** Images with too many newer ones behind them. */
+  readonly over: ReadonlySet<Block>
+}
+
+/** Providers whose results of tools may hold images. */
+const withImagesInResults = new Set(['openai', 'anthropic', 'amazon-bedrock', 'google'])
+
 export class SdkMedia {
   readonly #modelId: string
   readonly #refused = new Set<string>()
@@ -46,10 +59,11 @@ export class SdkMedia {
     this.#modelId = modelId
   }
 
-  /** `withNone`: all media become notes. */
-  part(block: Block, withNone = false): UserPart {
+  part(block: Block, { withNone, over }: LeftOut): UserPart {
     const source = sourceOf(block)
     if (source.kind === 'invalid') return note(block, source.why)
+    if (over.has(block))
+      return note(block, `a request holds at most ${policy.imagesMax} images, and there are newer ones`)
     if (withNone || this.#isRefused(source)) return note(block, `${this.#modelId} does not take ${nameOf(source)}`)
     const filename = 'filename' in block && block.filename !== undefined ? wellFormed(block.filename) : undefined
     if (source.kind === 'data' && isText.test(source.mediaType)) return textPart(source.base64, filename)
@@ -59,6 +73,15 @@ export class SdkMedia {
         ? ({ type: 'data', data: source.base64 } as const)
         : ({ type: 'url', url: source.url } as const)
     return { type: 'file', mediaType, data, ...(filename === undefined ? {} : { filename }) }
+  }
+
+  /** A medium in the result of a tool. */
+  resultPart(block: Block, left: LeftOut): UserPart {
+    const mayHold = block.type === 'image' && withImagesInResults.has(this.#modelId.split('/', 1)[0] as string)
+    const part = this.part(block, left)
+    return part.type === 'text' || mayHold
+      ? part
+      : note(block, `${this.#modelId} takes no ${block.type} in results of tools`)
   }
 
   #isRefused(source: Exclude<Source, { kind: 'invalid' }>): boolean {
@@ -139,8 +162,36 @@ function refusalOf(thrown: unknown): string | null {
 }
 
 function mediaOf(messages: readonly PromptMessage[]): Block[] {
-  return messages.flatMap((message) => (message.role === 'user' ? message.content.filter(isMedia) : []))
+  return messages.flatMap((message) => {
+    if (message.role === 'user') return message.content.filter(isMedia)
+    if (message.role === 'assistant') return []
+    return message.results.flatMap(({ output }) => (output.type === 'content' ? output.value.filter(isMedia) : []))
+  })
 }
+
+/** All images of a prompt but the newest that a request may hold. */
+export function imagesOver(messages: readonly PromptMessage[]): ReadonlySet<Block> {
+  // Nearly every prompt has none: nothing is copied for it.
+  let count = 0
+  for (const message of messages) count += countImages(message)
+  if (count <= policy.imagesMax) return none
+  return new Set(
+    mediaOf(messages)
+      .filter(({ type }) => type === 'image')
+      .slice(0, -policy.imagesMax),
+  )
+}
+
+function countImages(message: PromptMessage): number {
+  let count = 0
+  if (message.role === 'user') for (const { type } of message.content) count += type === 'image' ? 1 : 0
+  if (message.role !== 'tool') return count
+  for (const { output } of message.results)
+    if (output.type === 'content') for (const { type } of output.value) count += type === 'image' ? 1 : 0
+  return count
+}
+
+const none: ReadonlySet<Block> = new Set()
 
 function isMedia(block: UserBlock): block is Block {
   return block.type !== 'text'
@@ -213,7 +264,8 @@ function fromBase64(text: string, mediaType: string): Source {
   const base64 = text.replaceAll(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
   if (base64 === '') return { kind: 'invalid', why: 'it is empty' }
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return { kind: 'invalid', why: 'its data is not base64' }
-  return { kind: 'data', mediaType, base64 }
+  // Providers refuse bytes of another type than they are told.
+  return { kind: 'data', mediaType: contradiction(mediaType, base64) ?? mediaType, base64 }
 }
 
 function textPart(base64: string, filename: string | undefined): UserPart {

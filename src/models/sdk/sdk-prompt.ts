@@ -21,12 +21,13 @@ import type {
 } from '../../core/history/chat/chat-message.ts'
 import { sentCallId } from '../http/call-id.ts'
 import { wellFormed } from '../http/well-formed.ts'
-import { SdkMedia } from './sdk-media.ts'
+import { imagesOver, type LeftOut, SdkMedia } from './sdk-media.ts'
 
 type Content<Role extends ModelMessage['role']> = Exclude<Extract<ModelMessage, { role: Role }>['content'], string>
 type UserPart = Content<'user'>[number]
 type AssistantPart = Content<'assistant'>[number]
 type ToolPart = Content<'tool'>[number]
+type SdkOutput = Extract<ToolPart, { type: 'tool-result' }>['output']
 type SdkOptions = NonNullable<ModelMessage['providerOptions']>
 
 /** `isLast`: nothing more can be left out. */
@@ -47,8 +48,9 @@ export class SdkPrompt {
   }
 
   messages(messages: readonly PromptMessage[]): ModelMessage[] {
+    const over = imagesOver(messages)
     return messages
-      .map((message, index) => this.#convert(message, messages[index - 1]))
+      .map((message, index) => this.#convert(message, messages[index - 1], over))
       .filter((message) => message !== null)
   }
 
@@ -62,7 +64,9 @@ export class SdkPrompt {
       this.#known = new WeakMap()
       return { messages: this.messages(messages), isLast: false }
     }
-    const bare = messages.map((message, index) => this.#toSdk(message, messages[index - 1], true))
+    const bare = messages.map((message, index) =>
+      this.#toSdk(message, messages[index - 1], { withNone: true, over: imagesOver([]) }),
+    )
     return { messages: bare.filter((message) => message !== null), isLast: true }
   }
 
@@ -73,19 +77,20 @@ export class SdkPrompt {
     return hasLearned
   }
 
-  #convert(message: PromptMessage, before: PromptMessage | undefined): ModelMessage | null {
+  #convert(message: PromptMessage, before: PromptMessage | undefined, over: LeftOut['over']): ModelMessage | null {
     const known = this.#known.get(message)
-    if (known !== undefined) return known
-    const converted = this.#toSdk(message, before, false)
-    this.#known.set(message, converted)
+    if (known !== undefined && over.size === 0) return known
+    const converted = this.#toSdk(message, before, { withNone: false, over })
+    // With more images, the same message may be sent in another way.
+    if (over.size === 0) this.#known.set(message, converted)
     return converted
   }
 
   /** `before`: the message before it. Results follow the message with their calls. */
-  #toSdk(message: PromptMessage, before: PromptMessage | undefined, withoutMedia: boolean): ModelMessage | null {
+  #toSdk(message: PromptMessage, before: PromptMessage | undefined, left: LeftOut): ModelMessage | null {
     switch (message.role) {
       case 'user':
-        return { role: 'user', content: this.#toUserParts(message.content, withoutMedia) }
+        return { role: 'user', content: this.#toUserParts(message.content, left) }
       case 'assistant': {
         const isOwn = isSameModel(message.model, this.#modelId)
         const content = message.content.flatMap((block) => toAssistantPart(block, isOwn, this.#modelId))
@@ -94,14 +99,12 @@ export class SdkPrompt {
         return content.length === 0 ? null : { role: 'assistant', content }
       }
       case 'tool':
-        return this.#toSdkResults(message.results, before)
+        return this.#toSdkResults(message.results, before, left)
     }
   }
 
-  #toUserParts(content: readonly UserBlock[], withoutMedia: boolean): UserPart[] {
-    const parts = content.map((block) =>
-      block.type === 'text' ? toTextPart(block) : this.#media.part(block, withoutMedia),
-    )
+  #toUserParts(content: readonly UserBlock[], left: LeftOut): UserPart[] {
+    const parts = content.map((block) => (block.type === 'text' ? toTextPart(block) : this.#media.part(block, left)))
     const isBare = parts.every(({ type }) => type !== 'text')
     // Bedrock refuses a document that no text stands beside.
     return isBare && this.#modelId.startsWith('amazon-bedrock/')
@@ -109,11 +112,37 @@ export class SdkPrompt {
       : parts
   }
 
-  #toSdkResults(results: readonly PromptResult[], before: PromptMessage | undefined): ModelMessage | null {
+  #toSdkResults(
+    results: readonly PromptResult[],
+    before: PromptMessage | undefined,
+    left: LeftOut,
+  ): ModelMessage | null {
     if (results.length === 0) return null
     const ids = this.#sentIds(before)
     const idOf = ({ toolCallId }: PromptResult) => ids.get(toolCallId) ?? sentCallId({ toolCallId }, false)
-    return { role: 'tool', content: results.map((result) => toToolPart(result, idOf(result), this.#modelId)) }
+    return { role: 'tool', content: results.map((result) => this.#toToolPart(result, idOf(result), left)) }
+  }
+
+  #toToolPart({ toolName, output }: PromptResult, toolCallId: string, left: LeftOut): ToolPart {
+    return {
+      type: 'tool-result',
+      toolCallId,
+      toolName: sentName(toolName, this.#modelId),
+      output: this.#toOutput(output, left),
+    }
+  }
+
+  #toOutput(output: ToolOutput, left: LeftOut): SdkOutput {
+    if (output.type !== 'content') return isBlankOutput(output) ? noOutput : wellFormed(output)
+    const parts = output.value.map((block) =>
+      block.type === 'text' ? toTextPart(block) : this.#media.resultPart(block, left),
+    )
+    const said = parts.filter((part) => part.type !== 'text' || part.text.trim() !== '')
+    if (said.length === 0) return noOutput
+    // Some protocols have only text in a result.
+    return said.every((part) => part.type === 'text')
+      ? { type: 'text', value: said.map(({ text }) => text).join('\n') }
+      : ({ type: 'content', value: said } as SdkOutput)
   }
 
   /** The ids of the calls of this message as they are sent. */
@@ -175,19 +204,10 @@ function sentName(name: string, modelId: string): string {
   return whole.slice(0, 64)
 }
 
-function toToolPart({ toolName, output }: PromptResult, toolCallId: string, modelId: string): ToolPart {
-  return {
-    type: 'tool-result',
-    toolCallId,
-    toolName: sentName(toolName, modelId),
-    output: isBlankOutput(output) ? noOutput : wellFormed(output),
-  }
-}
-
 /** Some providers refuse a result whose text is blank. */
 const noOutput = { type: 'text', value: '(no output)' } as const
 
-function isBlankOutput({ value }: ToolOutput): boolean {
+function isBlankOutput({ value }: Exclude<ToolOutput, { type: 'content' }>): boolean {
   return typeof value === 'string' && value.trim() === ''
 }
 

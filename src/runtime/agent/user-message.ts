@@ -5,8 +5,9 @@ import { type UserBlock, userBlockSchema } from '../../core/history/chat/chat-me
 import type { EntryParts } from '../../core/history/entry.ts'
 import type { InputMessage } from '../../core/worker/message.ts'
 
-/** `{ content: [...] }` with content blocks that a model accepts. */
-const contentSchema = z.strictObject({ content: z.array(userBlockSchema).min(1) })
+/** A list of content blocks that a model accepts, or `{ content: [...] }` with one. */
+const listSchema = z.array(userBlockSchema).min(1)
+const contentSchema = z.strictObject({ content: listSchema })
 
 /** Does not throw: a message that breaks one turn would break it on every other node as well. */
 export function userMessage(id: string, message: InputMessage, context?: string): EntryParts<'user'> {
@@ -25,6 +26,10 @@ export function userMessage(id: string, message: InputMessage, context?: string)
 export function blocksOf(value: unknown): readonly UserBlock[] {
   if (typeof value === 'string') return [{ type: 'text', text: value.toWellFormed() }]
   // A value that is nested too deeply overflows the stack of the schema check, and that of JSON.stringify.
+  if (Array.isArray(value)) {
+    const list = fitTo(listSchema, value)
+    if (list.ok) return list.value
+  }
   const fit = fitTo(contentSchema, value)
   return fit.ok ? fit.value.content : [{ type: 'text', text: jsonText(value) }]
 }

@@ -5,8 +5,11 @@
  * OUTPUT-3 A cut copies the part that is kept. It neither copies nor holds the part that is cut off.
  */
 import { Buffer } from 'node:buffer'
+import { z } from 'zod'
+import { isObject } from '../../core/check/is-object.ts'
 import { InputError } from '../../core/errors.ts'
-import type { Json, ToolOutput } from '../../core/history/chat/chat-message.ts'
+import { type Json, type ToolOutput, type UserBlock, userBlockSchema } from '../../core/history/chat/chat-message.ts'
+import { bytesOf, isMediaPart, mediaLabel, withRealType } from '../../core/history/chat/media.ts'
 import { whyNoJson } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'
 import { redactSentence } from '../../core/secret/redact.ts'
@@ -15,6 +18,7 @@ import { failedText } from './messages.ts'
 import { wellFormedJson } from './plain-json.ts'
 
 const encoder = new TextEncoder()
+const contentSchema = z.array(userBlockSchema).min(1)
 /** Of a longer JSON text only the beginning is written, and its length is not known. */
 const exactCharsMax = 1_048_576
 
@@ -42,6 +46,8 @@ export function toKeptOutput(value: unknown, bytesMax: number, previewMax: numbe
 
 function outputOf(value: unknown, bytesMax: number, previewMax: number | null): KeptOutput {
   if (value === undefined) return { output: { type: 'text', value: '(no output)' } }
+  const content = contentOf(value)
+  if (content !== null) return { output: { type: 'content', value: withinBounds(content, bytesMax) } }
   if (typeof value === 'string')
     return cutOutput({ mediaType: 'text/plain', text: value, isWhole: true }, bytesMax, previewMax)
   let written: WrittenJson
@@ -65,6 +71,44 @@ function cutOutput(whole: WholeOutput, bytesMax: number, previewMax: number | nu
   if (previewMax === null || (isWhole && fits(text, bytesMax)))
     return { output: { type: 'text', value: cutText(text, bytesMax, isWhole) } }
   return { output: { type: 'text', value: cutText(text, previewMax, isWhole) }, whole }
+}
+
+/** `{ content: [...] }` with at least one medium, as an input may be. Anything else is JSON. */
+function contentOf(value: unknown): readonly UserBlock[] | null {
+  try {
+    if (!isObject(value) || !Array.isArray(value.content) || Object.keys(value).length !== 1) return null
+    if (!value.content.some(isMediaPart)) return null
+    const fit = contentSchema.safeParse(value.content)
+    return fit.success ? fit.data : null
+  } catch {
+    // A getter of the value threw. What writes it as JSON says so.
+    return null
+  }
+}
+
+/** Texts are cut as usual. Media for which there is no room become notes. */
+function withinBounds(blocks: readonly UserBlock[], bytesMax: number): UserBlock[] {
+  let bytes = 0
+  let images = 0
+  let left = bytesMax
+  return blocks.map((block): UserBlock => {
+    if (block.type === 'text') {
+      const text = cutText(block.text, left)
+      left = Math.max(0, left - Buffer.byteLength(block.text))
+      return { type: 'text', text }
+    }
+    const held = bytesOf(block) ?? 0
+    if (block.type === 'image') images += 1
+    const why =
+      images > policy.imagesMax
+        ? `a result holds at most ${policy.imagesMax} images`
+        : bytes + held > policy.toolMediaBytesMax
+          ? `a result holds at most ${policy.toolMediaBytesMax} bytes of media`
+          : null
+    if (why !== null) return { type: 'text', text: `(${mediaLabel(block)} left out: ${why})` }
+    bytes += held
+    return withRealType(block)
+  })
 }
 
 /** The output of a call that failed. */

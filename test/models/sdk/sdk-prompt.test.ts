@@ -28,8 +28,9 @@ test('the parts of troupe are parts of the SDK', () => {
   type Filled<T, Key extends keyof T> = { [K in Key]-?: T[K] }
   expectTypeOf<Filled<TextBlock, 'type' | 'text'>>().toExtend<TextPart>()
   expectTypeOf<Filled<ToolCallBlock, 'type' | 'toolCallId' | 'toolName' | 'input'>>().toExtend<ToolCallPart>()
-  expectTypeOf<PromptResult & { type: 'tool-result' }>().toExtend<ToolResultPart>()
-  expectTypeOf<ToolOutput>().toExtend<ToolResultPart['output']>()
+  type PlainOutput = Exclude<ToolOutput, { type: 'content' }>
+  expectTypeOf<Omit<PromptResult, 'output'> & { type: 'tool-result'; output: PlainOutput }>().toExtend<ToolResultPart>()
+  expectTypeOf<PlainOutput>().toExtend<ToolResultPart['output']>()
   expectTypeOf<PromptMessage['role']>().toExtend<ModelMessage['role']>()
   expectTypeOf<{ acme: { signature: Json } }>().toExtend<NonNullable<TextPart['providerOptions']>>()
 })

@@ -11,6 +11,7 @@ import {
   textOf,
   type UserBlock,
 } from '../../../core/history/chat/chat-message.ts'
+import { mediaLabel } from '../../../core/history/chat/media.ts'
 import type { DelegatedEntry, Entry, HookedEntry } from '../../../core/history/entry.ts'
 import type { CallDecision } from '../../../core/history/run/call-decision.ts'
 import { fitText } from '../../terminal/text-width.ts'
@@ -129,12 +130,12 @@ function blockText(block: AssistantBlock): string {
 
 /** Text is shown as it is, media by their type. */
 function userText(content: readonly UserBlock[]): string {
-  const media = content.filter((block) => block.type !== 'text').map((block) => `[${block.type} ${block.mediaType}]`)
+  const media = content.flatMap((block) => (block.type === 'text' ? [] : [`[${mediaLabel(block)}]`]))
   return [valueLine(textOf(content)), ...media].filter((part) => part !== '').join(' ')
 }
 
 function outputText(output: ToolOutput): string {
-  return valueLine(output.value)
+  return output.type === 'content' ? userText(output.value) : valueLine(output.value)
 }
 
 function factsText(facts: Readonly<Record<string, unknown>> | undefined): string {

@@ -1,4 +1,6 @@
 /** Duty: a message, a value or a failure as a piece of a line. Long values are cut: one history entry may hold a mebibyte. */
+
+import { withoutBytes } from '../../../core/history/chat/media.ts'
 import { type BoundDecision, readDecision } from '../../../core/worker/ask/approval-ask.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import type { AnswerMessage, Message } from '../../../core/worker/message.ts'
@@ -51,7 +53,7 @@ function answerLine({ status, value, by, reason }: AnswerMessage): string {
 }
 
 export function valueLine(value: unknown): string {
-  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? 'nothing')
+  const text = typeof value === 'string' ? value : (JSON.stringify(value, withoutBytes) ?? 'nothing')
   return text.length <= valueCharsMax ? text : `${text.slice(0, valueCharsMax)}…`
 }
 

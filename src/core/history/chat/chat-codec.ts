@@ -100,7 +100,10 @@ function isUserBlock(block: Fields): boolean {
       return typeof block.text === 'string' && block.providerOptions === undefined
     case 'image':
     case 'audio':
-      return typeof block.mediaType === 'string' && isOptionalText(block.data) && isOptionalText(block.url)
+      return (
+        typeof block.mediaType === 'string' &&
+        [block.data, block.url, block.filename].every((text) => isOptionalText(text))
+      )
     case 'file':
       return typeof block.mediaType === 'string' && typeof block.url === 'string' && isOptionalText(block.filename)
     default:
@@ -136,6 +139,7 @@ function isUsage(usage: unknown): boolean {
 function isOutput(output: unknown): boolean {
   if (!isObject(output)) return false
   if (output.type === 'json') return output.value !== undefined
+  if (output.type === 'content') return isListOf(output.value, isUserBlock)
   return (output.type === 'text' || output.type === 'error-text') && typeof output.value === 'string'
 }
 
@@ -154,7 +158,7 @@ function inKnownWords(message: Fields): Fields {
   return {
     ...message,
     ...(typeof status === 'string' && !knownStatuses.has(status) ? { status: 'unknown' } : {}),
-    ...(isObject(output) && !['text', 'json', 'error-text'].includes(String(output.type))
+    ...(isObject(output) && !['text', 'json', 'error-text', 'content'].includes(String(output.type))
       ? { output: { type: 'json', value: output } }
       : {}),
   }

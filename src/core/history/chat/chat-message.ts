@@ -22,7 +22,12 @@ const textBlockSchema = z.looseObject({
 })
 
 /** Either `data`, in base64, or `url`. */
-const mediaFields = { mediaType: z.string(), data: z.string().optional(), url: z.string().optional() }
+const mediaFields = {
+  mediaType: z.string(),
+  data: z.string().optional(),
+  url: z.string().optional(),
+  filename: z.string().optional(),
+}
 const imageBlockSchema = z.looseObject({ type: z.literal('image'), ...mediaFields })
 const audioBlockSchema = z.looseObject({ type: z.literal('audio'), ...mediaFields })
 /** A file by reference. Its bytes are not part of the history. */
@@ -74,6 +79,7 @@ const toolOutputSchema = z.discriminatedUnion('type', [
   z.looseObject({ type: z.literal('text'), value: z.string() }),
   z.looseObject({ type: z.literal('json'), value: z.json() }),
   z.looseObject({ type: z.literal('error-text'), value: z.string() }),
+  z.looseObject({ type: z.literal('content'), value: z.array(userBlockSchema) }),
 ])
 
 /**
@@ -168,6 +174,7 @@ export interface MediaBlock {
   /** In base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
   readonly url?: string | undefined
+  readonly filename?: string | undefined
 }
 export interface FileBlock {
   readonly type: 'file'
@@ -206,6 +213,8 @@ export type ToolOutput =
   | { readonly type: 'text'; readonly value: string }
   | { readonly type: 'json'; readonly value: Json }
   | { readonly type: 'error-text'; readonly value: string }
+  /** Text and media, as a tool returned them. */
+  | { readonly type: 'content'; readonly value: readonly UserBlock[] }
 
 /** The result of a child, with the facts that its tools set. */
 export interface ChildFacts {

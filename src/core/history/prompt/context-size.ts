@@ -6,7 +6,7 @@
 import type { PromptMessage } from '../../definition/model.ts'
 import { tokensOf } from '../../worker/usage.ts'
 import type { ChatMessage } from '../chat/chat-message.ts'
-import { estimatedTokens, promptTokens } from './estimate.ts'
+import { addedTokens, promptTokens } from './estimate.ts'
 
 export class ContextSize {
   #tokens = 0
@@ -15,7 +15,7 @@ export class ContextSize {
 
   /** With instructions and tools as soon as a provider has counted them. */
   get tokens(): number {
-    for (const message of this.#since) this.#tokens += estimatedTokens([message], [])
+    for (const message of this.#since) this.#tokens += addedTokens(message)
     this.#since = []
     return this.#tokens
   }

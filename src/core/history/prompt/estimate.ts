@@ -4,7 +4,7 @@
  */
 
 import type { PromptMessage, ToolSpec } from '../../definition/model.ts'
-import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, UserBlock } from '../chat/chat-message.ts'
+import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, ToolOutput, UserBlock } from '../chat/chat-message.ts'
 
 const bytesPerToken = 4
 
@@ -20,7 +20,7 @@ export function estimatedBytes(message: ChatMessage): number {
     case 'assistant':
       return sum(message.content, blockBytes)
     case 'toolResult':
-      return bytes(message.toolName) + jsonBytes(message.output.value)
+      return bytes(message.toolName) + outputBytes(message.output, blockBytes)
   }
 }
 
@@ -34,12 +34,23 @@ export function estimatedTokens(
   return Math.floor((bytes(agentPrompt) + sum(messages, estimatedBytes) + sum(tools, toolBytes)) / bytesPerToken)
 }
 
+/** The tokens that a message adds to a prompt. */
+export function addedTokens(message: ChatMessage): number {
+  if (message.type !== 'user' && message.type !== 'toolResult')
+    return Math.floor(estimatedBytes(message) / bytesPerToken)
+  const all =
+    message.type === 'user'
+      ? sum(message.content, promptBlockBytes)
+      : bytes(message.toolName) + outputBytes(message.output, promptBlockBytes)
+  return Math.floor(all / bytesPerToken)
+}
+
 /** The tokens of a prompt without its instructions and tools, by the same measure. */
 export function promptTokens(messages: readonly PromptMessage[]): number {
   const messageBytes = (message: PromptMessage) =>
     message.role === 'tool'
-      ? sum(message.results, ({ toolName, output }) => bytes(toolName) + jsonBytes(output.value))
-      : sum<UserBlock | AssistantBlock>(message.content, blockBytes)
+      ? sum(message.results, ({ toolName, output }) => bytes(toolName) + outputBytes(output, promptBlockBytes))
+      : sum<UserBlock | AssistantBlock>(message.content, promptBlockBytes)
   return Math.floor(sum(messages, messageBytes) / bytesPerToken)
 }
 
@@ -60,6 +71,18 @@ function blockBytes(block: UserBlock | AssistantBlock): number {
       // A type that a newer version of troupe wrote. It is not part of a prompt.
       return 0
   }
+}
+
+/** Providers count a medium by what it shows or sounds like, and not by its bytes: an image of any size has at most about 1 600 tokens. */
+const mediumBytesMost = 1_600 * bytesPerToken
+
+function promptBlockBytes(block: UserBlock | AssistantBlock): number {
+  const all = blockBytes(block)
+  return block.type === 'image' || block.type === 'audio' ? Math.min(all, mediumBytesMost) : all
+}
+
+function outputBytes(output: ToolOutput, bytesOf: (block: UserBlock) => number): number {
+  return output.type === 'content' ? sum(output.value, bytesOf) : jsonBytes(output.value)
 }
 
 function argumentBytes({ input, inputText }: ToolCallBlock): number {

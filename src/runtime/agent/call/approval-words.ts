@@ -1,6 +1,7 @@
 /** Duty: the sentences that a model reads about calls that a person denied, changed or did not decide about. */
 
 import type { ToolOutput } from '../../../core/history/chat/chat-message.ts'
+import { outputTextOf } from '../../../core/history/chat/media.ts'
 import type { CallApproval } from '../../../core/history/run/call-approvals.ts'
 import type { ApprovalStatus } from '../../../core/worker/ask/approval-status.ts'
 import { brief } from '../../tool/messages.ts'
@@ -40,6 +41,6 @@ export function editedOutput(approval: CallApproval | undefined, output: ToolOut
   const { value } = toOutput(approval.arguments, bytesMax)
   const args = typeof value === 'string' ? value : JSON.stringify(value)
   const note = `${approval.by ?? 'A person'} changed the arguments of this call before it ran. It ran with: ${args}`
-  const text = typeof output.value === 'string' ? output.value : JSON.stringify(output.value)
-  return { type: output.type === 'error-text' ? 'error-text' : 'text', value: `${note}\n${text}` }
+  if (output.type === 'content') return { ...output, value: [{ type: 'text', text: note }, ...output.value] }
+  return { type: output.type === 'error-text' ? 'error-text' : 'text', value: `${note}\n${outputTextOf(output)}` }
 }

@@ -18,6 +18,7 @@ import {
 } from '../../../core/definition/recipe.ts'
 import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat/chat-message.ts'
+import { plainOutputOf } from '../../../core/history/chat/media.ts'
 import { unknownOutcomeText } from '../../../core/history/run/open-calls.ts'
 import { readOnly } from '../../../core/read-only.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
@@ -106,7 +107,7 @@ async function runSerial(running: Running): Promise<CallsEnd | null> {
     const end = await runStep(running, step)
     running.ends.set(step, end)
     if (end.kind !== 'ended') return endOf(running)
-    if (end.status === 'ok') running.serial[step.tool] = end.output.value
+    if (end.status === 'ok') running.serial[step.tool] = plainOutputOf(end.output)
   }
   return null
 }
@@ -319,7 +320,7 @@ function partsOfEnds({ plan, ends }: Running): RecipeParts {
     const end = ends.get(step)
     if (end?.kind !== 'ended') continue
     const { label, tool, phase } = step
-    const { value } = end.output
+    const value = plainOutputOf(end.output)
     if (end.status !== 'ok') errors.push({ label, tool, error: problemIn(end.output) })
     else (phase === 'serial' ? serialResults : parallelResults).push({ label, tool, output: structuredClone(value) })
   }

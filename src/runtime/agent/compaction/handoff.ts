@@ -7,6 +7,7 @@ import type { Model, ModelReply, PromptMessage } from '../../../core/definition/
 import { TransientError, toRuntimeError } from '../../../core/errors.ts'
 import { replyProblem } from '../../../core/history/chat/chat-codec.ts'
 import { textOf } from '../../../core/history/chat/chat-message.ts'
+import { mediaLabel, outputTextOf } from '../../../core/history/chat/media.ts'
 
 export interface Handoff {
   readonly text: string
@@ -100,14 +101,14 @@ function textsOf(part: PromptMessage): { readonly label: string; readonly text: 
   if (part.role === 'tool')
     return part.results.map(({ toolName, output }) => ({
       label: `RESULT of ${toolName}`,
-      text: typeof output.value === 'string' ? output.value : JSON.stringify(output.value),
+      text: outputTextOf(output),
     }))
   const label = part.role.toUpperCase()
   return part.content.flatMap((block) => {
     if (block.type === 'text') return [{ label, text: block.text }]
     if (block.type === 'tool-call')
       return [{ label: `CALL of ${block.toolName}`, text: block.inputText ?? JSON.stringify(block.input) }]
-    return block.type === 'reasoning' ? [] : [{ label, text: `(${block.type}: ${block.mediaType})` }]
+    return block.type === 'reasoning' ? [] : [{ label, text: `(${mediaLabel(block)})` }]
   })
 }
 

@@ -86,7 +86,7 @@ describe('entryLine of an agent', () => {
         ],
         facts: { total: 3 },
       },
-      'user: look\\e[2J\\nhere [image image/png]; facts total',
+      'user: look\\e[2J\\nhere [image (image/png, http://x)]; facts total',
     ],
     [
       {

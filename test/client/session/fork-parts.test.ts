@@ -1,0 +1,199 @@
+/** What a fork of a live session has of its agents, asks, approvals, tool calls and children. */
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import type { Message } from '../../../src/core/worker/message.ts'
+import { call, say, together } from '../../../src/models/local/scripted-model.ts'
+import { expectSound, isParked, look, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
+import { recordedModel } from '../../support/recorded-model.ts'
+import { tool } from '../../support/run-agent.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { waitUntil } from '../../support/wait-until.ts'
+
+const hasResults = ({ messages }: ModelRequest) => messages.at(-1)?.role === 'tool'
+const toolTexts = ({ messages }: ModelRequest) => JSON.stringify(messages.filter(({ role }) => role === 'tool'))
+
+/** Pays and looks once, then says what came of it. */
+const payer = () =>
+  recordedModel('test/m', (request) => (hasResults(request) ? say(toolTexts(request)) : together(look(), pay(5))))
+
+const asker = defineWorker({
+  receive: (message, self) => {
+    if (message.kind === 'answer') return self.reply(message.value)
+    self.ask('How many?', { expiresMs: 600_000 })
+    self.after(600_000, 'late')
+  },
+})
+
+/** Waits for the answers of two children, and adds them. */
+const adder = defineWorker({
+  receive: (message: Message, self) => {
+    if (message.kind === 'input') {
+      for (const name of ['one', 'two']) self.spawn('asker', {}, { name })
+      return self.setState(0)
+    }
+    const sum = (self.state as number) + (message.value as number)
+    self.setState(sum)
+    if (self.openChildren === 0) self.reply(sum)
+  },
+})
+
+describe('a fork of a session', () => {
+  test('that waits for children which ask has asks of its own, and each gets its own result', async () => {
+    await using troupe = await TestTroupe.start({ workers: { adder, asker } })
+    const session = await troupe.create('adder')
+    const first = await openAsks(troupe, 2)
+    await isParked(session)
+    await troupe.client.asks.answer(first[0]?.id as string, 1)
+    await waitUntil('one child has reported', async () => (await session.root.report()).openChildren === 1)
+    await isParked(session)
+    const copy = await session.fork()
+    const open = await openAsks(troupe, 2)
+    expect(new Set(open.map(({ sessionId }) => sessionId))).toEqual(new Set([session.id, copy.id]))
+    const { workers } = await copy.report()
+    const ids = new Set((await session.report()).workers.map(({ id }) => id))
+    expect(workers.map(({ name, id }) => [name, ids.has(id)])).toEqual([
+      ['adder', false],
+      ['one', false],
+      ['two', false],
+    ])
+    for (const { id, sessionId } of open) await troupe.client.asks.answer(id, sessionId === copy.id ? 20 : 2)
+    expect(await resultOf(session)).toMatchObject({ value: 3 })
+    expect(await resultOf(copy)).toMatchObject({ value: 21 })
+    await expectSound(troupe)
+  })
+
+  test('asks about a call that waits for an approval in both, and what runs is what was approved there', async () => {
+    const { ledger, tools: made } = tools()
+    const clerk = defineWorker({ instructions: 'x', model: payer(), tools: made })
+    await using troupe = await TestTroupe.start({ workers: { clerk } })
+    const session = await troupe.create('clerk', 'go')
+    await openAsks(troupe, 1)
+    await isParked(session)
+    const copy = await session.fork()
+    for (const { id, sessionId } of await openAsks(troupe, 2))
+      await troupe.client.asks.answer(id, sessionId === copy.id ? 'deny' : 'approve')
+    expect(JSON.stringify(await resultOf(session))).toContain('paid 5')
+    expect(JSON.stringify(await resultOf(copy))).not.toContain('paid 5')
+    expect(ledger.filter((what) => what === 'paid 5')).toHaveLength(1)
+    await expectSound(troupe)
+  })
+
+  test('does not know what came of a call that was started, and the session itself does', async () => {
+    const started = Promise.withResolvers<void>()
+    const ends = Promise.withResolvers<void>()
+    const pays = defineTool({
+      name: 'pay',
+      description: 'Pays.',
+      effect: 'once',
+      approval: 'never',
+      input: z.object({ amount: z.number() }),
+      run: async () => {
+        started.resolve()
+        await ends.promise
+        return 'paid'
+      },
+    })
+    const clerk = defineWorker({
+      instructions: 'x',
+      model: payer(),
+      tools: [pays, tool('look', () => 'seen')],
+      onUnknown: 'tell',
+    })
+    await using troupe = await TestTroupe.start({ workers: { clerk } })
+    const session = await troupe.create('clerk', 'go')
+    await started.promise
+    const copy = await session.fork()
+    expect(JSON.stringify(await resultOf(copy))).toMatch(/outcome of this call of 'pay' is unknown/)
+    const dry = await session.fork({ dryRun: true })
+    expect(JSON.stringify(await resultOf(dry))).toMatch(/call of 'pay' was not run/)
+    ends.resolve()
+    expect(JSON.stringify(await resultOf(session))).toContain('paid')
+    await expectSound(troupe)
+  })
+
+  test('as a dry run runs only tools without effects, and says so to models, handlers and readers', async () => {
+    const ran: string[] = []
+    const note = (what: string) => () => {
+      ran.push(what)
+      return what
+    }
+    const agent = defineWorker({
+      instructions: 'x',
+      model: recordedModel('test/m', (request) =>
+        hasResults(request)
+          ? say(toolTexts(request))
+          : /begin/.test(JSON.stringify(request.messages.at(-1)))
+            ? say('begun')
+            : together(
+                call('look'),
+                call('put'),
+                call('post'),
+                call('spawn_workers', { tasks: [{ kind: 'handler', input: 1 }] }),
+              ),
+      ),
+      tools: [tool('look', note('look')), tool('put', note('put'), 'idempotent'), tool('post', note('post'), 'once')],
+      spawns: ['handler'],
+    })
+    const handler = defineWorker({ description: 'Tells.', receive: (_, self) => self.reply({ dryRun: self.dryRun }) })
+    await using troupe = await TestTroupe.start({ workers: { agent, handler } })
+    const session = await troupe.create('agent', 'begin', { keepOpen: true })
+    await session.result({ run: 1 })
+    const copy = await session.fork({ dryRun: true })
+    await copy.root.send('go on')
+    const told = JSON.stringify(await copy.result({ run: 2 }))
+    expect(ran).toEqual(['look'])
+    expect(told).toMatch(/call of 'put' was not run.*call of 'post' was not run/)
+    expect(told).toMatch(/dryRun[^a-z]+true/)
+    expect((await copy.report()).session.forkedFrom).toMatchObject({ sessionId: session.id, dryRun: true })
+    const listed = await troupe.client.sessions.list()
+    expect(listed.map(({ id, forkedFrom }) => [id, forkedFrom?.sessionId ?? null])).toEqual([
+      [copy.id, session.id],
+      [session.id, null],
+    ])
+    await expectSound(troupe)
+  })
+
+  test('of a fork is of the same form, and what is sent to ids of the first stays in the last', async () => {
+    const root = defineWorker({
+      receive: ({ value }, self) => {
+        const { to } = value as { to?: string }
+        if (to !== undefined) self.send(to, { got: true })
+        self.reply(self.run)
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { root } })
+    const session = await troupe.create('root', {}, { keepOpen: true })
+    await session.result({ run: 1 })
+    const last = await (await session.fork()).fork()
+    await last.root.send({ to: session.rootId })
+    expect(await last.result({ run: 3 })).toMatchObject({ value: 3 })
+    await session.idle()
+    expect((await session.root.report()).runs).toBe(1)
+    await expectSound(troupe)
+  })
+
+  test.each([
+    [{ dryrun: true }, /does not know the option "dryrun"/],
+    [{ dryRun: 'yes' }, /dryRun/],
+  ])('refuses %j', async (query, message) => {
+    await using troupe = await TestTroupe.start({ workers: { asker } })
+    const session = await troupe.create('asker')
+    await expect(session.fork(query as never)).rejects.toThrow(message)
+    await session.cancel()
+  })
+
+  test('that is over is refused, with what can be done instead', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: { done: defineWorker({ receive: (_, self) => self.reply(1) }) },
+    })
+    const session = await troupe.create('done')
+    await session.result()
+    await expect(session.fork()).rejects.toThrow(/is completed: only a session that goes on is forked/)
+    await expect(
+      troupe.client.sessions.get(`${session.id.slice(0, 9)}0000${session.id.slice(13)}`).fork(),
+    ).rejects.toThrow(/session 0\S+ /)
+  })
+})

@@ -1,0 +1,103 @@
+/** Short forms of tests of hooks and recipes, to be held against sources from which a guard was taken (agent-checks.ts). */
+import { expect } from 'vitest'
+import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
+import { defineTool } from '../../src/core/definition/define-tool.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { ModelRequest } from '../../src/core/definition/model.ts'
+import type { Entry } from '../../src/core/history/entry.ts'
+import { call, type ScriptedReply, say } from '../../src/models/local/scripted-model.ts'
+import { workerKeys } from '../../src/store/keys.ts'
+import { recordedModel } from '../support/recorded-model.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+
+/** How long Redis lets no write through: whoever does not wait for the answer of its commit is ahead of it. */
+const pauseMs = 150
+
+type Reply = (request: ModelRequest, number: number) => ScriptedReply | Promise<ScriptedReply>
+
+/** One run of an agent. `stored`: types of the entries that are stored at this moment. */
+async function runWith(
+  redisUrl: string,
+  make: (
+    stored: () => Promise<string[]>,
+    hold: () => Promise<unknown>,
+  ) => { agent: Partial<AgentWorker>; reply: Reply },
+): Promise<void> {
+  await using troupe = await TestTroupe.connect({ redisUrl })
+  let root = ''
+  const stored = async () => {
+    const texts = await troupe.redis.lrange(workerKeys(troupe.tag, root).log, 0, -1)
+    return texts.map((text) => (JSON.parse(text) as Entry).type)
+  }
+  const { agent, reply } = make(stored, () => troupe.redis.client('PAUSE', pauseMs, 'WRITE'))
+  const model = recordedModel('test/m', reply)
+  const session = await troupe.create('agent', 'go')
+  root = session.rootId
+  await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, ...agent }) })
+  expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
+}
+
+export async function aDecisionIsRecordedBeforeItsToolRuns(redisUrl: string): Promise<void> {
+  let seen: string[] = []
+  await runWith(redisUrl, (stored, hold) => {
+    const run = async () => {
+      seen = await stored()
+      return 'seen'
+    }
+    const look = defineTool({ name: 'look', description: 'x', effect: 'idempotent', run })
+    const toolBefore = async () => {
+      await hold()
+      return { do: 'change', arguments: { n: 1 } } as const
+    }
+    return {
+      agent: { tools: [look], hooks: { toolBefore } },
+      reply: (_request, number) => (number === 1 ? call('look', {}, 'c1') : say('done')),
+    }
+  })
+  expect(seen).toContain('callsDecided')
+}
+
+export async function aProcessorIsRecordedBeforeTheModelIsAsked(redisUrl: string): Promise<void> {
+  let seen: string[] = []
+  await runWith(redisUrl, (stored, hold) => ({
+    agent: { hooks: { prompt: () => hold().then(() => ({ do: 'transform', input: 'changed' }) as const) } },
+    reply: async () => {
+      seen = await stored()
+      return say('done')
+    },
+  }))
+  expect(seen).toEqual(['user', 'hooked'])
+}
+
+export async function aStepOfARecipeIsRecordedAsStarted(redisUrl: string): Promise<void> {
+  let seen: string[] = []
+  await runWith(redisUrl, (stored, hold) => {
+    const run = async () => {
+      seen = await stored()
+      return 'seen'
+    }
+    const look = defineTool({ name: 'look', description: 'x', effect: 'once', approval: 'never', run })
+    const both = defineTool({ name: 'both', description: 'x', recipe: () => ({ serial: [{ tool: look }] }) })
+    return {
+      agent: { tools: [look, both] },
+      reply: async (_request, number) => {
+        if (number > 1) return say('done')
+        await hold()
+        return call('both', {}, 'c1')
+      },
+    }
+  })
+  expect(seen).toContain('subCallStarted')
+}
+
+export async function aCallWhoseCheckFailedDoesNotRun(redisUrl: string): Promise<void> {
+  let ran = 0
+  await runWith(redisUrl, () => {
+    const look = defineTool({ name: 'look', description: 'x', effect: 'pure', run: () => ++ran })
+    return {
+      agent: { tools: [look], hooks: { toolBefore: () => Promise.reject(new Error('no list')) } },
+      reply: (_request, number) => (number === 1 ? call('look', {}, 'c1') : say('done')),
+    }
+  })
+  expect(ran).toBe(0)
+}
