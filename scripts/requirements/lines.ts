@@ -56,7 +56,7 @@ export const lines: readonly Line[] = [
   { id: '0.9', says: 'A reply from which no action can be read stops the loop.' },
   { id: '0.10', says: 'A prompt ends with what the model has to answer: a user message or results.' },
   { id: '0.11', says: 'A fence around a structured reply is removed before it is read.' },
-  { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.', part: 'context' },
+  { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.' },
 
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
   { id: '1.2', says: 'A worker is in one of seven fine states. It is receiving from the first byte of a reply on.' },

@@ -17,6 +17,7 @@ import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
 import { checkLongResults, type LongResults } from './long-results.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
+import { checkSkills, type Skill } from './skills.ts'
 import { checkResolver, isResolver, type ToolResolver } from './tool-resolver.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
@@ -140,6 +141,8 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly longResults?: false | LongResults
   /** What its model is told that nobody said: files, the time, and facts. Default: nothing. */
   readonly context?: ContextSettings
+  /** Texts that its model is told of by name and description, and reads with `read_skill` when it needs them. Default: none. */
+  readonly skills?: readonly Skill[]
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -181,6 +184,7 @@ export const agentKeys = new Set([
   'compaction',
   'longResults',
   'context',
+  'skills',
   'pool',
   'retries',
   'hooks',
@@ -223,6 +227,7 @@ export function checkAgent(agent: AgentWorker): void {
   checkCompaction(agent.compaction)
   checkLongResults(agent.longResults)
   checkContext(agent.context)
+  checkSkills(agent.skills)
   for (const name of ['continues', 'outputRetries'] as const) {
     const times = agent[name]
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))
