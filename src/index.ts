@@ -144,6 +144,7 @@ export type {
   RecipeStep,
   SerialContext,
 } from './core/definition/recipe.ts'
+export type { RetrySettings } from './core/definition/retry-settings.ts'
 export type { Skill } from './core/definition/skills.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'

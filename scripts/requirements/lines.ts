@@ -174,7 +174,6 @@ export const lines: readonly Line[] = [
   {
     id: '1.51',
     says: 'A timeout and a cut call are answered in the conversation, a bounded number of times.',
-    part: 'loop',
   },
   { id: '1.52', says: 'A prompt that is too long is compacted, unless that is switched off.' },
   {
@@ -266,7 +265,7 @@ export const lines: readonly Line[] = [
   },
   { id: '3.3', says: 'An event that does not apply changes nothing and is counted.' },
   { id: '3.4', says: 'A failed call is tried three times again, from where it came, and then fails.' },
-  { id: '3.5', says: 'Waits between tries are fixed, grow evenly, or double.', part: 'loop' },
+  { id: '3.5', says: 'Waits between tries are fixed, grow evenly, or double.' },
   {
     id: '3.6',
     says: 'A failed run stays failed.',
@@ -280,7 +279,7 @@ export const lines: readonly Line[] = [
     id: '3.11',
     says: 'A tool and the whole loop have a time limit, and a tool may fail three times in a row.',
     otherwise:
-      'tools and calls of a model have limits of their own, a run has one if its kind says so, and three iterations with the same errors end it',
+      'tools and calls of a model have limits of their own, a run and the failures of one tool in a row have one if its kind says so, and three iterations with the same errors end it',
   },
   { id: '3.12', says: 'Pending approvals are known by id and answered once.' },
   { id: '3.13', says: 'A call may say that the loop ends after it.', part: 'loop' },

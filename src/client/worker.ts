@@ -25,7 +25,7 @@ import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
-import { namesFiles, withAttached } from './submission/attached.ts'
+import { hasLongMedia, namesFiles, withAttached, withKeptMedia } from './submission/attached.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'
@@ -67,8 +67,14 @@ export class Worker {
    */
   async send(value: unknown, options: SendOptions = {}): Promise<Sent> {
     checkOptions('send', options, sendRules, InputError)
-    const input = namesFiles(value) ? await withAttached(value) : value
+    const read = namesFiles(value) ? await withAttached(value) : value
+    const input = hasLongMedia(read) ? await this.#keepMedia(read) : read
     return (await this.#submission.send(this.id, input, options)).sent
+  }
+
+  async #keepMedia(input: unknown): Promise<unknown> {
+    const { blobs } = this.#submission.store(this.id, 'worker').forks
+    return withKeptMedia(input, (await this.report()).sessionId, blobs)
   }
 
   /**

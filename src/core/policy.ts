@@ -177,6 +177,8 @@ export const policy = {
   blankStops: 3,
   /** How often in a row a model goes on with a text that was cut off at its length. */
   continues: 3,
+  /** How often in one run a model is told that its reply took too long, and in how many replies the arguments of calls may be no JSON. */
+  recoveries: 3,
   /** How often in one run a model is told that its answer does not fit the output of its kind. */
   outputRetries: 3,
   /** After this many iterations in a row with the same errors the run fails. */
@@ -252,7 +254,7 @@ export const policy = {
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
   /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
-  forkWorkersMax: 500,
+  forkWorkersMax: 300,
   /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
   forkBytesMax: 4_194_304,
   /** What a fork has written and nobody finished is gone after this. */
@@ -266,23 +268,30 @@ export const retentionMsMin = 60_000
 
 export type Policy = { readonly [K in keyof typeof policy]: number }
 
-/** The delay after attempt number `attempt`, counted from 1. It grows exponentially up to a cap; half of it is random, so that retries spread. */
-export function retryDelayMs(
-  attempt: number,
-  random: number,
-  settings: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'> = policy,
-): number {
-  const full = Math.min(settings.retryBackoffMsMax, settings.retryBackoffMs * 2 ** Math.min(attempt - 1, 30))
+export const backOffStrategies = ['fixed', 'linear', 'exponential'] as const
+
+export interface BackOff extends Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'> {
+  /** Default: `exponential`. */
+  readonly strategy?: (typeof backOffStrategies)[number]
+}
+
+const growth = {
+  fixed: () => 1,
+  linear: (attempt: number) => attempt,
+  exponential: (attempt: number) => 2 ** Math.min(attempt - 1, 30),
+} as const
+
+/** The delay after attempt number `attempt`, counted from 1. It grows up to a cap; half of it is random, so that retries spread. */
+export function retryDelayMs(attempt: number, random: number, settings: BackOff = policy): number {
+  const full = Math.min(
+    settings.retryBackoffMsMax,
+    settings.retryBackoffMs * growth[settings.strategy ?? 'exponential'](attempt),
+  )
   return Math.round(full / 2 + (full / 2) * random)
 }
 
 /** The delay that the error asks for, in whole ms and capped at the longest timer. If it asks for none, the delay of `retryDelayMs`. */
-export function retryWaitMs(
-  given: number | undefined,
-  attempt: number,
-  random: number,
-  settings?: Pick<Policy, 'retryBackoffMs' | 'retryBackoffMsMax'>,
-): number {
+export function retryWaitMs(given: number | undefined, attempt: number, random: number, settings?: BackOff): number {
   if (typeof given !== 'number' || Number.isNaN(given)) return retryDelayMs(attempt, random, settings)
   return Math.round(Math.min(policy.timerMsMax, Math.max(0, given)))
 }

@@ -6,6 +6,7 @@
 import { didYouMean } from '../core/check/closest.ts'
 import { InputError } from '../core/errors.ts'
 import type { ChatMessage } from '../core/history/chat/chat-message.ts'
+import { blobIdOf, isMediaPart, mediaLabel } from '../core/history/chat/media.ts'
 import { pairedMessages, type Repairs } from '../core/history/paired.ts'
 import type { Format, Written } from './format.ts'
 import { featureNames, features, marksOf } from './parts/features.ts'
@@ -107,12 +108,25 @@ export function writeConversation(
   written: Written = {},
 ): WrittenConversation {
   const format = formatOf(name)
-  const { messages, repairs } = pairedMessages([...given])
+  const { messages: paired, repairs } = pairedMessages([...given])
+  const messages = paired.map(withoutBlobs)
   const text = format.write(messages, written)
   const warnings = [...repairWarnings(repairs), ...lossWarnings(format, messages)]
   if ('lines' in text) return { text: text.lines.map((line) => `${JSON.stringify(line)}\n`).join(''), warnings }
   return { text: `${JSON.stringify(text.json, null, text.isCompact ? undefined : 2)}\n`, warnings }
 }
+
+/** A blob stays with its session: what goes elsewhere says what it was. */
+function withoutBlobs(message: ChatMessage): ChatMessage {
+  if (message.type !== 'user' || !message.content.some((block) => isMediaPart(block) && blobIdOf(block) !== null))
+    return message
+  const content = message.content.map((block) =>
+    block.type !== 'text' && blobIdOf(block) !== null ? chatText(`[${mediaLabel(block)}]`) : block,
+  )
+  return { ...message, content }
+}
+
+const chatText = (text: string) => ({ type: 'text', text }) as const
 
 export function formatOf(name: string): Format {
   const format = formats.find((one) => one.name === name)

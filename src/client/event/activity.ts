@@ -60,9 +60,7 @@ export class Roster {
   note({ type, workerId, details, at }: RawEvent): void {
     switch (type) {
       case 'session.created':
-        this.#seat(workerId, textOr(details.kind), textOr(details.name), null)
-        // It has no first message yet.
-        if (details.rests === true) this.#change(workerId, 'waiting')
+        this.#created(workerId, details)
         return
       case 'worker.spawned':
         this.#spawned(workerId, details)
@@ -101,6 +99,7 @@ export class Roster {
       case 'context.compacted':
       case 'compaction.failed':
       case 'context.changed':
+      case 'context.cleared':
       case 'ask.answered':
       case 'ask.expired':
       case 'ask.opened':
@@ -126,6 +125,12 @@ export class Roster {
       case 'iteration.completed':
         return
     }
+  }
+
+  #created(workerId: string, { kind, name, rests }: RawEvent['details']): void {
+    this.#seat(workerId, textOr(kind), textOr(name), null)
+    // It has no first message yet.
+    if (rests === true) this.#change(workerId, 'waiting')
   }
 
   /**

@@ -94,7 +94,10 @@ export function expanding(id: string): Decide {
     })
     for (const { entry } of countingEntries(items)) container.apply(entry)
     if (!container.isCompacted)
-      throw nothing(id, 'no summary stands for a part of its conversation, so none can be taken back')
+      throw nothing(
+        id,
+        'no summary stands for a part of its conversation and no result was cleared, so nothing can be taken back',
+      )
     return { type: 'expanded' }
   }
 }

@@ -43,7 +43,7 @@ export interface TokenReport {
 
 const tailLength = 50
 /** Behind these the size of the prompt is no longer what the newest reply says. */
-const changesPrompt: ReadonlySet<Entry['type']> = new Set(['compacted', 'expanded', 'undone', 'redone'])
+const changesPrompt: ReadonlySet<Entry['type']> = new Set(['compacted', 'cleared', 'expanded', 'undone', 'redone'])
 
 export async function tokensOfWorker(worker: Amended): Promise<TokenReport> {
   const row = await readAgent(worker)

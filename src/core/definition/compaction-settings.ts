@@ -13,11 +13,13 @@ export interface CompactionSettings {
   readonly keep?: number
   /** The model that writes the summary, as for `model` of an agent. Default: the model of the agent. */
   readonly model?: unknown
+  /** `false`: old results of tools are not cleared before anything is summarised. */
+  readonly clearResults?: boolean
   /** What else the summary must hold, in your words. Default: nothing. */
   readonly instruction?: string
 }
 
-const names = ['at', 'window', 'keep', 'model', 'instruction'] as const
+const names = ['at', 'window', 'keep', 'clearResults', 'model', 'instruction'] as const
 const atLeast = 0.1
 const atMost = 0.95
 const windowLeast = 1_000
@@ -33,7 +35,9 @@ export function checkCompaction(compaction: unknown): void {
     const advice = didYouMean(name, names)
     throw new ConfigError(`compaction does not know ${JSON.stringify(name)}; it takes ${names.join(', ')}.${advice}`)
   }
-  const { at, window, keep, instruction } = compaction
+  const { at, window, keep, clearResults, instruction } = compaction
+  if (clearResults !== undefined && typeof clearResults !== 'boolean')
+    throw new ConfigError(`compaction.clearResults must be true or false, not ${preview(clearResults)}.`)
   if (at !== undefined && !(typeof at === 'number' && at >= atLeast && at <= atMost))
     throw new ConfigError(`compaction.at must be a number from ${atLeast} to ${atMost}, not ${preview(at)}.`)
   if (window !== undefined && !(Number.isSafeInteger(window) && Number(window) >= windowLeast))

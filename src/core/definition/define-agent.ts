@@ -17,6 +17,7 @@ import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
 import { checkLongResults, type LongResults } from './long-results.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
+import type { RetrySettings } from './retry-settings.ts'
 import { checkSkills, type Skill } from './skills.ts'
 import { checkResolver, isResolver, type ToolResolver } from './tool-resolver.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -32,6 +33,14 @@ export interface AgentLimits extends ChildLimits {
   readonly iterations?: number
   /** Most tool calls of one reply that are run; the others get an error as their result. Default 128. */
   readonly callsPerReply?: number
+  /** How many tool calls of one reply run at once. Default 16. */
+  readonly toolsAtOnce?: number
+  /** After this many blank replies in a row the run ends. Default 3. */
+  readonly blankStops?: number
+  /** After this many iterations in a row with the same tool errors the run fails with `circuit_open`. Default 3. */
+  readonly sameErrors?: number
+  /** After this many failed calls in a row of the same tool the run fails with `circuit_open`. Default: no limit. */
+  readonly toolFailures?: number
   /** Most tool calls for which the replies of one run may ask. Default 1 000. */
   readonly toolCalls?: number
   /** Most input and output tokens of one run. When they are used up, no further model call is made. Default: no limit. */
@@ -50,6 +59,10 @@ const timesMost = 100
 const limitNames = [
   'iterations',
   'callsPerReply',
+  'toolsAtOnce',
+  'blankStops',
+  'sameErrors',
+  'toolFailures',
   'toolCalls',
   'tokens',
   'runMs',
@@ -147,6 +160,13 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
   readonly retries?: number
+  /** How often, and after which waits, model calls and tools are retried. A tool may say otherwise for itself. */
+  readonly retry?: RetrySettings
+  /**
+   * How often in one run its model is told that its reply took too long, and in how many replies the arguments of its calls may be no JSON. Beyond that
+   * the call is retried as after other failures, or the run fails with `circuit_open`. Default 3.
+   */
+  readonly recoveries?: number
   /** Functions that steer its loop: before and after tool calls, and when its model has answered. Default: none. */
   readonly hooks?: AgentHooks
   /**
@@ -187,6 +207,8 @@ export const agentKeys = new Set([
   'skills',
   'pool',
   'retries',
+  'retry',
+  'recoveries',
   'hooks',
   'onIteration',
   'onCancel',
@@ -228,7 +250,7 @@ export function checkAgent(agent: AgentWorker): void {
   checkLongResults(agent.longResults)
   checkContext(agent.context)
   checkSkills(agent.skills)
-  for (const name of ['continues', 'outputRetries'] as const) {
+  for (const name of ['continues', 'outputRetries', 'recoveries'] as const) {
     const times = agent[name]
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))
       throw new ConfigError(`${name} must be a whole number from 0 to ${timesMost}, not ${preview(times)}.`)

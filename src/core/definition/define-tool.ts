@@ -12,6 +12,7 @@ import { ConfigError, InvariantError } from '../errors.ts'
 import type { ChildFacts, Json } from '../history/chat/chat-message.ts'
 import { policy, type SessionLimits } from '../policy.ts'
 import type { Recipe } from './recipe.ts'
+import { type RetrySettings, retryProblem } from './retry-settings.ts'
 import type { WorkerLog } from './worker-log.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
@@ -107,6 +108,8 @@ export interface ToolDefinition<Input = unknown> {
   readonly terminal?: boolean
   /** A call that takes longer is aborted. Default 120 000. */
   readonly timeoutMs?: number
+  /** How often, and after which waits, a call is tried again that threw a TransientError. Default: as the kind says. */
+  readonly retry?: RetrySettings
   /** Of longer output the model sees so much, and the whole is kept for `read_result`. Default: 10 000 of more than 200 000. */
   readonly outputBytesMax?: number
   /** For tools that compute: `import.meta.url` of the module that exports this tool. The tool then runs in a worker thread. */
@@ -139,6 +142,7 @@ const knownKeys = new Set([
   'dangerous',
   'terminal',
   'timeoutMs',
+  'retry',
   'outputBytesMax',
   'thread',
   'reconcile',
@@ -221,7 +225,7 @@ function checkedTool<Input>(tool: ToolDefinition<Input>): Tool {
     throw wrong(`terminal must be true or false, not ${preview(tool.terminal)}.`)
   if (tool.terminal === true && tool.recipe !== undefined)
     throw wrong('a terminal tool never runs, so it has no recipe: leave out one of the two.')
-  const problem = schemaProblem('input', tool.input)
+  const problem = schemaProblem('input', tool.input) ?? retryProblem(tool.retry)
   if (problem !== null) throw wrong(problem)
   checkNumber('timeoutMs', tool.timeoutMs, policy.timeoutMsMax)
   checkNumber('outputBytesMax', tool.outputBytesMax, 1_000_000)

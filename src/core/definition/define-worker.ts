@@ -27,6 +27,7 @@ import {
   type WorkerRef,
 } from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
+import { checkRetry, type RetrySettings, retriesMost } from './retry-settings.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -167,6 +168,8 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
   readonly pool?: string
   /** How often a message is retried after `receive` threw, before the run fails. Default 3. */
   readonly retries?: number
+  /** How often, and after which waits, a message is retried. */
+  readonly retry?: RetrySettings
   /**
    * When a parent that waits for its children continues. `each` (default): with the next result, in the order of the spawns, so that it can
    * act on it at once. `all`: when the last child has reported; it then receives all results, in that order, in one turn, which costs a
@@ -227,6 +230,7 @@ const handlerKeys = new Set([
   'childrenAtOnce',
   'pool',
   'retries',
+  'retry',
   'timeoutMs',
   'await',
   'onCancel',
@@ -308,6 +312,7 @@ function checkCommon(worker: {
   pool?: unknown
   spawns?: unknown
   retries?: unknown
+  retry?: unknown
   onCancel?: unknown
   onCancelMs?: unknown
 }): void {
@@ -332,7 +337,8 @@ function checkCommon(worker: {
   for (const kind of (spawns as readonly unknown[] | undefined) ?? []) {
     if (!isKind(kind)) throw new ConfigError(`spawns names ${preview(kind)}, which is not a worker kind: ${kindRule}.`)
   }
-  checkNumber('retries', retries, 0, 1_000)
+  checkNumber('retries', retries, 0, retriesMost)
+  checkRetry(worker)
   checkOnCancel(worker)
 }
 

@@ -132,6 +132,8 @@ export interface EventDetails {
     readonly outputTokens: number
   }
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
+  /** `results`: how many. The prompt in tokens before and after, by count and estimate. */
+  readonly 'context.cleared': { readonly results: number; readonly tokensBefore: number; readonly tokensAfter: number }
   readonly 'context.changed': {
     /** Somebody from outside took a summary back, took the last turn back, took that back, or added a message. */
     readonly how: ContextChange

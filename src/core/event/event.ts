@@ -42,6 +42,7 @@ export const eventTypes = [
   'model.blanked',
   'context.compacted',
   'compaction.failed',
+  'context.cleared',
   'context.changed',
   'tool.started',
   'tool.succeeded',

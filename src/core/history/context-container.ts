@@ -31,6 +31,7 @@ import { type ConversationHistory, NotedHistory } from './history.ts'
 import { ContextSize } from './prompt/context-size.ts'
 import { leftOutNote } from './prompt/left-out.ts'
 import { handoffText, type InputBlocks } from './prompt/prompt-fold.ts'
+import { Shortened } from './prompt/shortened.ts'
 import { BackgroundTasks } from './run/background-tasks.ts'
 import { type FailedRun, refusals, runAgain } from './run/failed-run.ts'
 import { cancelledText } from './run/open-calls.ts'
@@ -38,6 +39,7 @@ import type { PendingTurn } from './run/pending-turn.ts'
 import { ReplyCalls } from './run/reply-calls.ts'
 import {
   childOf,
+  countResults,
   emptyFacts,
   inputOf,
   newRun,
@@ -85,8 +87,7 @@ export class ContextContainer {
   /** The run that began with this first text. */
   #firstRun = 0
   #failedRun: FailedRun | null = null
-  /** The summaries that nobody took back, the newest last: whether each stands for something. */
-  readonly #summaries: boolean[] = []
+  readonly #shortened = new Shortened(this.history, this.size)
   #owedOrder: OrderedEntry | null = null
 
   constructor(session: SessionMetadata) {
@@ -165,9 +166,9 @@ export class ContextContainer {
     return this.#owedOrder
   }
 
-  /** True if a summary stands for the beginning of its prompts. */
+  /** True if a summary, or notes, stand for something in its prompts. */
   get isCompacted(): boolean {
-    return this.#summaries.at(-1) ?? false
+    return this.#shortened.isAny
   }
 
   /** The hook `spawn` of its kind has been called. */
@@ -218,9 +219,11 @@ export class ContextContainer {
       case 'compacted':
         this.#compacted(entry)
         return
+      case 'cleared':
+        if (!this.#shortened.clear(entry.firstKept)) this.#passedOver++
+        return
       case 'expanded':
-        // A summary that could not be used stands for nothing, and so does what takes it back.
-        if (this.#summaries.pop() && this.history.expand()) this.size.restart(this.history.prompt())
+        this.#shortened.expand()
         return
       case 'ordered':
         if (entry.order.do === 'compact') this.#owedOrder = entry
@@ -315,10 +318,7 @@ export class ContextContainer {
     if (order !== undefined && this.#owedOrder?.message === order) this.#owedOrder = null
     this.#run.tokens += tokensOf(usage)
     const texts = [handoffText(text), ...(owed === undefined ? [] : [owed])]
-    const isUsed = this.history.compact(firstKept, texts)
-    this.#summaries.push(isUsed)
-    if (isUsed) this.size.restart(this.history.prompt())
-    else this.#passedOver++
+    if (!this.#shortened.compact(firstKept, texts)) this.#passedOver++
   }
 
   #replied(message: AssistantMessage): void {
@@ -331,10 +331,7 @@ export class ContextContainer {
     this.#calls.answered(message)
     this.#run.failure ??= message.failure ?? null
     if (this.history.openCount > 0) return
-    // The iteration is over. Compare its errors with those of the iteration before.
-    const { errors } = this.#calls
-    this.#run.sameErrors = errors === '' ? 0 : errors === this.#run.errors ? this.#run.sameErrors + 1 : 1
-    this.#run.errors = errors
+    countResults(this.#run, this.#calls)
   }
 
   #childReported(result: ResultMessage): void {

@@ -12,6 +12,8 @@ export function hasItsParts(entry: Fields): boolean {
       return typeof entry.name === 'string'
     case 'compacted':
       return [entry.text, entry.firstKept, entry.owed ?? ''].every((text) => typeof text === 'string')
+    case 'cleared':
+      return typeof entry.firstKept === 'string'
     case 'ordered':
       return typeof entry.message === 'string' && isObject(entry.order)
     case 'orderRefused':

@@ -194,7 +194,15 @@ export interface OrderRefusedEntry extends EntryHead {
   readonly reason: string
 }
 
-/** The last summary no longer stands for anything: prompts are as they would be without it. */
+/** In later prompts notes stand for long results before a message. The entries of these results stay. */
+export interface ClearedEntry extends EntryHead {
+  readonly type: 'cleared'
+  /** The id of the first message that stays as it is. */
+  readonly firstKept: string
+  readonly results: number
+}
+
+/** The last summary no longer stands for anything, or what was cleared last is back: prompts are as they would be without it. */
 export interface ExpandedEntry extends EntryHead {
   readonly type: 'expanded'
 }
@@ -232,6 +240,7 @@ export type Entry =
   | BlankEntry
   | RetriedEntry
   | CompactedEntry
+  | ClearedEntry
   | ExpandedEntry
   | OrderedEntry
   | OrderRefusedEntry

@@ -242,6 +242,16 @@ export class ConversationHistory {
     return this.#fold.expand()
   }
 
+  /** In prompts notes stand for long results before the message with this id. The messages themselves stay. Returns false if it cannot be. */
+  clearResults(firstKept: string): boolean {
+    return this.#fold.clearResults(firstKept)
+  }
+
+  /** Takes back the last `clearResults`. */
+  restoreResults(): void {
+    this.#fold.restoreResults()
+  }
+
   /** The prompt for a model. Parts to which nothing was added are the same objects as in the previous prompt. */
   prompt(): readonly PromptMessage[] {
     return this.#fold.messages()

@@ -65,6 +65,12 @@ const arrowList = [
       }) as const,
   ),
   {
+    event: 'replyTimedOut',
+    from: 'AwaitingLLMResponse',
+    to: 'GeneratingResponse',
+    why: 'a reply that took too long is answered in the conversation: smaller steps',
+  },
+  {
     event: 'outputRefused',
     from: 'ProcessingLLMResponse',
     to: 'GeneratingResponse',

@@ -19,8 +19,14 @@ export type CheckedCall =
       /** Does it need an approval? A call that is forbidden is invalid. */
       readonly verdict: Exclude<ApprovalVerdict, { readonly do: 'deny' }>
     }
-  /** The call cannot be run. `text` tells the model why. */
-  | { readonly kind: 'invalid'; readonly call: ToolCallBlock; readonly text: string; readonly isForbidden?: true }
+  /** The call cannot be run. `text` tells the model why. `isBroken`: its arguments cannot be read. */
+  | {
+      readonly kind: 'invalid'
+      readonly call: ToolCallBlock
+      readonly text: string
+      readonly isForbidden?: true
+      readonly isBroken?: true
+    }
 
 export type AcceptedCall = CheckedCall & { readonly kind: 'accepted' }
 

@@ -101,6 +101,11 @@ export class Journal {
     }
   }
 
+  /** Counts an iteration whose reply took too long. Its request stays a failed one. */
+  countInterruption(): void {
+    this.tally = { ...this.tally, iterations: this.tally.iterations + 1 }
+  }
+
   /** Counts the tool calls of a reply. */
   countCalls(toolCalls: number): void {
     if (toolCalls === 0) return

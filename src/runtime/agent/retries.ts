@@ -4,7 +4,9 @@
  * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
  */
 import { thrownFields } from '../../core/code-place.ts'
+import type { Tool } from '../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
+import { backOffOf, type RetrySettings } from '../../core/definition/retry-settings.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'
@@ -30,27 +32,44 @@ export class Retries {
   }
 
   /** How many attempts there may be. */
-  get most(): number {
-    return (this.#definition.retries ?? this.#journal.turn.host.policy.retries) + 1
+  #most({ most }: RetrySettings = this.#settings): number {
+    return (most ?? this.#journal.turn.host.policy.retries) + 1
   }
 
-  /** Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. */
+  get #settings(): RetrySettings {
+    const { retry = {}, retries } = this.#definition
+    return retries === undefined ? retry : { ...retry, most: retries }
+  }
+
+  /** The wait before a call of this tool is tried again. Null if it has no further attempt. */
+  toolWaitMs({ retry }: Pick<Tool, 'retry'>, error: RuntimeError): number | null {
+    const attempt = this.failed('tool') + 1
+    const settings = { ...this.#settings, ...retry }
+    return attempt >= this.#most(settings) ? null : this.#waitMs(error, 'tool', attempt, settings)
+  }
+
+  /**
+   * Records the failed attempt and returns the wait until the next one. Returns null, and records nothing, if there is no next one. `failed`: which
+   * calls of once tools may run again, and the wait that their tools say.
+   */
   tryAgain(
     error: RuntimeError,
     origin: 'model' | 'tool',
-    toolCallIds: readonly string[] = [],
+    failed: { readonly toolCallIds: readonly string[]; readonly retryMs: number } | null = null,
   ): { readonly for: Wait; readonly retryMs: number } | null {
     const { machine, position } = this.#journal
     const attempt = this.failed(origin) + 1
-    if (!error.retryable || attempt >= this.most || this.tooLate(error, origin) !== null) return null
-    const retryMs = this.#waitMs(error, origin, attempt)
+    const isLast = failed === null && attempt >= this.#most()
+    if (!error.retryable || isLast || this.tooLate(error, origin) !== null) return null
+    const retryMs = failed?.retryMs ?? this.#waitMs(error, origin, attempt)
     const failure = toFailure(error, origin, attempt, Date.now())
     // What a tool threw is in the line of that call.
     const logged = origin === 'tool' ? {} : { error: failure.message, ...thrownFields(error) }
     const what =
       origin === 'model' ? 'a model call failed and will be made again' : 'tools failed and will be run again'
-    this.#journal.log.warn(what, { attempt, of: this.most, retryMs, code: failure.code, ...logged })
+    this.#journal.log.warn(what, { attempt, of: this.#most(), retryMs, code: failure.code, ...logged })
     machine.apply(origin === 'model' ? 'replyFailed' : 'toolFailed')
+    const toolCallIds = failed?.toolCallIds ?? []
     const calls = toolCallIds.length > 0 ? { toolCallIds } : {}
     this.#journal.add([this.#journal.entry('attemptFailed', { failure, retryMs, ...calls })], {
       failure,
@@ -71,12 +90,12 @@ export class Retries {
     return new Date(Math.min(Date.now() + asked, lastMoment)).toISOString()
   }
 
-  #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number): number {
-    const { policy } = this.#journal.turn.host
+  #waitMs(error: RuntimeError, origin: 'model' | 'tool', attempt: number, settings = this.#settings): number {
+    const { modelBackoffMs, retryBackoffMs, retryBackoffMsMax: capMs } = this.#journal.turn.host.policy
     const asked = error instanceof TransientError ? error.retryAfterMs : undefined
-    if (origin === 'tool') return retryWaitMs(asked, attempt, Math.random(), policy)
-    const { modelBackoffMs, retryBackoffMsMax } = policy
-    const own = retryDelayMs(attempt, Math.random(), { retryBackoffMs: modelBackoffMs, retryBackoffMsMax })
+    const backOff = backOffOf(settings, { baseMs: origin === 'tool' ? retryBackoffMs : modelBackoffMs, capMs })
+    if (origin === 'tool') return retryWaitMs(asked, attempt, Math.random(), backOff)
+    const own = retryDelayMs(attempt, Math.random(), backOff)
     // The provider's wait is only a minimum. If it is 0, or a date that has passed by this node's clock, all attempts would follow at once.
     return asked === undefined ? own : Math.max(own, retryWaitMs(asked, attempt, 0))
   }

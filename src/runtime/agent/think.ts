@@ -18,6 +18,7 @@ import type { Mail } from '../../core/worker/message.ts'
 import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
+import { namesBlobs, withBlobs } from './blob-media.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
@@ -39,6 +40,7 @@ import { answer, noFailure } from './reply/answer.ts'
 import { askModel } from './reply/ask-model.ts'
 import { blank } from './reply/blank.ts'
 import { goOnAfterCut } from './reply/cut-reply.ts'
+import { answerTimeout } from './reply/interrupted.ts'
 import { fitOutput } from './reply/output.ts'
 import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import { endByTool } from './reply/terminal.ts'
@@ -80,9 +82,11 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   let reply: AcceptedReply
   try {
+    const said = container.history.prompt()
+    const prompt = before.length === 0 ? said : [...before, ...said]
     const request = {
       instructions: container.instructions,
-      messages: before.length === 0 ? container.history.prompt() : [...before, ...container.history.prompt()],
+      messages: namesBlobs(prompt) ? await withBlobs(prompt, turn) : prompt,
       tools: tools.specs(turn, container.history.hasLongResults),
       settings: kind.definition.settings,
       output: kind.output?.schema,
@@ -96,7 +100,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   } catch (thrown) {
     if (agentTurn.isOver || turn.steers.interrupts) return null
     if (isOverflow(thrown) && (await agentTurn.compactor.afterOverflow())) return null
-    return agentTurn.isOver ? null : modelFailed(agentTurn, thrown)
+    if (agentTurn.isOver || answerTimeout(agentTurn, toRuntimeError(thrown))) return null
+    return modelFailed(agentTurn, thrown)
   }
   if (agentTurn.isOver) return null
   const steers = turn.steers.isWaiting ? await readSteers(agentTurn) : []
@@ -138,7 +143,7 @@ export function iterate(
   const { container } = journal
   const { approvals, decided, calls, started } = container.pending
   const check = (call: ToolCallBlock): CheckedCall => {
-    if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName) }
+    if (isCutOff(reply, call)) return { kind: 'invalid', call, text: cutOffText(call.toolName), isBroken: true }
     const decision = decided.get(call.toolCallId)
     if (decision?.refused !== undefined) return { kind: 'invalid', call, text: decision.refused }
     const checked = tools.check(asApproved(asDecided(call, decision), approvals.get(call.toolCallId)), assignment)
@@ -265,7 +270,7 @@ function countIteration({ parts: { telemetry }, turn }: AgentTurn, { used, calls
 /** `ahead`: how many entries come before it in the same step. */
 export function invalidResult(
   journal: Journal,
-  { call, text, isForbidden }: CheckedCall & { kind: 'invalid' },
+  { call, text, isForbidden, isBroken }: CheckedCall & { kind: 'invalid' },
   ahead = 0,
 ): Entry {
   const { toolCallId, toolName } = call
@@ -278,6 +283,7 @@ export function invalidResult(
     status: 'error',
     output,
     ...more,
+    ...(isBroken && { isBroken }),
   })
 }
 

@@ -14,6 +14,7 @@ import { thrownFields } from '../../core/code-place.ts'
 import { limitsWithin } from '../../core/definition/child-limits.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
 import { fitInput } from '../../core/definition/kind-types.ts'
+import { backOffOf } from '../../core/definition/retry-settings.ts'
 import {
   ConflictError,
   InputError,
@@ -142,7 +143,8 @@ class HandlerTurn {
       if (timeout.reason === undefined && (await isInterrupted(this.#turn, this.#fits)))
         return interruptedStep(this.#turn, mail, this.#receivedNotes(mail, this.#turn.position))
       const error = errorOf(timeout.reason ?? thrown)
-      const attempts = error.retryable ? (this.#definition.retries ?? host.policy.retries) + 1 : attempt
+      const { retry, retries = retry?.most ?? host.policy.retries } = this.#definition
+      const attempts = error.retryable ? retries + 1 : attempt
       host.workerLog(assignment, position.run).warn('receive failed', {
         attempt,
         of: attempts,
@@ -285,7 +287,9 @@ class HandlerTurn {
     const at = Date.now()
     const failure = toFailure(error, 'handler', attempt, at)
     const asked = error instanceof TransientError ? error.retryAfterMs : undefined
-    const retryMs = retryWaitMs(asked, attempt, Math.random(), this.#turn.host.policy)
+    const { retryBackoffMs: baseMs, retryBackoffMsMax: capMs } = this.#turn.host.policy
+    const backOff = backOffOf(this.#definition.retry ?? {}, { baseMs, capMs })
+    const retryMs = retryWaitMs(asked, attempt, Math.random(), backOff)
     return {
       ...emptyStep({ ...position, runState: 'TransientFailure', ...withAttempts(nameOfMail(mail), attempt, position) }),
       entries: [entryJson('attemptFailed', position.run, this.#turn.assignment.epoch, at, { failure, retryMs })],

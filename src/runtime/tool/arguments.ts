@@ -44,6 +44,11 @@ export function readArguments({ input, inputText }: Written): Fit<unknown> {
   return { ok: true, value: json === '' ? undefined : JSON.parse(json) }
 }
 
+/** True for arguments that are no JSON: their end is missing, or they were never JSON. */
+export function isUnreadable({ inputText }: Written): boolean {
+  return inputText !== undefined && !readText(inputText).ok
+}
+
 function readText(text: string): Fit<unknown> {
   const bytes = Buffer.byteLength(text)
   if (bytes > policy.messageBytesMax) return refused(tooBig(bytes))

@@ -27,6 +27,9 @@ export function invalidArgumentsText(name: string, reasons: readonly string[]): 
   return `Error: invalid arguments for '${brief(name)}': ${reasons.map(brief).join('; ')}`
 }
 
+/** Behind the reason why arguments cannot be read. */
+export const smallerText = 'Write them anew as one JSON object; if they are long, split the work into smaller calls.'
+
 export function cutOffText(name: string): string {
   return (
     `Error: the reply was cut off at the length that a reply may have, before the arguments of '${brief(name)}' were complete. ` +

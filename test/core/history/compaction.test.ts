@@ -173,6 +173,41 @@ describe('an entry of a summary', () => {
     expect(container.history.prompt()).toHaveLength(3)
   })
 
+  test('and one of cleared results are taken back in turn, and nothing of the prompt is another object than before', () => {
+    const read = (number: number) => [
+      said(`u${number}`, `read ${number}`),
+      entry({
+        ...chat.assistant([{ type: 'tool-call', toolCallId: `c${number}`, toolName: 'read', input: {} }], {
+          id: `a${number}`,
+        }),
+        usage,
+      }),
+      entry({ ...chat.tool(`c${number}`, 'x'.repeat(1_000), { toolName: 'read' }), id: `r${number}` }),
+    ]
+    const container = containerOf(...[1, 2, 3, 4].flatMap(read))
+    const texts = () => JSON.stringify(container.history.prompt())
+    const steps: string[] = [texts()]
+    const parts = container.history.prompt()
+    const more = ['u2', 'u3', 'u4'].map((firstKept, index) =>
+      index === 1 ? entry({ ...compacted, firstKept }) : entry({ type: 'cleared', firstKept, results: 1 }),
+    )
+    for (const one of more) {
+      container.apply(one)
+      steps.push(texts())
+      expect(container.history.prompt()).toEqual(container.history.clone().prompt())
+    }
+    expect(steps[1]).toContain('this result of read was cleared to make room: it had 1000 bytes')
+    expect(new Set(steps).size).toBe(4)
+    for (let at = 3; at > 0; at--) {
+      expect(texts()).toBe(steps[at])
+      container.apply(entry({ type: 'expanded' }))
+    }
+    expect(texts()).toBe(steps[0])
+    const back = container.history.prompt()
+    expect(back.slice(0, 9).every((part, index) => part === parts[index])).toBe(true)
+    expect(container.isCompacted).toBe(false)
+  })
+
   test('the size is what the provider counted, and an estimate of what came since', () => {
     const container = containerOf(...before)
     expect(container.size.tokens).toBe(120)

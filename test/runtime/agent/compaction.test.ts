@@ -143,8 +143,73 @@ test.each([
   [{ window: 10 }, /compaction\.window must be a whole number of tokens from 1000/],
   [{ keep: 0 }, /compaction\.keep must be a whole number from 1 to 1000, not 0/],
   [{ instructions: 'x' }, /compaction does not know "instructions".* Did you mean instruction/],
+  [{ clearResults: 1 }, /compaction\.clearResults must be true or false, not 1/],
   [true, /compaction must be false or an object, not true/],
 ])('compaction: %j is refused by its name', (compaction, message) => {
   expect(() => defineWorker({ instructions: 'x', compaction: compaction as never })).toThrow(ConfigError)
   expect(() => defineWorker({ instructions: 'x', compaction: compaction as never })).toThrow(message)
+})
+
+/** A conversation whose runs read long files, with the sizes that its provider counts of each prompt. */
+async function reading(tokens: readonly number[], settings: CompactionSettings) {
+  let asked = 0
+  const model = recordedModel('test/m', (request) => {
+    if (isHandoff(request)) return say('They read.')
+    const reply = request.messages.at(-1)?.role === 'tool' ? say('read') : call('read')
+    return counted(reply, tokens[asked++] ?? 100)
+  })
+  const text = 'a long line of a file. '.repeat(100)
+  const agent = defineWorker({ instructions: 'x', model, tools: [tool('read', () => text)], compaction: settings })
+  const troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'read 1', { keepOpen: true })
+  const read = async (run: number) => {
+    if (run > 1) await session.root.send(`read ${run}`)
+    expect(await session.result({ run, signal: AbortSignal.timeout(15_000) })).toMatchObject({ status: 'completed' })
+    return textOf(model.requests.filter((request) => !isHandoff(request)).at(-1))
+  }
+  return { troupe, session, read, text, requests: model.requests }
+}
+
+/** The scripted model numbers its calls over all conversations of the process. */
+function renumbered(text: string): string {
+  const ids: string[] = []
+  return text.replace(/scripted-\d+/g, (id) => {
+    if (!ids.includes(id)) ids.push(id)
+    return `call ${ids.indexOf(id)}`
+  })
+}
+
+describe('a conversation with long results of tools', () => {
+  const counts = [100, 100, 100, 100, 8_600, 100, 100, 100, 100]
+
+  test('has the old ones cleared before anything is summarised, and they come back byte by byte', async () => {
+    const settings = { window: 10_000, keep: 3 }
+    const one = await reading(counts, settings)
+    await using _ = one.troupe
+    for (const run of [1, 2, 3]) await one.read(run)
+    const cleared = await one.read(4)
+    expect(one.requests.filter(isHandoff)).toEqual([])
+    expect(cleared).toMatch(/this result of read was cleared to make room: it had 2300 bytes\. The tool did run/)
+    expect(cleared).toContain('read 1')
+    expect(cleared.split('a long line of a file. a long').length).toBeLessThan(200)
+    const types = (await one.troupe.history(one.session.rootId)).map(({ type }) => type)
+    expect(types.filter((type) => type === 'cleared' || type === 'compacted')).toEqual(['cleared'])
+    // The prefix stays as it is until something is cleared or summarised again.
+    const next = await one.read(5)
+    expect(next.startsWith(cleared.slice(0, -1))).toBe(true)
+    await one.session.idle({ signal: AbortSignal.timeout(15_000) })
+    await one.session.root.expand()
+    const other = await reading([], { ...settings, clearResults: false })
+    await using _other = other.troupe
+    for (const run of [1, 2, 3, 4, 5]) await other.read(run)
+    expect(renumbered(await one.read(6))).toBe(renumbered(await other.read(6)))
+    expect((await one.troupe.client.audit({ sessionId: one.session.id })).findings).toEqual([])
+  })
+
+  test('is summarised at once if its kind says so', async () => {
+    const one = await reading(counts, { window: 10_000, keep: 3, clearResults: false })
+    await using _ = one.troupe
+    for (const run of [1, 2, 3, 4]) await one.read(run)
+    expect(one.requests.filter(isHandoff)).toHaveLength(1)
+  })
 })

@@ -2,6 +2,7 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
+import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { IterationContext } from '../../../src/core/definition/iteration-context.ts'
 import { ConfigError, TerminalError } from '../../../src/core/errors.ts'
@@ -101,6 +102,13 @@ describe('onIteration', () => {
       ['continue', 'blankStop', 'blankStop', 'done'],
     ],
     [
+      'a call that ends the run',
+      { tools: [defineTool({ name: 'submit', description: 'Hands in.', terminal: true })] },
+      [call('submit')],
+      [['parse_tool_calls', 'validate_calls', 'terminal_tool']],
+      ['done'],
+    ],
+    [
       'calls of the last allowed reply',
       { limits: { iterations: 1 } },
       [call('look')],
@@ -197,6 +205,16 @@ describe('onIteration', () => {
     expect(seen[0]).toMatchObject({ iteration: 0, response: { model: 'test/m' }, toolResults: [{ toolCallId: 'a' }] })
     expect(seen[0]?.messages.map(({ type }) => type)).toEqual(['user'])
     expect(seen.map(({ decision }) => decision.type)).toEqual(['continue', 'done'])
+  })
+
+  test('is told the run of the iteration, also of the one that ended it', async () => {
+    const runs: number[] = []
+    const model = recordedModel('test/m', [call('look'), say('ok')])
+    const onIteration = (_context: IterationContext, { run }: { run: number }) => void runs.push(run)
+    const { troupe } = await runOnce({ instructions: 'x', model, tools: [look], onIteration })
+    await using _ = troupe
+    await waitUntil('both are told', () => runs.length === 2)
+    expect(runs).toEqual([1, 1])
   })
 
   test('must be a function', () => {

@@ -94,3 +94,28 @@ test('a tool returns text and media, and what is too much of them becomes a note
     expect.objectContaining({ type: 'toolResult', status: 'ok', output }),
   )
 })
+
+test('media that are too long for a message are blobs of their session, and the model gets their bytes', async () => {
+  const large = Buffer.concat([png, Buffer.alloc(2_000_000)])
+  const model = recordedModel('scripted/eyes', () => say('seen'))
+  const { troupe, session } = await conversation(model)
+  await using _ = troupe
+  const text = { type: 'text', text: 'What is this?' }
+  await session.root.send([text, { type: 'image', data: large, filename: 'large.png' }])
+  await session.result({ run: 2, signal: AbortSignal.timeout(20_000) })
+  expect(model.requests.at(-1)?.messages.at(-1)).toEqual({
+    role: 'user',
+    content: [text, { ...image, data: large.toString('base64'), filename: 'large.png' }],
+  })
+  const said = (await troupe.history(session.rootId)).findLast(({ type }) => type === 'user')
+  expect(JSON.stringify(said).length).toBeLessThan(1_000)
+  expect(said).toMatchObject({
+    content: [text, { type: 'image', url: expect.stringMatching(/^blob:[0-9a-f]{32}$/), bytes: large.length }],
+  })
+  // A name of no blob is a note, and the conversation goes on.
+  await session.root.send([{ type: 'image', mediaType: 'image/png', url: `blob:${'0'.repeat(32)}` }])
+  await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })
+  expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(
+    'left out: its session does not have its bytes',
+  )
+})

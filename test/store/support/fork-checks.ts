@@ -190,10 +190,10 @@ export const aSessionThatIsOverIsNotForked: Check = async (place) => {
 export const aForkTakesFewWorkers: Check = async (place) => {
   const session = await place.create()
   const root = await place.node().claim()
-  const spawns = Array.from({ length: 500 }, (_, index) => place.child(root.worker, index + 1, `c${index}`))
+  const spawns = Array.from({ length: 300 }, (_, index) => place.child(root.worker, index + 1, `c${index}`))
   await place.redis.hset(place.workerKeys(root.worker).record, 'limits', '1000 1000 5 1000')
   await root.record({ inputsConsumed: 1, spawns })
-  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 501 })
+  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 301 })
 }
 
 export const aForkTakesFewBytes: Check = async (place) => {

@@ -62,8 +62,10 @@ function entryText(entry: Entry): string {
       return retriedText(entry)
     case 'compacted':
       return `compacted: before ${entry.firstKept} prompts hold a summary by ${entry.model}: ${valueLine(entry.text)}`
+    case 'cleared':
+      return `cleared: before ${entry.firstKept} prompts hold notes for ${count(entry.results, 'long result')}`
     case 'expanded':
-      return 'expanded: the last summary was taken back'
+      return 'expanded: the last summary was taken back, or what was cleared last'
     case 'ordered':
       return `ordered to ${entry.order.do}${entry.order.do === 'compact' && entry.order.instruction ? `: ${valueLine(entry.order.instruction)}` : ''}`
     case 'orderRefused':

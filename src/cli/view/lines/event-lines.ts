@@ -183,7 +183,10 @@ function askPart(type: string, { id, sort, question, by, decision }: RawEvent['d
   return by === undefined ? what : `${what} by ${stringOr(by)}`
 }
 
-function compactionPart(type: string, { tokensBefore, tokensAfter, reason }: RawEvent['details']): string {
+function contextPart(type: string, details: RawEvent['details']): string {
+  const { tokensBefore, tokensAfter, reason, results } = details
+  if (type === 'context.changed') return changedPart(details)
+  if (type === 'context.cleared') return `${String(results)} old results of tools were cleared from its prompts`
   return type === 'compaction.failed'
     ? `its conversation could not be compacted: ${stringOr(reason)}`
     : `its conversation was compacted from ${String(tokensBefore)} to ${String(tokensAfter)} tokens`
@@ -243,9 +246,9 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
       return repliedPart(details)
     case 'context.compacted':
     case 'compaction.failed':
-      return compactionPart(type, details)
+    case 'context.cleared':
     case 'context.changed':
-      return changedPart(details)
+      return contextPart(type, details)
     case 'model.blanked':
       return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':

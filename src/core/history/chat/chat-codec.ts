@@ -63,6 +63,7 @@ function isOurs(message: Fields): boolean {
       return (
         typeof message.model === 'string' &&
         isOptionalText(message.asked) &&
+        isOptionalFlag(message.interrupted) &&
         knownReasons.has(message.finishReason) &&
         isUsage(message.usage) &&
         isListOf(message.content, isAssistantBlock)
@@ -75,6 +76,7 @@ function isOurs(message: Fields): boolean {
         isOutput(message.output) &&
         isFacts(message.facts) &&
         isFailure(message.failure) &&
+        isOptionalFlag(message.isBroken) &&
         isBlobRef(message.blob) &&
         isOptionalText(message.thrownAt)
       )

@@ -27,6 +27,7 @@ const mediaFields = {
   data: z.string().optional(),
   url: z.string().optional(),
   filename: z.string().optional(),
+  bytes: z.number().optional(),
 }
 const imageBlockSchema = z.looseObject({ type: z.literal('image'), ...mediaFields })
 const audioBlockSchema = z.looseObject({ type: z.literal('audio'), ...mediaFields })
@@ -36,6 +37,7 @@ const fileBlockSchema = z.looseObject({
   mediaType: z.string(),
   url: z.string(),
   filename: z.string().optional(),
+  bytes: z.number().optional(),
 })
 
 const reasoningBlockSchema = z.looseObject({
@@ -120,6 +122,8 @@ const assistantMessageSchema = z.looseObject({
   model: z.string(),
   /** `provider/model` as it was asked. Absent if the provider uses the same name. */
   asked: z.string().optional(),
+  /** True for a sentence of ours in place of a reply that took too long. */
+  interrupted: z.boolean().optional(),
   /** In the order in which the model wrote them. */
   content: z.array(assistantBlockSchema),
   finishReason: z.enum(finishReasons),
@@ -142,6 +146,8 @@ const toolResultMessageSchema = z.looseObject({
   blob: z.looseObject({ id: z.string(), mediaType: z.string(), bytes: z.number() }).optional(),
   /** If set, the run must fail with this failure, on whatever node it continues. */
   failure: z.looseObject({ code: z.string(), message: z.string() }).optional(),
+  /** The arguments of the call could not be read. */
+  isBroken: z.boolean().optional(),
 })
 const errorMessageSchema = z.looseObject({ type: z.literal('error'), ...head, message: z.string() })
 const summaryMessageSchema = z.looseObject({
@@ -173,14 +179,18 @@ export interface MediaBlock {
   readonly mediaType: string
   /** In base64. Either `data` or `url` is set. */
   readonly data?: string | undefined
+  /** An address of the web; or `blob:<id>`, a blob of the session (core/blob.ts). */
   readonly url?: string | undefined
   readonly filename?: string | undefined
+  /** Of a blob: how many it has. */
+  readonly bytes?: number | undefined
 }
 export interface FileBlock {
   readonly type: 'file'
   readonly mediaType: string
   readonly url: string
   readonly filename?: string | undefined
+  readonly bytes?: number | undefined
 }
 export interface ReasoningBlock {
   readonly type: 'reasoning'
@@ -254,6 +264,7 @@ export interface AssistantMessage extends MessageHead {
   readonly type: 'assistant'
   readonly model: string
   readonly asked?: string | undefined
+  readonly interrupted?: boolean | undefined
   readonly content: readonly AssistantBlock[]
   readonly finishReason: FinishReason
   readonly usage: Usage
@@ -272,6 +283,8 @@ export interface ToolResultMessage extends MessageHead {
   /** The blob that holds all of a long output, of which `output` has the beginning. */
   readonly blob?: BlobRef | undefined
   readonly failure?: Failure | undefined
+  /** The arguments of the call could not be read. */
+  readonly isBroken?: boolean | undefined
   /** Where its code threw the error of this call. No model reads it. */
   readonly thrownAt?: string | undefined
 }

@@ -4,6 +4,7 @@
  * MEDIA-2 No line for people holds bytes, in whatever form.
  */
 import { Buffer } from 'node:buffer'
+import type { BlobRef } from '../../blob.ts'
 import { isObject } from '../../check/is-object.ts'
 import { InputError, LimitError } from '../../errors.ts'
 import { policy } from '../../policy.ts'
@@ -154,8 +155,40 @@ export function isMediaPart(block: unknown): block is MediaPart {
   return isObject(block) && (block.type === 'image' || block.type === 'audio' || block.type === 'file')
 }
 
-/** How many bytes the block holds itself. Null if it has an address elsewhere. */
+const blobScheme = 'blob:'
+
+/** The id of the blob that has its bytes. Null if it is none. */
+export function blobIdOf(block: MediaPart): string | null {
+  return block.url?.startsWith(blobScheme) ? block.url.slice(blobScheme.length) : null
+}
+
+/** The block by reference: a blob of its session has the bytes. */
+export function asBlob({ type, mediaType, filename }: MediaPart, { id, bytes }: BlobRef): MediaPart {
+  return { type, mediaType, url: `${blobScheme}${id}`, ...(filename !== undefined && { filename }), bytes }
+}
+
+/** The bytes that the block holds. Null if it has an address. */
+export function heldBytes(block: MediaPart): Buffer | null {
+  const data = 'data' in block && block.data !== undefined ? block.data : block.url
+  if (data === undefined) return null
+  if (data.startsWith('data:')) {
+    const comma = data.indexOf(',')
+    return Buffer.from(data.slice(comma + 1), data.slice(0, comma).endsWith(';base64') ? 'base64' : 'utf8')
+  }
+  return data === block.url ? null : Buffer.from(data, 'base64')
+}
+
+/** The block with these bytes in place of its reference. */
+export function withHeldBytes({ type, mediaType, filename }: MediaPart, bytes: Buffer): MediaPart {
+  const base64 = bytes.toString('base64')
+  const named = filename === undefined ? {} : { filename }
+  if (type === 'file') return { type, mediaType, url: `data:${mediaType};base64,${base64}`, ...named }
+  return { type, mediaType, data: base64, ...named }
+}
+
+/** How many bytes the block holds, itself or as a blob. Null if it has an address elsewhere. */
 export function bytesOf(block: MediaPart): number | null {
+  if (blobIdOf(block) !== null) return typeof block.bytes === 'number' ? block.bytes : null
   const data = 'data' in block && block.data !== undefined ? block.data : block.url
   if (data === undefined) return null
   const isUri = data.startsWith('data:')

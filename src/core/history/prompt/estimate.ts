@@ -5,6 +5,7 @@
 
 import type { PromptMessage, ToolSpec } from '../../definition/model.ts'
 import type { AssistantBlock, ChatMessage, Json, ToolCallBlock, ToolOutput, UserBlock } from '../chat/chat-message.ts'
+import { blobIdOf } from '../chat/media.ts'
 
 const bytesPerToken = 4
 
@@ -54,6 +55,11 @@ export function promptTokens(messages: readonly PromptMessage[]): number {
   return Math.floor(sum(messages, messageBytes) / bytesPerToken)
 }
 
+/** The tokens of so many bytes, by the same measure. */
+export function tokensIn(byteCount: number): number {
+  return Math.floor(byteCount / bytesPerToken)
+}
+
 function blockBytes(block: UserBlock | AssistantBlock): number {
   switch (block.type) {
     case 'text':
@@ -78,7 +84,8 @@ const mediumBytesMost = 1_600 * bytesPerToken
 
 function promptBlockBytes(block: UserBlock | AssistantBlock): number {
   const all = blockBytes(block)
-  return block.type === 'image' || block.type === 'audio' ? Math.min(all, mediumBytesMost) : all
+  if (block.type !== 'image' && block.type !== 'audio') return all
+  return blobIdOf(block) === null ? Math.min(all, mediumBytesMost) : mediumBytesMost
 }
 
 function outputBytes(output: ToolOutput, bytesOf: (block: UserBlock) => number): number {

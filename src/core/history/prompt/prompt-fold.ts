@@ -9,9 +9,9 @@
  * PROMPT-5 System messages, errors, facts, and blocks of unknown types are not part of a prompt.
  * PROMPT-6 A summary stands in place of the parts before a boundary, which lies before a message and never between calls and their results.
  *          What it stands for is kept, so that the prompt can be as it was before.
+ * PROMPT-7 Before a boundary, notes may stand in place of long results. They too are kept, and can be put back.
  */
 
-import { isObject } from '../../check/is-object.ts'
 import type { PromptMessage, PromptResult } from '../../definition/model.ts'
 import {
   type AssistantBlock,
@@ -27,6 +27,8 @@ import {
   type UserBlock,
 } from '../chat/chat-message.ts'
 import { cancelledText } from '../run/open-calls.ts'
+import { clearedPart } from './cleared.ts'
+import { assistantBlocks, withoutSignatures } from './reply-blocks.ts'
 import { userBlocks, withoutSenderLines } from './user-blocks.ts'
 
 /** Stands where a user has to begin, and none did. */
@@ -82,6 +84,8 @@ export class PromptFold {
   /** For each of them the id of its first message. Empty where a prompt cannot be cut: before results, and before a part of our own. */
   #firsts: string[] = []
   #compactions: readonly Compaction[] = []
+  /** Long results of the parts before the last of these numbers are cleared. */
+  #cleared: readonly number[] = []
   /** The first part that stays, with the summary before its own content. */
   #merged: { readonly of: PromptMessage; readonly part: PromptMessage } | null = null
   #tail: Tail | null = null
@@ -96,6 +100,7 @@ export class PromptFold {
     copy.#parts = [...this.#parts]
     copy.#firsts = [...this.#firsts]
     copy.#compactions = this.#compactions
+    copy.#cleared = this.#cleared
     copy.#tail = this.#tail && { ...this.#tail, blocks: [...this.#tail.blocks] as never[] }
     copy.#setSlots(this.#slots.map((slot) => ({ ...slot })))
     copy.#results = this.#results
@@ -188,6 +193,8 @@ export class PromptFold {
   messages(): PromptMessage[] {
     const compaction = this.#compactions.at(-1)
     const parts = this.#parts.slice(compaction?.at)
+    const cleared = (this.#cleared.at(-1) ?? 0) - (compaction?.at ?? 0)
+    for (let at = 0; at < cleared; at++) parts[at] = clearedPart(parts[at] as PromptMessage)
     if (this.#tail !== null) parts.push(partOf(this.#tail))
     if (this.#slots.length > 0) parts.push(this.#resultsPart())
     if (compaction === undefined) return parts
@@ -230,6 +237,19 @@ export class PromptFold {
     this.#compactions = this.#compactions.slice(0, -1)
     this.#merged = null
     return true
+  }
+
+  /** Notes stand for long results before the message with this id. Returns false, and changes nothing, if there is no such place. */
+  clearResults(firstKept: string): boolean {
+    const at = firstKept === '' ? -1 : this.#placeOf(firstKept)
+    if (at <= (this.#cleared.at(-1) ?? 0)) return false
+    this.#cleared = [...this.#cleared, at]
+    return true
+  }
+
+  /** What was cleared last is put back. */
+  restoreResults(): void {
+    this.#cleared = this.#cleared.slice(0, -1)
   }
 
   /** Messages from elsewhere may share an id: the last one counts. */
@@ -328,11 +348,6 @@ function append<Block>(to: Block[], blocks: readonly Block[]): void {
   for (const block of blocks) to.push(block)
 }
 
-/** Providers refuse a text that is only white space. */
-function isBlank(block: UserBlock | AssistantBlock): boolean {
-  return block.type === 'text' && block.providerOptions === undefined && block.text.trim() === ''
-}
-
 function summaryBlock({ text }: SummaryMessage): TextBlock {
   return { type: 'text', text: handoffText(text) }
 }
@@ -340,28 +355,4 @@ function summaryBlock({ text }: SummaryMessage): TextBlock {
 /** A summary as a model reads it: a text that only this file may begin. */
 export function handoffText(text: string): string {
   return `${handoffMark}\n${withoutSenderLines(text)}`
-}
-
-const assistantTypes = new Set<string>(['text', 'reasoning', 'tool-call'])
-
-function assistantBlocks({ content }: AssistantMessage): AssistantBlock[] {
-  return content
-    .filter((block) => assistantTypes.has(block.type) && !isBlank(block))
-    .map((block) => (block.type === 'tool-call' ? withObjectInput(block) : block))
-}
-
-/** Providers accept only objects as arguments. Any other value, or text that is not JSON, is sent under the name `arguments`. */
-function withObjectInput(call: ToolCallBlock): ToolCallBlock {
-  if (isObject(call.input)) return call
-  const { inputText, ...rest } = call
-  return { ...rest, input: { arguments: call.input ?? inputText ?? null } }
-}
-
-/** Removes reasoning and signatures, which only the model that made them understands. Text and calls stay. */
-function withoutSignatures(blocks: readonly AssistantBlock[]): AssistantBlock[] {
-  return blocks.flatMap((block): AssistantBlock[] => {
-    if (block.type === 'reasoning') return []
-    const { providerOptions: _, ...rest } = block
-    return [rest]
-  })
 }

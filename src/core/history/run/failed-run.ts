@@ -1,7 +1,7 @@
 /** Duty: what was known of a run when it failed, so that it can go on with it. */
 import type { ErrorCode } from '../../errors.ts'
 import type { ReplyCalls } from './reply-calls.ts'
-import type { MutableRun } from './run-so-far.ts'
+import { countedAnew, type MutableRun } from './run-so-far.ts'
 
 /** What was known of a run when it failed, until the next run begins. */
 export interface FailedRun {
@@ -23,9 +23,7 @@ export function runAgain({ run, code }: FailedRun, at: number): MutableRun {
   return {
     ...run,
     failure: null,
-    misfits: 0,
-    sameErrors: 0,
-    errors: '',
+    ...countedAnew,
     startedAt: at,
     retriedAfter: code,
     openAsk: null,

@@ -14,6 +14,7 @@ import {
   type UserMessage,
 } from '../chat/chat-message.ts'
 import type { HookedEntry } from '../entry.ts'
+import type { ReplyCalls } from './reply-calls.ts'
 
 /** What the run in progress has used so far, and the facts that its tools have set. */
 export interface RunSoFar {
@@ -29,6 +30,12 @@ export interface RunSoFar {
   readonly steers: number
   /** Answers that did not fit the output of its kind. */
   readonly misfits: number
+  /** Replies that took too long, and were answered in the conversation. */
+  readonly interruptions: number
+  /** Replies with a call whose arguments could not be read. */
+  readonly brokenReplies: number
+  /** How often in a row each tool has failed, of those that failed the last time. */
+  readonly failing: ReadonlyMap<string, number>
   /** When it began, or was last retried. Null before its first message. */
   readonly startedAt: number | null
   readonly tokens: number
@@ -70,6 +77,9 @@ export interface MutableRun {
   cut: string[]
   steers: number
   misfits: number
+  interruptions: number
+  brokenReplies: number
+  failing: ReadonlyMap<string, number>
   startedAt: number | null
   tokens: number
   toolCalls: number
@@ -91,6 +101,7 @@ export interface MutableRun {
 export function noteReply(run: MutableRun, message: AssistantMessage): void {
   run.iterations++
   run.blanks = 0
+  if (message.interrupted) run.interruptions++
   if (isCutText(message)) run.cut.push(textOf(message.content))
   else run.cut = []
   run.tokens += tokensOf(message.usage)
@@ -118,6 +129,9 @@ export function noteHooked(run: MutableRun, { hook, did, ask }: HookedEntry): vo
   else run.processed++
 }
 
+/** Of nearly all runs. Nothing is added to it. */
+const noFailures: ReadonlyMap<string, number> = new Map()
+
 export function newRun(number: number): MutableRun {
   return {
     number,
@@ -128,6 +142,9 @@ export function newRun(number: number): MutableRun {
     cut: [],
     steers: 0,
     misfits: 0,
+    interruptions: 0,
+    brokenReplies: 0,
+    failing: noFailures,
     startedAt: null,
     tokens: 0,
     toolCalls: 0,
@@ -145,6 +162,30 @@ export function newRun(number: number): MutableRun {
     openAsk: null,
     answer: null,
   }
+}
+
+/** A run that failed and goes on: what could fail it again is counted anew. */
+export const countedAnew = {
+  misfits: 0,
+  interruptions: 0,
+  brokenReplies: 0,
+  failing: noFailures,
+  sameErrors: 0,
+  errors: '',
+} as const
+
+/** Counts an iteration whose calls all have their results. Compares its errors with those of the iteration before. */
+export function countResults(run: MutableRun, { errors, results }: Pick<ReplyCalls, 'errors' | 'results'>): void {
+  run.sameErrors = errors === '' ? 0 : errors === run.errors ? run.sameErrors + 1 : 1
+  run.errors = errors
+  if (errors === '' && run.failing.size === 0) return
+  if (results.some(({ isBroken }) => isBroken)) run.brokenReplies++
+  const failing = new Map(run.failing)
+  for (const { toolName, status } of results) {
+    if (status === 'error') failing.set(toolName, (failing.get(toolName) ?? 0) + 1)
+    else if (status === 'ok') failing.delete(toolName)
+  }
+  run.failing = failing
 }
 
 /** The run begins with this input, or it steers the run: then another answer is wanted, and the model may get out of its errors. */

@@ -4,7 +4,7 @@
  * ACT-1 It starts in the same way in the turn that recorded the reply and in a turn that takes over after a crash.
  */
 import { thrownFields } from '../../../core/code-place.ts'
-import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
+import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
 import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { RunMachine } from '../../../core/worker/lifecycle.ts'
 import { goOn } from '../../../core/worker/wait.ts'
@@ -67,7 +67,7 @@ export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pau
   const ended = await runLocal(agentTurn, tools, tools.locals(calls, pending.started))
   if (agentTurn.isOver || agentTurn.turn.steers.interrupts) return null
   if (ended === null || container.run.failure) return null
-  if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended.toolCallIds)
+  if (ended.kind === 'retry') return retries.tryAgain(ended.error, 'tool', ended)
   // What a pause kept from beginning is still open: the next turn begins it.
   const isLeft = agentTurn.turn.pausing.isOn && container.pending.calls.some(({ toolCallId }) => open.has(toolCallId))
   if (isLeft) return { for: goOn }
@@ -93,7 +93,7 @@ async function runLocal(
         definition: kind.definition,
         folder: folder && (await folder),
         failedAttempts: retries.failed('tool'),
-        attempts: retries.most,
+        retryMs: (tool, error) => retries.toolWaitMs(tool, error),
         telemetry: parts.telemetry,
         step: (call) => stepOf(agentTurn, tools, call),
       },
@@ -145,20 +145,5 @@ export function failAsRecorded({ journal, end }: AgentTurn): boolean {
   if (failure === null) return false
   journal.machine.apply('toolRefused')
   end.failWith(failure)
-  return true
-}
-
-/** Ends the run if the last iterations all ended with the same errors. Returns true if it did. */
-export function breakCircuit(agentTurn: AgentTurn): boolean {
-  const { journal, end, turn } = agentTurn
-  const { sameErrors, errors } = journal.container.run
-  if (sameErrors < turn.host.policy.sameErrors) return false
-  if (journal.machine.state === 'ExecutingTools') journal.machine.apply('toolsFinished')
-  journal.machine.apply('circuitOpened')
-  const error = new TerminalError(
-    `${agentTurn.who} met the same tool errors in ${sameErrors} iterations in a row. Its run was ended so that it spends no more tokens: ${errors.replaceAll('\n', '; ')}`,
-    { code: 'circuit_open' },
-  )
-  end.fail(error, 'tool', 1)
   return true
 }

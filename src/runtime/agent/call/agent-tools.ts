@@ -22,9 +22,9 @@ import { decideApproval, isDangerous } from '../../../core/worker/ask/approval.t
 import { schemaHash } from '../../../core/worker/ask/approval-hash.ts'
 import type { SessionApproval } from '../../../core/worker/ask/session-approval.ts'
 import { runUserPart } from '../../node/user-code.ts'
-import { checkArguments, readArguments } from '../../tool/arguments.ts'
+import { checkArguments, isUnreadable, readArguments } from '../../tool/arguments.ts'
 import { inputFormOf } from '../../tool/input-form.ts'
-import { invalidArgumentsText, unknownToolText } from '../../tool/messages.ts'
+import { invalidArgumentsText, smallerText, unknownToolText } from '../../tool/messages.ts'
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { AcceptedCall, CheckedCall } from '../iteration.ts'
@@ -207,7 +207,15 @@ export class AgentTools {
     const { toolName } = call
     const fit = this.#fitOf(call, assignment)
     if (fit === null) return { kind: 'invalid', call, text: unknownToolText(toolName, this.names(assignment)) }
-    if (!fit.ok) return { kind: 'invalid', call, text: invalidArgumentsText(toolName, fit.reasons) }
+    if (!fit.ok) {
+      const text = invalidArgumentsText(toolName, fit.reasons)
+      const tool = this.toolOf(call)
+      // A text is no JSON, and need not be.
+      const isText = tool !== undefined && inputFormOf(tool).isText
+      return isUnreadable(call) && !isText
+        ? { kind: 'invalid', call, text: `${text}. ${smallerText}`, isBroken: true }
+        : { kind: 'invalid', call, text }
+    }
     return { kind: 'accepted', call, input: fit.value, verdict: mayRun }
   }
 

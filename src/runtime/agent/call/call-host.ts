@@ -51,8 +51,20 @@ export interface LostCall {
 export interface Retry {
   readonly kind: 'retry'
   readonly error: RuntimeError
+  /** The longest wait that their tools say. */
+  readonly retryMs: number
   /** Calls of `once` tools that were started and reported that nothing took effect. */
   readonly toolCallIds: readonly string[]
+}
+
+/** All that must be tried again, as one: after the longest wait. */
+export function asOneRetry(first: Retry, retries: readonly Retry[]): Retry {
+  return {
+    kind: 'retry',
+    error: first.error,
+    retryMs: Math.max(...retries.map(({ retryMs }) => retryMs)),
+    toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds),
+  }
 }
 
 export type CallsEnd = { readonly kind: 'done' } | Retry
@@ -62,9 +74,10 @@ export interface CallsHost {
   readonly executor: ToolExecutor
   readonly definition: AgentDefinition
   readonly folder: string | null
-  /** How often the calls of this iteration have failed so far, and how many attempts there may be. */
+  /** How often the calls of this iteration have failed so far. */
   readonly failedAttempts: number
-  readonly attempts: number
+  /** The wait before a call of this tool is tried again. Null if it has no further attempt. */
+  retryMs(tool: Tool, error: RuntimeError): number | null
   readonly telemetry: Telemetry
   /** Of a step of a recipe: may it run, and with which tool? */
   step(call: ToolCallBlock): { readonly checked: CheckedCall; readonly tool: Tool | undefined }

@@ -15,6 +15,7 @@ import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import {
   askOutcome,
+  asOneRetry,
   type CallsEnd,
   type CallsHost,
   failureOf,
@@ -44,13 +45,13 @@ export async function runLocalCalls(host: CallsHost, calls: readonly (LocalCall 
       if (end.kind === 'retry') retries.push({ ...end, local: next })
     }
   }
-  const atOnce = Math.min(calls.length, host.journal.turn.host.policy.toolsAtOnce)
+  const { toolsAtOnce = host.journal.turn.host.policy.toolsAtOnce } = host.definition.limits ?? {}
+  const atOnce = Math.min(calls.length, toolsAtOnce)
   await Promise.all(Array.from({ length: atOnce }, runNext))
   const [first] = retries
   if (first === undefined) return done
   const { container, turn } = host.journal
-  if (container.run.failure === null)
-    return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
+  if (container.run.failure === null) return asOneRetry(first, retries)
   // The run fails, so no call is tried again: the error of each call is its result.
   if (!mayRecord(turn)) return done
   for (const { local, error } of retries)
@@ -125,7 +126,7 @@ async function reconcile(host: CallsHost, local: LocalCall | LostCall): Promise<
 }
 
 async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, ms: number): Promise<CallsEnd> {
-  const { journal, failedAttempts, attempts } = host
+  const { journal, failedAttempts } = host
   noteThrown(host, local, outcome)
   switch (outcome.kind) {
     case 'done': {
@@ -155,11 +156,12 @@ async function settle(host: CallsHost, local: LocalCall, outcome: ToolOutcome, m
     case 'transient': {
       const { error } = outcome
       // An error of a `once` tool means, like any other error it throws, that nothing took effect.
-      if (failedAttempts + 1 < attempts) {
+      const retryMs = host.retryMs(local.tool, error)
+      if (retryMs !== null) {
         const { toolCallId } = local.call
         const toolCallIds = local.tool.effect === 'once' ? [toolCallId] : []
         journal.noteReported(toolCallId, { status: 'error', output: errorOutput(error.message) })
-        return { kind: 'retry', error, toolCallIds }
+        return { kind: 'retry', error, retryMs, toolCallIds }
       }
       const text = `${error.message} (tried ${failedAttempts + 1} times)`
       recordResult(journal, local, 'error', errorOutput(text), 'tool.failed', { ms, thrown: error })

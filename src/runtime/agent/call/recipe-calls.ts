@@ -16,7 +16,7 @@ import {
   type RecipeParts,
   type RecipeResult,
 } from '../../../core/definition/recipe.ts'
-import { type RuntimeError, toRuntimeError } from '../../../core/errors.ts'
+import { toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock, ToolOutput, ToolStatus } from '../../../core/history/chat/chat-message.ts'
 import { plainOutputOf } from '../../../core/history/chat/media.ts'
 import { unknownOutcomeText } from '../../../core/history/run/open-calls.ts'
@@ -33,12 +33,14 @@ import { errorOutput } from '../../tool/output.ts'
 import { mayCall, mayFinishCall, mayRecord } from '../../turn/permit.ts'
 import {
   askOutcome,
+  asOneRetry,
   type CallsEnd,
   type CallsHost,
   failureOf,
   type LocalCall,
   noteThrown,
   partsOf,
+  type Retry,
   recordResult,
   unknownFailure,
 } from './call-host.ts'
@@ -52,7 +54,7 @@ const atOnce = 3
 /** How a step ended. fails: the run fails because of it. stopped: nothing was recorded, the next turn goes on. */
 type StepEnd =
   | { readonly kind: 'ended'; readonly status: ToolStatus; readonly output: ToolOutput; readonly facts: Facts }
-  | { readonly kind: 'retry'; readonly error: RuntimeError; readonly toolCallIds: readonly string[] }
+  | Retry
   | { readonly kind: 'fails'; readonly status: ToolStatus; readonly output: ToolOutput; readonly failure: Failure }
   | { readonly kind: 'stopped' }
 
@@ -139,7 +141,7 @@ function endOf({ host, local, ends }: Running): CallsEnd | null {
   const retries = all.filter((end) => end.kind === 'retry')
   const [first] = retries
   if (first === undefined) return null
-  return { kind: 'retry', error: first.error, toolCallIds: retries.flatMap(({ toolCallIds }) => toolCallIds) }
+  return asOneRetry(first, retries)
 }
 
 async function runStep(running: Running, step: PlannedStep): Promise<StepEnd> {
@@ -223,7 +225,7 @@ async function settle(
   outcome: ToolOutcome,
   ms: number,
 ): Promise<StepEnd> {
-  const { failedAttempts, attempts } = running.host
+  const { failedAttempts } = running.host
   const { tool, call } = sub
   switch (outcome.kind) {
     case 'done':
@@ -237,7 +239,8 @@ async function settle(
     case 'transient': {
       const { error } = outcome
       const toolCallIds = tool.effect === 'once' ? [call.toolCallId] : []
-      if (failedAttempts + 1 < attempts) return { kind: 'retry', error, toolCallIds }
+      const retryMs = running.host.retryMs(tool, error)
+      if (retryMs !== null) return { kind: 'retry', error, retryMs, toolCallIds }
       const text = `${error.message} (tried ${failedAttempts + 1} times)`
       return endStep(running, step, tool, 'error', errorOutput(text), { ms })
     }

@@ -11,7 +11,8 @@ import type { Model, PromptMessage } from '../../../core/definition/model.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'
 import type { OrderedEntry } from '../../../core/history/entry.ts'
-import { promptTokens } from '../../../core/history/prompt/estimate.ts'
+import { clearableIn } from '../../../core/history/prompt/cleared.ts'
+import { promptTokens, tokensIn } from '../../../core/history/prompt/estimate.ts'
 import { withoutSenderLines } from '../../../core/history/prompt/user-blocks.ts'
 import { addUsage } from '../../../core/worker/usage.ts'
 import { mayCall, mayRecord } from '../../turn/permit.ts'
@@ -33,6 +34,8 @@ const keepDefault = 6
 const fullShare = 0.97
 /** Fewer parts are not worth a request. */
 const leastParts = 4
+/** Old results are cleared if that makes so much of the prompt free. Less would only put the summary off. */
+const clearShare = 0.2
 /** Of a summary that somebody asks for. */
 const leastPartsByHand = 2
 /** A provider that calls each prompt too long is not asked for ever. */
@@ -137,6 +140,7 @@ export class Compactor {
   async afterOverflow(): Promise<boolean> {
     if (this.#compaction === null || ++this.#overflows > overflowsMost) return false
     this.#compaction.limit.learn(this.#host.journal.container.size.tokens)
+    if (!this.isPending && this.#clears(this.#compaction)) return true
     if (!this.isPending && !this.#hasFailed) this.#begin(this.#compaction)
     return this.finish()
   }
@@ -148,7 +152,25 @@ export class Compactor {
 
   #beginIfLarge(): void {
     if (this.#compaction === null || this.isPending || this.#hasFailed) return
-    if (this.#share() >= (this.#compaction.settings.at ?? atDefault)) this.#begin(this.#compaction)
+    if (this.#share() < (this.#compaction.settings.at ?? atDefault) || this.#clears(this.#compaction)) return
+    this.#begin(this.#compaction)
+  }
+
+  /** Old results go first: that costs no model call, and they can often be read again. Returns false if it would make too little room. */
+  #clears({ settings: { keep = keepDefault, clearResults = true } }: Compaction): boolean {
+    const { journal } = this.#host
+    const { container } = journal
+    const boundary = clearResults ? container.history.boundary(keep, 1) : null
+    if (boundary === null) return false
+    const { results, bytes } = clearableIn(boundary.before)
+    // A provider counts otherwise than this estimate: compared are two estimates.
+    const free = tokensIn(bytes) / Math.max(1, promptTokens(container.history.prompt()))
+    if (results === 0 || free < clearShare) return false
+    const tokensBefore = container.size.tokens
+    const tokensAfter = Math.round(tokensBefore * (1 - free))
+    const note: EventNote = ['context.cleared', { results, tokensBefore, tokensAfter }]
+    journal.add([journal.entry('cleared', { firstKept: boundary.firstKept, results })], { notes: [note] })
+    return true
   }
 
   /** Returns why no summary is being written now; null if one is. */

@@ -74,9 +74,8 @@ async function tell(agentTurn: AgentTurn, tools: AgentTools, newest: Iteration, 
   if (onIteration === undefined) return
   // An answer does not wait for the callback.
   turn.flush()
-  await runHook(agentTurn, 'onIteration', 'the run goes on as without it', (self) =>
-    onIteration(readOnly(context), self),
-  )
+  const then = 'the run goes on as without it'
+  await runHook(agentTurn, 'onIteration', then, (self) => onIteration(readOnly(context), self), before.run)
 }
 
 function contextOf(
@@ -136,7 +135,9 @@ function traceOf(
 ): string[] {
   if (newest.decision === 'blank') return type === 'done' ? ['loop_done_fallback'] : []
   if (newest.decision === 'done') return type === 'continue' ? ['loop_continue'] : []
-  if (newest.decision === null || newest.decision === 'terminal' || newest.error) return []
+  // Arguments that do not fit what the kind puts out are told to the model.
+  if (newest.decision === 'terminal') return type === 'continue' ? ['inject_results', 'loop_continue'] : []
+  if (newest.decision === null || newest.error) return []
   const kept = new Set(results.flatMap(({ toolCallId, approval }) => (approval === undefined ? [] : [toolCallId])))
   const ran = newest.checked.filter(({ kind, call }) => kind === 'accepted' && !kept.has(call.toolCallId)).length
   return [`dispatch_${ran}`, ...(failed ? [] : ['inject_results', 'loop_continue'])]

@@ -22,23 +22,24 @@ type Ended<Value> =
   | { readonly kind: 'returned'; readonly value: Value }
   | { readonly kind: 'threw'; readonly thrown: unknown }
 
-/** `name`: of the field of the kind. `then`: what follows from a failure, for its log line. */
+/** `name`: of the field of the kind. `then`: what follows from a failure, for its log line. `run`: if it is not the one in progress. */
 export async function runHook<Value>(
   agentTurn: AgentTurn,
   name: string,
   then: string,
   hook: (self: HookSelf) => Value | Promise<Value>,
+  run: number = agentTurn.journal.position.run,
 ): Promise<HookEnd<Value>> {
-  const { turn, journal } = agentTurn
+  const { turn } = agentTurn
   const { hookMs, renewEveryMs } = turn.host.policy
-  const { log, position } = journal
+  const log = turn.host.workerLog(turn.assignment, run)
   const { workerId: id, name: worker, kind, sessionId, parentId, depth } = turn.assignment
   const what = `${name} of ${kind}`
   const end = await limited(
     { signal: turn.signal, timeoutMs: hookMs, what },
     async (signal, started): Promise<Ended<Value>> => {
       started()
-      const self = { id, name: worker, kind, sessionId, parentId, depth, run: position.run, signal, log }
+      const self = { id, name: worker, kind, sessionId, parentId, depth, run, signal, log }
       try {
         const value = await runUserPart(name, () => watchLoop(() => hook(self), what, renewEveryMs, log))
         return { kind: 'returned', value }

@@ -56,13 +56,16 @@ async function answerOf(
     reject(reason)
     asked.abort(reason)
   }
+  /** Has something of the reply arrived? */
+  let hasBegun = false
   const unlisten = turn.steers.work.whenAborted(stop)
   const timeOut = (what: string, ms: number) =>
-    setTimeout(() => stop(new TimeoutError(`model ${model.id} ${what}.`)), ms)
+    setTimeout(() => stop(new TimeoutError(`model ${model.id} ${what}.`, { details: { hasBegun } })), ms)
   const whole = timeOut(`gave no whole reply within ${modelCallMs} ms; limits.modelCallMs may be higher`, modelCallMs)
   const idle = timeOut(`sent nothing for ${modelIdleMs} ms; limits.modelIdleMs may be higher`, modelIdleMs)
   let isOver = false
   const arrived = () => {
+    hasBegun = true
     // A model may go on after its call has ended. The timer must not start again.
     if (!isOver) idle.refresh()
   }

@@ -11,12 +11,12 @@ import { answer, noFailure } from './answer.ts'
 import { nudgeEntry } from './nudge.ts'
 
 export function blank(agentTurn: AgentTurn, reply: ModelReply): null {
-  const { journal, turn } = agentTurn
+  const { journal, kind, turn } = agentTurn
   const { model, finishReason, usage } = reply
   const blanks = journal.container.run.blanks + 1
   const entry = journal.entry('blank', { model, finishReason, usage })
   const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
-  if (blanks >= turn.host.policy.blankStops) {
+  if (blanks >= (kind.definition.limits?.blankStops ?? turn.host.policy.blankStops)) {
     stop(agentTurn, reply, blanks, entry)
     return null
   }
@@ -31,7 +31,7 @@ export function blank(agentTurn: AgentTurn, reply: ModelReply): null {
 function stop(agentTurn: AgentTurn, { model, finishReason }: ModelReply, blanks: number, entry: Entry): void {
   const { journal, end, who } = agentTurn
   const said = journal.container.lastReply
-  if (said !== null && finishReason === 'stop' && textOf(said.content).trim() !== '') {
+  if (said !== null && !said.interrupted && finishReason === 'stop' && textOf(said.content).trim() !== '') {
     const note: EventNote = ['model.blanked', { model, blanks, finishReason }]
     // What was cut off stands in the run already.
     const content = journal.container.run.cut.length > 0 ? [] : said.content

@@ -1,0 +1,33 @@
+/** Forks of a live session while its Redis is killed: each copy is whole, or nothing of it is there. */
+import { expect, test } from 'vitest'
+import type { Session } from '../../src/client/session/session.ts'
+import { chatter, countOf, letters, settled } from '../support/letters.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+test('a Redis that is killed while a session of 50 workers is forked loses no letter of the session or of a copy', async () => {
+  await using server = await RedisServer.start()
+  await using troupe = await TestTroupe.start({ workers: chatter, redisUrl: server.url })
+  const session = await troupe.create('root', { letters }, { keepOpen: true })
+  await waitUntil('some letters have arrived', async () => (await countOf(session)) >= letters / 6)
+  const forks: Promise<PromiseSettledResult<Session>[]>[] = []
+  for (let kill = 0; kill < 3; kill++) {
+    forks.push(Promise.allSettled([session.fork(), session.fork()]))
+    // Somewhere in the middle of what a fork writes.
+    await waitUntil('keys of a copy are there', async () => (await troupe.redis.keys('*:fork:*')).length > kill * 5)
+    await server.kill()
+    await server.restart()
+    await Promise.all(forks)
+  }
+  const settledForks = (await Promise.all(forks)).flat()
+  const copies = settledForks.flatMap((fork) => (fork.status === 'fulfilled' ? [fork.value] : []))
+  const listed = await troupe.client.sessions.list()
+  for (const { id } of copies) expect(listed.map((one) => one.id)).toContain(id)
+  for (const { id } of listed) {
+    const one = troupe.client.sessions.get(id)
+    await settled(one)
+    expect(await one.result()).toMatchObject({ status: 'completed', run: letters + 1, value: letters })
+  }
+  expect((await troupe.client.audit()).findings).toEqual([])
+})
