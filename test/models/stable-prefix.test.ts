@@ -50,7 +50,7 @@ beforeAll(async () => {
   const session = await troupe.create('agent', 'first', { keepOpen: true })
   for (const run of [1, 2, 3]) {
     if (run > 1) await session.root.send(`input ${run}`)
-    expect(await session.result({ run })).toMatchObject({ status: 'completed' })
+    await session.result({ run })
   }
   requests = model.requests
   await rm(folder, { recursive: true })
@@ -66,15 +66,13 @@ function partsOf(body: unknown): { readonly turns: readonly string[]; readonly r
 describe('the body of each request', () => {
   test.each(senders)('to $name begins with all of the one before it', async ({ bodyOf }) => {
     expect(requests).toHaveLength(6)
-    let before: ReturnType<typeof partsOf> | null = null
-    for (const request of requests) {
-      const next = partsOf(await bodyOf(request))
-      if (before !== null) {
-        expect(next.rest).toBe(before.rest)
-        expect(next.turns.slice(0, before.turns.length)).toEqual(before.turns)
-        expect(next.turns.length).toBeGreaterThan(before.turns.length)
-      }
-      before = next
+    const bodies: ReturnType<typeof partsOf>[] = []
+    for (const request of requests) bodies.push(partsOf(await bodyOf(request)))
+    for (const [index, before] of bodies.slice(0, -1).entries()) {
+      const next = bodies[index + 1]
+      expect(next?.rest).toBe(before.rest)
+      expect(next?.turns.slice(0, before.turns.length)).toEqual(before.turns)
+      expect(next?.turns.length).toBeGreaterThan(before.turns.length)
     }
   })
 })
@@ -88,10 +86,10 @@ describe('the mark of a prompt that its provider is to cache', () => {
 
   async function bodyOf(model: string, settings: ModelRequest['settings'] = {}): Promise<Record<string, unknown>> {
     sent.length = 0
-    globalThis.fetch = (async (_input: unknown, init?: RequestInit) => {
-      sent.push(String(init?.body))
+    globalThis.fetch = async (_input: unknown, init?: RequestInit) => {
+      sent.push(init?.body as string)
       return new Response('{"type":"error","error":{"type":"invalid_request_error","message":"No."}}', { status: 400 })
-    }) as typeof globalThis.fetch
+    }
     const opened = openModels({ env: { ANTHROPIC_API_KEY: 'key' } }).open(model)
     await opened.reply({ ...(requests[0] as ModelRequest), settings }, listener()).catch(() => {})
     globalThis.fetch = own
