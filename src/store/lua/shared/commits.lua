@@ -111,6 +111,7 @@ local function writeState(turn)
     redis.call('SET', recordKey .. ':state', commit.stateKey)
     change(turn, 'data', '@')
   end
+  if commit.configured then change(turn, 'configured', commit.configured) end
   if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a commit
   if commit.failure then
     redis.call('SET', recordKey .. ':failure', commit.failure)
