@@ -45,6 +45,7 @@ export type {
 } from './client/queries.ts'
 export type { Report, SessionReport, SessionSummary, WorkerReport } from './client/report.ts'
 export type { ConversationDiff, ForkQuery } from './client/session/branches.ts'
+export type { ForkSession } from './client/session/fork.ts'
 export type { Compacted, CompactQuery, ConfigureQuery } from './client/session/orders.ts'
 export type { EndCallback, Run } from './client/session/run.ts'
 export type { Session, WorkerCounts } from './client/session/session.ts'
