@@ -78,6 +78,13 @@ local function readCommit(tag, commit, texts)
   return { commit = commit, texts = texts, recordKey = recordKey, inboxKey = recordKey .. laneKeys.inbox }
 end
 
+-- Adds what steers the worker to the answer of a commit. Nearly all workers have none.
+local function addSteered(answer, steered)
+  if not steered or steered == atStart.steered then return end
+  for place = 7, 9 do answer[place] = answer[place] or false end
+  answer[10] = steered -- guard: a commit answers what steers the worker
+end
+
 -- May this node write, and has it not written this already? Else what is answered instead.
 local function guardTurn(tag, turn, batch)
   local commit, recordKey = turn.commit, turn.recordKey
@@ -96,6 +103,7 @@ local function guardTurn(tag, turn, batch)
     local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
     local answer = { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
     if fine and approval then answer[7], answer[8], answer[9] = assigned or false, false, approval end -- guard: a commit that is sent again answers what the session says of approvals
+    addSteered(answer, record.steered)
     return answer
   end
   checkRecord(recordKey, record)
