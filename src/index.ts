@@ -77,6 +77,7 @@ export type {
 export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
 export type { CallSettings } from './core/definition/call-settings.ts'
 export type { CompactionSettings } from './core/definition/compaction-settings.ts'
+export type { ContextFact, ContextSettings } from './core/definition/context-settings.ts'
 export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definition/define-agent.ts'
 export type {
   ApprovalContext,
@@ -121,6 +122,7 @@ export type {
   WorkerRef,
 } from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
+export type { LongResults } from './core/definition/long-results.ts'
 export type {
   Model,
   ModelCall,
@@ -144,6 +146,7 @@ export type {
   SerialContext,
 } from './core/definition/recipe.ts'
 export type { RetrySettings } from './core/definition/retry-settings.ts'
+export type { Skill } from './core/definition/skills.ts'
 export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'

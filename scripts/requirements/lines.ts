@@ -56,7 +56,7 @@ export const lines: readonly Line[] = [
   { id: '0.9', says: 'A reply from which no action can be read stops the loop.' },
   { id: '0.10', says: 'A prompt ends with what the model has to answer: a user message or results.' },
   { id: '0.11', says: 'A fence around a structured reply is removed before it is read.' },
-  { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.', part: 'context' },
+  { id: '0.12', says: 'A context has a system prompt, skills and a history of its own.' },
 
   { id: '1.1', says: 'A worker has an id, a name, a context container, a model, a state and a last failure.' },
   { id: '1.2', says: 'A worker is in one of seven fine states. It is receiving from the first byte of a reply on.' },
@@ -76,7 +76,7 @@ export const lines: readonly Line[] = [
     otherwise: 'inputs in a row are one user message of the prompt instead of an error',
   },
   { id: '1.11', says: 'A run that succeeds adds its answer to the history; one that fails or is cancelled adds none.' },
-  { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.', part: 'context' },
+  { id: '1.12', says: 'Files and globs are read when a request is built, and sent with their paths.' },
   { id: '1.13', says: 'A turn can be stored without an input.' },
   {
     id: '1.14',
@@ -156,9 +156,8 @@ export const lines: readonly Line[] = [
   {
     id: '1.42',
     says: 'Context that nobody said comes as a pair before the history and is not stored.',
-    part: 'context',
   },
-  { id: '1.43', says: 'A prompt says when it was written, and keeps added context apart.', part: 'context' },
+  { id: '1.43', says: 'A prompt says when it was written, and keeps added context apart.' },
   {
     id: '1.44',
     says: 'A tool is allowed, asked for, or denied by rules; a rule that denies always wins.',

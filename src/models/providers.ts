@@ -6,6 +6,7 @@
 
 import type { Model, ModelSettings } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
+import type { ProviderOptions } from '../core/history/chat/chat-message.ts'
 import { rememberSecret } from '../core/secret/known-secrets.ts'
 import { replyFetch } from './http/reply-fetch.ts'
 import { anthropicProtocol, chatProtocol, type ReplyProtocol, responsesProtocol } from './http/reply-protocol.ts'
@@ -34,12 +35,20 @@ interface Provider {
   readonly settingRules?: SettingRules
   /** Most tokens of a reply of this model. Undefined if the adapter knows better. */
   outputTokens?(model: string): number | undefined
+  /** Options where the settings of a kind say nothing. */
+  defaultOptions?(model: string): ProviderOptions | undefined
   readonly protocol: ReplyProtocol
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
 }
 
 /** The adapter sends 4096 for models of others that speak this protocol. Their replies, with all their reasoning, would be cut. */
 const anthropicOutputTokens = 16_384
+
+/**
+ * The provider caches the prompt up to its end, and finds it again as the beginning of the next one. The mark stands beside the messages and not in one,
+ * so these stay the same from request to request. Others that speak this protocol may not know it.
+ */
+const cachedPrompt: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
 
 const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKey: true }
 
@@ -79,6 +88,7 @@ const providers = new Map<string, Provider>([
       path: '/v1',
       settingRules: { optionNames: ['anthropic'], temperatureMax: 1 },
       outputTokens: (model) => (model.includes('claude-') ? undefined : anthropicOutputTokens),
+      defaultOptions: (model) => (model.includes('claude-') ? cachedPrompt : undefined),
       protocol: anthropicProtocol,
       load: loadAnthropic,
     },
@@ -120,7 +130,12 @@ export function openProviderModel(name: string, model: string, env: Environment)
 function rulesOf(name: string, provider: Provider, model: string): SettingRules {
   const rules = provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] }
   const most = provider.outputTokens?.(model)
-  return most === undefined ? rules : { ...rules, outputTokens: most }
+  const options = provider.defaultOptions?.(model)
+  return {
+    ...rules,
+    ...(most === undefined ? {} : { outputTokens: most }),
+    ...(options === undefined ? {} : { defaultOptions: options }),
+  }
 }
 
 /** Names of the variables that hold a key of a provider that is known here. */

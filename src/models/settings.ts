@@ -17,6 +17,8 @@ export interface SettingRules {
   readonly effortOption?: string
   /** Most tokens of a reply if the agent does not say it. Default: what its adapter chooses. */
   readonly outputTokens?: number
+  /** Options for its adapter that the settings of a kind may change. */
+  readonly defaultOptions?: ProviderOptions
   /** It can hold a reply to a JSON Schema of an object, beside tools. */
   readonly holdsToSchema?: boolean
   /** Options with which a conversation would depend on data that the provider keeps. */
@@ -49,13 +51,16 @@ export function settingProblem(id: string, settings: CallSettings, rules: Settin
 export function sdkSettings(
   settings: CallSettings | undefined,
   own: ProviderOptions | undefined,
-  { optionNames: [name] = [], effortOption, outputTokens }: SettingRules = {},
+  { optionNames: [name] = [], effortOption, outputTokens, defaultOptions }: SettingRules = {},
 ) {
   const { temperature, maxOutputTokens = outputTokens, effort, providerOptions } = settings ?? {}
   const stopSequences = stopsOf(settings ?? {})
   const asOption = effort !== undefined && name !== undefined && effortOption !== undefined
   const options = merged(
-    asOption ? merged({ [name]: { [effortOption]: effort } }, providerOptions) : providerOptions,
+    merged(
+      defaultOptions,
+      asOption ? merged({ [name]: { [effortOption]: effort } }, providerOptions) : providerOptions,
+    ),
     own,
   )
   return {

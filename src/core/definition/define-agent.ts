@@ -12,11 +12,13 @@ import { type ApprovalRules, checkApprovalRules } from './approval-rules.ts'
 import { type CallSettings, checkSettings } from './call-settings.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
 import { type CompactionSettings, checkCompaction } from './compaction-settings.ts'
+import { type ContextSettings, checkContext } from './context-settings.ts'
 import { isTool, reservedNames, type Tool } from './define-tool.ts'
 import type { OnIteration } from './iteration-context.ts'
 import { checkLongResults, type LongResults } from './long-results.ts'
 import type { AgentCancelSelf } from './on-cancel.ts'
 import type { RetrySettings } from './retry-settings.ts'
+import { checkSkills, type Skill } from './skills.ts'
 import { checkResolver, isResolver, type ToolResolver } from './tool-resolver.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 
@@ -155,6 +157,10 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    * that tool from its first long result on, or from the beginning where this field is set. `false`: long results are cut. Default: over 200 000 bytes.
    */
   readonly longResults?: false | LongResults
+  /** What its model is told that nobody said: files, the time, and facts. Default: nothing. */
+  readonly context?: ContextSettings
+  /** Texts that its model is told of by name and description, and reads with `read_skill` when it needs them. Default: none. */
+  readonly skills?: readonly Skill[]
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -208,6 +214,8 @@ export const agentKeys = new Set([
   'mergeInput',
   'compaction',
   'longResults',
+  'context',
+  'skills',
   'pool',
   'retries',
   'retry',
@@ -259,6 +267,8 @@ export function checkAgent(agent: AgentWorker): void {
   checkSettings(agent.settings)
   checkCompaction(agent.compaction)
   checkLongResults(agent.longResults)
+  checkContext(agent.context)
+  checkSkills(agent.skills)
   for (const name of ['continues', 'outputRetries', 'recoveries'] as const) {
     const times = agent[name]
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))

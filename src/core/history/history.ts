@@ -37,12 +37,12 @@ export class ConversationHistory {
     return history
   }
 
-  /** A branch: messages that are added to one do not appear in the other. */
   /** A result of a tool was too long, and is kept aside. */
   get hasLongResults(): boolean {
     return this.#hasLongResults
   }
 
+  /** A branch: messages that are added to one do not appear in the other. */
   clone(): ConversationHistory {
     const copy = new ConversationHistory()
     copy.#messages = [...this.#messages]

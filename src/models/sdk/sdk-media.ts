@@ -11,7 +11,7 @@ import type { ModelMessage } from 'ai'
 import type { PromptMessage } from '../../core/definition/model.ts'
 import type { FileBlock, MediaBlock, UserBlock } from '../../core/history/chat/chat-message.ts'
 import { contradiction } from '../../core/history/chat/media.ts'
-import { withoutSenderLines } from '../../core/history/prompt/prompt-fold.ts'
+import { withoutSenderLines } from '../../core/history/prompt/user-blocks.ts'
 import { policy } from '../../core/policy.ts'
 import { wellFormed } from '../http/well-formed.ts'
 

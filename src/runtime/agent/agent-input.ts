@@ -19,12 +19,12 @@ export type ReadInput =
 
 /**
  * The history holds the input as the schema returned it, with defaults and changes, so that everybody sees the same input ever after. `ahead`: how many
- * entries come before it in the same step.
+ * entries come before it in the same step. `context`: what goes with it and nobody said.
  */
-export function entryOf({ message }: Mail, journal: Journal, input: ReadInput, ahead = 0): Entry {
+export function entryOf({ message }: Mail, journal: Journal, input: ReadInput, ahead = 0, context?: string): Entry {
   if (message.kind !== 'input') return journal.entry('received', { message })
   const id = journal.nextId(ahead)
-  return journal.entry('user', userMessage(id, input.ok ? { ...message, value: input.value } : message))
+  return journal.entry('user', userMessage(id, input.ok ? { ...message, value: input.value } : message, context))
 }
 
 export function readInput({ turn, kind }: AgentTurn, { message, malformed }: Mail): ReadInput {

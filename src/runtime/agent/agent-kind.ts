@@ -12,6 +12,7 @@ import type { AgentKind, AgentParts } from './agent-turn.ts'
 import { Toolbox } from './call/agent-tools.ts'
 import type { Compaction } from './compaction/compactor.ts'
 import { ContextLimit } from './compaction/context-limit.ts'
+import { StickyContext } from './context/sticky-context.ts'
 import { outputFormOf } from './reply/output.ts'
 
 /** How many configurations of one kind are kept open. */
@@ -24,6 +25,7 @@ export function openKind(definition: AgentDefinition, parts: AgentParts): AgentK
     definition,
     model,
     toolbox: new Toolbox(definition),
+    sticky: StickyContext.of(definition.context, model.id),
     output: outputFormOf(definition),
     compaction: compactionOf(definition, model, parts),
   }

@@ -14,6 +14,7 @@ import { agentFolder } from './agent-folder.ts'
 import { AgentInbox } from './agent-inbox.ts'
 import type { AgentTools, Toolbox } from './call/agent-tools.ts'
 import { type Compaction, Compactor } from './compaction/compactor.ts'
+import type { StickyContext } from './context/sticky-context.ts'
 import type { HistoryCache } from './history-cache.ts'
 import type { Iteration } from './iteration.ts'
 import type { Journal } from './journal.ts'
@@ -32,6 +33,8 @@ export interface AgentKind {
   readonly definition: AgentDefinition
   readonly model: Model
   readonly toolbox: Toolbox
+  /** Null: nothing stands before its conversations. */
+  readonly sticky: StickyContext | null
   /** Null: its result is a text. */
   readonly output: OutputForm | null
   /** Null: its conversations are not compacted. */

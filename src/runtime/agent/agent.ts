@@ -9,6 +9,7 @@
  */
 
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
+import type { ContextSettings } from '../../core/definition/context-settings.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
@@ -25,6 +26,7 @@ import { type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, failAsRecorded, toolsFailed } from './call/act.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { breakCircuit } from './call/circuit.ts'
+import { inputContext, inputContextOf, timeContext } from './context/input-context.ts'
 import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { needsPreparing, prepare } from './hook/prepare.ts'
@@ -173,7 +175,7 @@ function sliceIsOver({ turn }: AgentTurn, steps: number): boolean {
 }
 
 function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | Pause | null {
-  const { inbox, journal, turn, end } = agentTurn
+  const { inbox, turn } = agentTurn
   const owed = goOnWithOrder(agentTurn)
   if (owed !== null) return owed
   const mail = inbox.nextInput()
@@ -182,6 +184,18 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   if (mail.order !== undefined) return obey(agentTurn, mail, mail.order)
   // The end of the run before is sent now: it must not wait until this run has its first reply.
   turn.flush()
+  const asked = inputContextOf(agentTurn.kind.definition.context)
+  return asked === null ? begin(agentTurn, mail) : beginWith(agentTurn, mail, asked)
+}
+
+async function beginWith(agentTurn: AgentTurn, mail: Mail, asked: ContextSettings): Promise<null> {
+  const context = await inputContext(agentTurn, asked)
+  return agentTurn.isOver ? null : begin(agentTurn, mail, context)
+}
+
+/** `context`: what goes with the input. */
+function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
+  const { inbox, journal, end } = agentTurn
   agentTurn.begunRun = journal.position.run
   const { machine } = journal
   machine.apply('inputReceived')
@@ -189,7 +203,9 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   const full = historyFull(agentTurn)
   const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
   // A message to a full conversation is received, and is no message of it.
-  const entries = [full === null ? entryOf(mail, journal, input) : journal.entry('received', { message: mail.message })]
+  const said =
+    full === null ? entryOf(mail, journal, input, 0, context) : journal.entry('received', { message: mail.message })
+  const entries = [said]
   const merged = input.ok ? mergedInputs(agentTurn) : []
   const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
@@ -198,7 +214,8 @@ function receive(agentTurn: AgentTurn, steps: number): Promise<Pause | null> | P
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    for (const one of merged) entries.push(entryOf(one, journal, readInput(agentTurn, one), entries.length))
+    const time = timeContext(agentTurn.kind.definition.context)
+    for (const one of merged) entries.push(entryOf(one, journal, readInput(agentTurn, one), entries.length, time))
     const inputsConsumed = entries.length
     journal.add(entries, { inputsConsumed, failure: null, position, notes }, { lazy: true })
   }

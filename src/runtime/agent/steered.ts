@@ -14,6 +14,7 @@ import { goOn } from '../../core/worker/wait.ts'
 import { entryOf, readInput } from './agent-input.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
 import { takeAnswers } from './call/asked-calls.ts'
+import { timeContext } from './context/input-context.ts'
 import { openCallsOf, type StepParts } from './journal.ts'
 
 /** What is recorded in the same step, before the inputs. */
@@ -79,8 +80,11 @@ async function interruptCalls(agentTurn: AgentTurn, mails: readonly Mail[]): Pro
 }
 
 function withInputs(agentTurn: AgentTurn, mails: readonly Mail[], { entries, parts }: Before): Before {
-  const { journal } = agentTurn
-  const inputs = mails.map((mail, index) => entryOf(mail, journal, readInput(agentTurn, mail), entries.length + index))
+  const { journal, kind } = agentTurn
+  const context = timeContext(kind.definition.context)
+  const inputs = mails.map((mail, index) =>
+    entryOf(mail, journal, readInput(agentTurn, mail), entries.length + index, context),
+  )
   const notes = mails.flatMap(({ message }): EventNote[] =>
     message.kind === 'input'
       ? [['message.consumed', { kind: 'input', ...(message.when && { when: message.when }) }]]

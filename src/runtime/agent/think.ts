@@ -7,7 +7,7 @@
  */
 
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import type { ModelReply } from '../../core/definition/model.ts'
+import type { ModelReply, PromptMessage } from '../../core/definition/model.ts'
 import { LimitError, type RuntimeError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import { type AssistantMessage, type ToolCallBlock, toolCallsOf } from '../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../core/history/entry.ts'
@@ -22,6 +22,7 @@ import { namesBlobs, withBlobs } from './blob-media.ts'
 import type { AgentTools } from './call/agent-tools.ts'
 import { asApproved, CallApprovalContext } from './call/approvals.ts'
 import { mayTellEnds, tellEnds } from './call/background.ts'
+import { boundsOf } from './call/call-host.ts'
 import { decidesCalls } from './call/decide-calls.ts'
 import { historyFull } from './history-limit.ts'
 import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
@@ -67,10 +68,13 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (limit !== null) return overBudget(agentTurn, limit)
   const { iterations } = container.run
   const number = iterations + 1
+  let before: readonly PromptMessage[] = []
   try {
-    const folder = agentTurn.folder()
-    const prompt = tools.instructions(turn, folder && (await folder), container.input)
+    const named = agentTurn.folder()
+    const folder = named && (await named)
+    const prompt = tools.instructions(turn, folder, container.input)
     container.agentPrompt = kind.output === null ? prompt : `${prompt}\n\n${kind.output.prompt}`
+    if (kind.sticky !== null) before = await kind.sticky.before(folder, boundsOf(turn.assignment), journal.log)
   } catch (thrown) {
     return cannotAsk(agentTurn, thrown)
   }
@@ -80,7 +84,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   let reply: AcceptedReply
   try {
-    const prompt = container.history.prompt()
+    const said = container.history.prompt()
+    const prompt = before.length === 0 ? said : [...before, ...said]
     const request = {
       instructions: container.instructions,
       messages: namesBlobs(prompt) ? await withBlobs(prompt, turn) : prompt,

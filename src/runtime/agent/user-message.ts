@@ -10,13 +10,14 @@ const listSchema = z.array(userBlockSchema).min(1)
 const contentSchema = z.strictObject({ content: listSchema })
 
 /** Does not throw: a message that breaks one turn would break it on every other node as well. */
-export function userMessage(id: string, message: InputMessage): EntryParts<'user'> {
+export function userMessage(id: string, message: InputMessage, context?: string): EntryParts<'user'> {
   const { from, when, facts } = message
   return {
     id,
     ...(from !== null && { from }),
     ...(when && { when }),
     content: blocksOf(message.value),
+    ...(context !== undefined && { context }),
     ...(facts && Object.keys(facts).length > 0 && { facts }),
   }
 }

@@ -56,6 +56,7 @@ function isOurs(message: Fields): boolean {
         isOptionalText(message.about) &&
         areOptionalTexts(message.ended) &&
         isFacts(message.facts) &&
+        isOptionalText(message.context) &&
         isListOf(message.content, isUserBlock)
       )
     case 'assistant':

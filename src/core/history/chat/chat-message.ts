@@ -110,6 +110,8 @@ const userMessageSchema = z.looseObject({
   /** Of a nudge that tells of tasks in the background: the ids of the workers that have ended. */
   ended: z.array(z.string()).optional(),
   content: z.array(userBlockSchema),
+  /** What was sent with it and nobody said: when it came, and facts. */
+  context: z.string().optional(),
   /** Facts that the sender passed along, by name. They are for tools; the model never sees them. */
   facts: z.record(z.string(), z.json()).optional(),
 })
@@ -254,6 +256,8 @@ export interface UserMessage extends MessageHead {
   readonly about?: string | undefined
   readonly ended?: readonly string[] | undefined
   readonly content: readonly UserBlock[]
+  /** What was sent with it and nobody said: when it came, and facts. */
+  readonly context?: string | undefined
   readonly facts?: Readonly<Record<string, Json>> | undefined
 }
 export interface AssistantMessage extends MessageHead {

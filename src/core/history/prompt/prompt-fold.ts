@@ -25,11 +25,11 @@ import {
   type ToolResultMessage,
   toolCallsOf,
   type UserBlock,
-  type UserMessage,
 } from '../chat/chat-message.ts'
 import { cancelledText } from '../run/open-calls.ts'
 import { clearedPart } from './cleared.ts'
 import { assistantBlocks, withoutSignatures } from './reply-blocks.ts'
+import { userBlocks, withoutSenderLines } from './user-blocks.ts'
 
 /** Stands where a user has to begin, and none did. */
 export const beginningText = '(conversation begins with the assistant)'
@@ -348,23 +348,6 @@ function append<Block>(to: Block[], blocks: readonly Block[]): void {
   for (const block of blocks) to.push(block)
 }
 
-const userTypes = new Set<string>(['text', 'image', 'audio', 'file'])
-/** Lines that only this file may begin: they name the sender of a message, or mark a summary. */
-const marks = /^(?=[ \t]*\[(?:message from worker |Previous conversation handoff\]))/gm
-
-/** Adds a line that names the sender, from the field that the runtime set. A text that imitates such a line is quoted. */
-function userBlocks({ from, content }: Pick<UserMessage, 'from' | 'content'>): UserBlock[] {
-  const blocks = content
-    .filter((block) => userTypes.has(block.type) && !(block.type === 'text' && block.text.trim() === ''))
-    .map((block) => (block.type === 'text' ? withoutMarks(block) : block))
-  if (blocks.length === 0) blocks.push({ type: 'text', text: '(empty message)' })
-  if (from === undefined) return blocks
-  const mark = `[message from worker ${from}]`
-  const [first] = blocks
-  if (first?.type !== 'text') return [{ type: 'text', text: mark }, ...blocks]
-  return [{ ...first, text: `${mark}\n${first.text}` }, ...blocks.slice(1)]
-}
-
 function summaryBlock({ text }: SummaryMessage): TextBlock {
   return { type: 'text', text: handoffText(text) }
 }
@@ -372,14 +355,4 @@ function summaryBlock({ text }: SummaryMessage): TextBlock {
 /** A summary as a model reads it: a text that only this file may begin. */
 export function handoffText(text: string): string {
   return `${handoffMark}\n${withoutSenderLines(text)}`
-}
-
-function withoutMarks(block: TextBlock): TextBlock {
-  const text = withoutSenderLines(block.text)
-  return text === block.text ? block : { ...block, text }
-}
-
-/** Quotes lines that imitate those that name a sender. */
-export function withoutSenderLines(text: string): string {
-  return text.replace(marks, '> ')
 }

@@ -40,7 +40,7 @@ import {
   sendToolName,
   spawnToolName,
 } from './delegation.ts'
-import { isOfferedAtOnce, isOwnTool, ownToolsOf } from './own-tools.ts'
+import { isOfferedAtOnce, isOwnTool, ownToolsOf, skillsOf } from './own-tools.ts'
 import { withoutTerminate, withTerminate } from './terminate.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */
@@ -168,7 +168,9 @@ export class AgentTools {
   /** Throws a TerminalError if the definition's function throws or returns no text. */
   instructions({ assignment }: Turn, folder: string | null, input: Json): string {
     const { workerId: id, name, kind, sessionId, parentId, depth } = assignment
-    const text = this.#text({ id, name, kind, sessionId, parentId, depth, folder }, input)
+    const own = this.#text({ id, name, kind, sessionId, parentId, depth, folder }, input)
+    const skills = skillsOf(this.#definition)
+    const text = skills === null ? own : `${own}\n\n${skills.prompt}`
     if (this.#definition.spawns === undefined) return text
     return `${text}\n\nYou are worker ${id}${parentId === null ? '' : `, a child of worker ${parentId}`}.`
   }

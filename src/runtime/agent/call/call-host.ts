@@ -83,6 +83,11 @@ export interface CallsHost {
   step(call: ToolCallBlock): { readonly checked: CheckedCall; readonly tool: Tool | undefined }
 }
 
+/** Folders in which the folder of the worker must lie. */
+export function boundsOf({ permissions, nodeFolder }: Assignment): readonly string[] {
+  return [permissions.folder, nodeFolder].filter((bound) => bound != null)
+}
+
 /** `share`: how many steps share the output of the call. */
 export function partsOf(
   { journal, definition, folder, failedAttempts }: CallsHost,
@@ -101,7 +106,7 @@ export function partsOf(
     idempotencyKey: `${assignment.workerId}/${journal.position.run}/${toolCallId}`,
     signal: turn.steers.work.signal,
     folder,
-    bounds: [assignment.permissions.folder, assignment.nodeFolder].filter((bound) => bound != null),
+    bounds: boundsOf(assignment),
     limits: { ...assignment.limits, ...turn.session.spending.allowed },
     depth: assignment.depth,
     input: container.input,

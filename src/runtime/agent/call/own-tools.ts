@@ -6,10 +6,11 @@ import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import { policy } from '../../../core/policy.ts'
 import type { Turn } from '../../turn/turn.ts'
+import { type KindSkills, kindSkills, readSkillName } from '../context/kind-skills.ts'
 import { readResult, readResultName, readResultTool } from './long-results.ts'
 
 export function isOwnTool(name: string): boolean {
-  return name === readResultName
+  return name === readResultName || name === readSkillName
 }
 
 /** When a result of a tool is too long, and how much of it the model sees. Null: long results are cut. */
@@ -22,8 +23,22 @@ export function longResultsOf({
 }
 
 /** What such a kind may call, whether its model was told of it or not. */
-export function ownToolsOf({ longResults }: AgentDefinition): readonly Tool[] {
-  return longResults === false ? [] : [readResultTool]
+export function ownToolsOf(definition: AgentDefinition): readonly Tool[] {
+  const skills = skillsOf(definition)
+  return [...(skills === null ? [] : [skills.tool]), ...(definition.longResults === false ? [] : [readResultTool])]
+}
+
+const known = new WeakMap<AgentDefinition, KindSkills | null>()
+
+/** Read once. Throws a ConfigError that names a file which is no skill. */
+export function skillsOf(definition: AgentDefinition): KindSkills | null {
+  if (definition.skills === undefined) return null
+  let skills = known.get(definition)
+  if (skills === undefined) {
+    skills = kindSkills(definition.skills)
+    known.set(definition, skills)
+  }
+  return skills
 }
 
 /** What its model is told of from the beginning. The others come with the first long result. */
