@@ -141,7 +141,7 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     async fork(worker, query = {}) {
       checkOptions('sessions.fork', query, forkRules, InputError)
       const { input, ...request } = await forkRequest(worker, query)
-      const ids = blobsNamedIn((request.history ?? []) as readonly ChatMessage[])
+      const ids = blobsNamedIn(request.history ?? [])
       if (ids.length === 0) return create(input === undefined ? request : { ...request, input })
       const { sessionId: source } = await worker.report()
       const session = await create(request)
