@@ -68,7 +68,7 @@ export const lines: readonly Line[] = [
     says: 'A worker is stored as id, name and context, and read back with the rest at its defaults.',
   },
   { id: '1.7', says: 'A run leaves metadata under names of their own space.' },
-  { id: '1.8', says: 'The model of a worker can be switched while it is inactive.', part: 'steering' },
+  { id: '1.8', says: 'The model of a worker can be switched while it is inactive.' },
   { id: '1.9', says: 'A history has entries with exactly one side, and takes inputs and replies one by one.' },
   {
     id: '1.10',
@@ -328,7 +328,6 @@ export const lines: readonly Line[] = [
   {
     id: '4.12',
     says: 'Inputs while busy are queued and merged; model, tools and effort can be switched.',
-    part: 'loop',
   },
   { id: '4.13', says: 'After a cancel the next input works, and late results are ignored.' },
   { id: '4.14', says: 'A request is tried again only for failures that may pass.' },

@@ -69,7 +69,9 @@ function countsOf({ picture, fold }: Seen, sort: Sort): MessageCounts {
   const stays = picture.record.status === 'terminal' ? left : 0
   // Results and signals that come for a run which has ended are dropped.
   const dropped = sort === 'input' ? 0 : Math.max(0, accepted - left - completed - failed - cancelled - active)
-  const known = { completed, failed, cancelled: cancelled + dropped + stays }
+  // An order begins no run, and is done when it is received.
+  const orders = sort === 'input' ? fold.orders : 0
+  const known = { completed: completed + orders, failed, cancelled: cancelled + dropped + stays }
   return { ...known, accepted, dead, waiting: left - stays, active, removed: 0 }
 }
 

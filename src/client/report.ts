@@ -10,6 +10,7 @@ import { sessionIdOfRoot, timeOf } from '../core/ids.ts'
 import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
 import { type Activity, activityOf } from '../core/worker/activity.ts'
+import type { Configuration } from '../core/worker/configuration.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import {
@@ -45,6 +46,8 @@ export interface WorkerReport {
   readonly limits: WorkerLimits
   /** What it may use, if its session or its parent restricts that; otherwise null. */
   readonly permissions: Permissions | null
+  /** What somebody has set for this agent; null: it is as its kind says. */
+  readonly configured: Configuration | null
   /** With the code `bug` another program wrote over one of its keys, a field of its record, or its last failure. */
   readonly lastFailure: Failure | null
   /** Starts since its last commit; more than one if nodes died or were blocked while it ran. */
@@ -133,6 +136,7 @@ export function workerReport(
     status,
     limits: record.limits,
     permissions: record.permissions,
+    configured: record.configured,
     lastFailure,
     starts: record.starts,
     interrupted: record.crashes,

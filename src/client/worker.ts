@@ -6,6 +6,7 @@ import type { ContextContainer } from '../core/history/context-container.ts'
 import { decodeEntry, type Entry } from '../core/history/entry.ts'
 import { type ContextState, contextStateOf, needsHistory } from '../core/history/run/context-state.ts'
 import type { RunMetadata } from '../core/history/run/run-metadata.ts'
+import type { Configuration } from '../core/worker/configuration.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { workerNotFound } from '../core/worker/refusal.ts'
 import { type SendTime, sendTimes } from '../core/worker/steer.ts'
@@ -23,7 +24,16 @@ import { type WorkerReport, workerReport } from './report.ts'
 import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
-import { type Compacted, type CompactQuery, compact, compactRules, runOn } from './session/orders.ts'
+import {
+  type Compacted,
+  type CompactQuery,
+  type ConfigureQuery,
+  compact,
+  compactRules,
+  configure,
+  configureRules,
+  runOn,
+} from './session/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
 import { hasLongMedia, namesFiles, withAttached, withKeptMedia } from './submission/attached.ts'
 import type { Submission } from './submission/submission.ts'
@@ -191,6 +201,16 @@ export class Worker {
   async compact(query: CompactQuery = {}): Promise<Compacted> {
     checkOptions('compact', query, compactRules, InputError)
     return compact(this.#amended, query)
+  }
+
+  /**
+   * Sets the model (by name), settings and tools of one agent from its next run on, and resolves with all that is set for it. `null`: as its kind says; what is
+   * not named stays. Tools are those of its kind that it may still use. The order stands in the inbox between the messages: done at once if the worker rests,
+   * else after its run. Throws an InputError if its kind or its node does not know what is named. For conversations and children.
+   */
+  async configure(change: ConfigureQuery): Promise<Configuration> {
+    checkOptions('configure', change, configureRules, InputError)
+    return configure(this.#amended, change)
   }
 
   /**

@@ -88,6 +88,7 @@ function contentFields(request: CommitRequest, policy: Policy, add: (text: strin
   const fields: Fields = { outcome }
   // A value over 64 bytes gets a key of its own, so that the record stays small in memory.
   if (stateJson !== undefined) fields[Buffer.byteLength(stateJson) <= 64 ? 'state' : 'stateKey'] = add(stateJson)
+  if (request.configured !== undefined) fields.configured = add(request.configured)
   if (failure === null) fields.clearsFailure = true
   else if (failure !== undefined) fields.failure = add(JSON.stringify(failure))
   if (result !== undefined) fields.result = add(result)

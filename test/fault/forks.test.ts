@@ -1,7 +1,10 @@
 /** Forks of a live session while its Redis is killed: each copy is whole, or nothing of it is there. */
 import { expect, test } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
+import { treeResult } from '../programs/fault-kinds.ts'
+import { Harness } from '../support/harness.ts'
 import { chatter, countOf, letters, settled } from '../support/letters.ts'
+import { expectInvariants } from '../support/oracle.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -30,4 +33,23 @@ test('a Redis that is killed while a session of 50 workers is forked loses no le
     expect(await one.result()).toMatchObject({ status: 'completed', run: letters + 1, value: letters })
   }
   expect((await troupe.client.audit()).findings).toEqual([])
+})
+
+test('nodes that are killed around forks of a tree with timers and results: each copy gets the whole result', async () => {
+  await using harness = await Harness.open()
+  const input = { children: 8, steps: 4, stepMs: 150 }
+  const session = await harness.client.sessions.create({ kind: 'tree', input })
+  const all: Session[] = [session]
+  let node = await harness.start('n0')
+  for (let kill = 1; kill <= 4; kill++) {
+    await waitUntil('a worker runs or has run', async () => (await session.report()).workers.length > 1)
+    const copy = session.fork()
+    void node.kill()
+    all.push(await copy)
+    node = await harness.start(`n${kill}`)
+  }
+  for (const one of all)
+    expect(await one.result({ signal: AbortSignal.timeout(90_000) })).toMatchObject({ value: treeResult(input) })
+  const { workers } = await expectInvariants(harness.redis, harness.namespace)
+  expect(workers.size).toBe(all.length * (input.children + 1))
 })

@@ -315,22 +315,21 @@ export class Life {
   /** LIFE-3 */
   #checkUndo(): void {
     const entries = this.#worker.entries()
-    const compactions = entries.filter(({ type }) => type === 'compacted').length
-    if (compactions === 0) return
+    const shortened = entries.filter(isShortening).length
+    if (shortened === 0) return
     this.counts.compactions += 1
-    const plain = this.#folded(entries.filter(({ type }) => type !== 'compacted' && type !== 'expanded'))
-    const undone = this.#folded(entries)
-    while (undone.history.expand());
+    const plain = this.#folded(entries.filter((entry) => !isShortening(entry) && entry.type !== 'expanded'))
+    const undone = this.#folded([...entries, ...Array.from({ length: shortened }, () => expanded)])
     if (JSON.stringify(undone.history.prompt()) !== JSON.stringify(plain.history.prompt()))
       this.faults.push(
         `the prompt without its summaries is another: ${JSON.stringify(undone.history.prompt())} ${JSON.stringify(plain.history.prompt())}`,
       )
     for (const [at, entry] of entries.entries()) {
-      if (entry.type !== 'compacted') continue
+      if (!isShortening(entry)) continue
       const before = JSON.stringify(this.#folded(entries.slice(0, at)).history.prompt())
-      const again = this.#folded([...entries.slice(0, at + 1), { type: 'expanded', v: 1, at: 1, run: 1, epoch: 1 }])
+      const again = this.#folded([...entries.slice(0, at + 1), expanded])
       if (JSON.stringify(again.history.prompt()) !== before)
-        this.faults.push('undo does not give the prompt that was before')
+        this.faults.push(`undo of ${entry.type} does not give the prompt that was before`)
     }
   }
 
@@ -346,4 +345,11 @@ export class Life {
     for (const entry of entries) container.apply(structuredClone(entry))
     return container
   }
+}
+
+const expanded: Entry = { type: 'expanded', v: 1, at: 1, run: 1, epoch: 1 }
+
+/** What makes prompts shorter, and can be taken back. */
+function isShortening({ type }: Entry): boolean {
+  return type === 'compacted' || type === 'cleared'
 }

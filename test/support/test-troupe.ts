@@ -10,6 +10,7 @@ import type { Session } from '../../src/client/session/session.ts'
 import type { CreateSession } from '../../src/client/submission/submission.ts'
 import { type InternalNodeOptions, startInternalNode, type TroupeNode } from '../../src/compose.ts'
 import type { WorkerDefinition } from '../../src/core/definition/define-worker.ts'
+import type { Model } from '../../src/core/definition/model.ts'
 import type { Entry, RunResult } from '../../src/core/history/entry.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
@@ -19,7 +20,10 @@ import { sureLeases } from './test-policy.ts'
 
 export type Workers = Readonly<Record<string, WorkerDefinition>>
 
-type NodeSettings = Partial<Omit<InternalNodeOptions, 'kinds' | 'namespace'>>
+type NodeSettings = Partial<Omit<InternalNodeOptions, 'kinds' | 'namespace'>> & {
+  /** Default: the offline model. */
+  readonly modelsByName?: Readonly<Record<string, Model>>
+}
 
 /** A turn broke; or an event that does not apply to the state of a run was ignored. */
 const mustNotBe = /"msg":"a turn broke|"what":"[a-zA-Z]+ in state /
@@ -62,8 +66,10 @@ export class TestTroupe implements AsyncDisposable {
     return troupe
   }
 
-  async startNode(workers: Workers, settings: NodeSettings = {}): Promise<TroupeNode> {
-    const maker = new KindMaker(openModels({ env: {} }))
+  async startNode(workers: Workers, { modelsByName = {}, ...settings }: NodeSettings = {}): Promise<TroupeNode> {
+    const models = openModels({ env: {} })
+    const open = (model: unknown) => models.open(modelsByName[String(model)] ?? model)
+    const maker = new KindMaker({ open })
     const node = await startInternalNode({
       redisUrl: this.redisUrl,
       logger: pino({ level: 'info' }, { write: (line: string) => this.#hear(line) }),

@@ -40,6 +40,7 @@ type Kind =
   | 'settler'
   | 'guarded'
   | 'starter'
+  | 'hoarder'
 
 function scenario(kind: Kind, more: Partial<Scenario> = {}): Scenario {
   return {
@@ -183,6 +184,25 @@ describe.concurrent('correct workers pass', () => {
           const told =
             histories[0]?.entries.flatMap((entry) => (entry.type === 'user' ? (entry.ended ?? []) : [])) ?? []
           expect(new Set(told).size).toBe(told.length)
+        },
+      }),
+    )
+    expect(report.violations).toEqual([])
+    expect(report.points.length + report.missed.length).toBeGreaterThanOrEqual(5)
+  })
+
+  test('an agent whose old results are cleared, killed at every point: they are cleared once', async () => {
+    const report = await crashMatrix(
+      scenario('hoarder', {
+        pointsMax: isLong ? 200 : 6,
+        replies: { hoarder: [call('hoard'), call('hoard'), call('pay'), call('hoard'), say('done')] },
+        check: ({ folder, result, histories }) => {
+          expect(readdirSync(folder)).toHaveLength(1)
+          expect(result).toMatchObject({ status: 'completed', value: { text: 'done' } })
+          const cleared =
+            histories[0]?.entries.flatMap((entry) => (entry.type === 'cleared' ? [entry.firstKept] : [])) ?? []
+          expect(cleared.length).toBeGreaterThan(0)
+          expect(new Set(cleared).size).toBe(cleared.length)
         },
       }),
     )

@@ -99,6 +99,7 @@ export class Roster {
       case 'context.compacted':
       case 'compaction.failed':
       case 'context.changed':
+      case 'worker.configured':
       case 'context.cleared':
       case 'ask.answered':
       case 'ask.expired':

@@ -3,13 +3,21 @@
  * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It is looked for ever more rarely.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
+import { type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
+import { isObject } from '../../core/check/is-object.ts'
+import { checkSettings } from '../../core/definition/call-settings.ts'
 import { ConflictError, InputError } from '../../core/errors.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import type { Entry } from '../../core/history/entry.ts'
 import { runProblem } from '../../core/history/run/run-problem.ts'
 import { countingEntries } from '../../core/history/undone.ts'
 import { sessionIdOfRoot } from '../../core/ids.ts'
+import {
+  type Configuration,
+  type ConfigurationChange,
+  configurationAfter,
+  configurationNames,
+} from '../../core/worker/configuration.ts'
 import { inputIdOf } from '../../core/worker/message.ts'
 import type { Order } from '../../core/worker/order.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
@@ -49,6 +57,26 @@ export type Compacted =
     }
   | { readonly compacted: false; readonly reason: string }
 
+export interface ConfigureQuery extends ConfigurationChange {
+  /** Stops waiting. The worker is configured all the same. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const orNull = (rule: Rule): Rule => ({
+  expects: `${rule.expects}, or null`,
+  fits: (value) => value === null || rule.fits(value),
+})
+
+export const configureRules: Rules<ConfigureQuery> = {
+  model: orNull({ expects: 'a name like provider/model', fits: (value) => typeof value === 'string' && value !== '' }),
+  settings: orNull({ expects: 'an object like { effort: "high" }', fits: isObject }),
+  tools: orNull({
+    expects: 'a list of names of tools',
+    fits: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  }),
+  signal: signalRule,
+}
+
 const pollMs = 50
 const pollMsMax = 1_000
 
@@ -60,12 +88,49 @@ export async function compact(worker: Amended, { instruction, keepLast, signal }
     ...(instruction !== undefined && { instruction }),
     ...(keepLast !== undefined && { keepLast }),
   }
+  return outcomeOf(worker, row, order, (entry, id) => outcomeIn(entry, id, worker.id), signal)
+}
+
+/** Sets what is named, and resolves with all that is set then. Throws an InputError if the kind or the node that was asked does not know it. */
+export async function configure(worker: Amended, { signal, ...change }: ConfigureQuery): Promise<Configuration> {
+  signal?.throwIfAborted()
+  checkChange(change)
+  const row = await readTalking(worker)
+  const outcome = (entry: Entry, id: string) => {
+    if (entry.type === 'configured' && entry.message === id) return { configured: configurationAfter(null, entry) }
+    if (entry.type === 'orderRefused' && entry.message === id) return { refused: entry.reason }
+    return wasDropped(entry, id) ? { refused: cancelledReason(worker.id) } : null
+  }
+  const found = await outcomeOf(worker, row, { do: 'configure', change }, outcome, signal)
+  if ('configured' in found) return found.configured
+  throw new InputError(`worker ${worker.id} was not configured: ${found.refused}`)
+}
+
+/** A mistake that needs no node is told before anything is sent. */
+function checkChange(change: ConfigurationChange): void {
+  if (!configurationNames.some((name) => change[name] !== undefined))
+    throw new InputError(`configure takes at least one of ${configurationNames.join(', ')}; null: as the kind says.`)
+  try {
+    checkSettings(change.settings ?? undefined)
+  } catch (cause) {
+    throw new InputError((cause as Error).message, { cause })
+  }
+}
+
+/** Sends the order, and waits until the history says what came of it. */
+async function outcomeOf<Outcome>(
+  worker: Amended,
+  row: WorkerRow,
+  order: Order,
+  outcome: (entry: Entry, id: string) => Outcome | null,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
   const id = inputIdOf(await worker.submission.order(worker.id, order))
   let after = row.historyLength - 1
   for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
     const items = await worker.history({ after })
     for (const { entry } of items) {
-      const found = outcomeIn(entry, id, worker.id)
+      const found = outcome(entry, id)
       if (found !== null) return found
     }
     after = items.at(-1)?.position ?? after
@@ -80,8 +145,15 @@ function outcomeIn(entry: Entry, id: string, workerId: string): Compacted | null
     return { compacted: true, messages, tokensBefore, tokensAfter, model }
   }
   if (entry.type === 'orderRefused' && entry.message === id) return { compacted: false, reason: entry.reason }
-  if (entry.type !== 'cancelled' || (entry.dropped !== undefined && entry.dropped.id !== id)) return null
-  return { compacted: false, reason: `worker ${workerId} was cancelled meanwhile: ask for it again.` }
+  return wasDropped(entry, id) ? { compacted: false, reason: cancelledReason(workerId) } : null
+}
+
+function wasDropped(entry: Entry, id: string): boolean {
+  return entry.type === 'cancelled' && (entry.dropped === undefined || entry.dropped.id === id)
+}
+
+function cancelledReason(workerId: string): string {
+  return `worker ${workerId} was cancelled meanwhile: ask for it again.`
 }
 
 /** Begins a run without an input. Returns its number. */

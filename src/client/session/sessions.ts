@@ -115,7 +115,8 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       if (!request.keepOpen) hub.track(sessionId)
       return follow ? followed(sessionId) : undefined
     }
-    const { input } = request
+    // What is no object is refused where all options are checked.
+    const input = request?.input
     const read = namesFiles(input) ? { ...request, input: await withAttached(input) } : request
     const made = await submission.create(read, creating, definition)
     return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)

@@ -143,6 +143,11 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
    */
   readonly continues?: number
   /**
+   * True: a run begins with all inputs that wait then, as one message. They count before the rest of a text that was cut off. Default: a run for each
+   * input.
+   */
+  readonly mergeInput?: boolean
+  /**
    * What happens when the conversation fills the window of its model: a summary stands for its beginning from then on. `false`: nothing; a
    * prompt that is too long fails its run. Default: it is compacted at 85 % of the window.
    */
@@ -201,6 +206,7 @@ export const agentKeys = new Set([
   'folder',
   'nudge',
   'continues',
+  'mergeInput',
   'compaction',
   'longResults',
   'context',
@@ -255,6 +261,8 @@ export function checkAgent(agent: AgentWorker): void {
     if (times !== undefined && !(Number.isInteger(times) && times >= 0 && times <= timesMost))
       throw new ConfigError(`${name} must be a whole number from 0 to ${timesMost}, not ${preview(times)}.`)
   }
+  if (agent.mergeInput !== undefined && typeof agent.mergeInput !== 'boolean')
+    throw new ConfigError(`mergeInput must be true or false, not ${preview(agent.mergeInput)}.`)
   if (nudge !== undefined && typeof nudge !== 'string') throw new ConfigError('nudge must be a text.')
 }
 

@@ -3,6 +3,7 @@
  * each event is written.
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
+import type { CallSettings } from '../definition/call-settings.ts'
 import type { IterationDecision } from '../definition/iteration-context.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote, ContextChange } from '../history/entry.ts'
@@ -132,6 +133,12 @@ export interface EventDetails {
     readonly outputTokens: number
   }
   readonly 'compaction.failed': { readonly model: string; readonly reason: string }
+  /** What somebody has set for this worker; the rest is as its kind says. */
+  readonly 'worker.configured': {
+    readonly model?: string
+    readonly settings?: CallSettings
+    readonly tools?: readonly string[]
+  }
   /** `results`: how many. The prompt in tokens before and after, by count and estimate. */
   readonly 'context.cleared': { readonly results: number; readonly tokensBefore: number; readonly tokensAfter: number }
   readonly 'context.changed': {

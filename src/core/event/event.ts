@@ -44,6 +44,7 @@ export const eventTypes = [
   'compaction.failed',
   'context.cleared',
   'context.changed',
+  'worker.configured',
   'tool.started',
   'tool.succeeded',
   'tool.failed',

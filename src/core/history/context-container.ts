@@ -227,8 +227,9 @@ export class ContextContainer {
         return
       case 'ordered':
         if (entry.order.do === 'compact') this.#owedOrder = entry
-        else this.#runOn(entry)
+        else if (entry.order.do === 'run') this.#runOn(entry)
         return
+      case 'configured':
       case 'orderRefused':
         if (this.#owedOrder?.message === entry.message) this.#owedOrder = null
         return

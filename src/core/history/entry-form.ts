@@ -17,6 +17,7 @@ export function hasItsParts(entry: Fields): boolean {
     case 'ordered':
       return typeof entry.message === 'string' && isObject(entry.order)
     case 'orderRefused':
+    case 'configured':
       return typeof entry.message === 'string'
     case 'undone':
       return Number.isSafeInteger(entry.from)

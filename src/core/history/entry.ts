@@ -10,6 +10,7 @@
 
 import { isObject } from '../check/is-object.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
+import type { Configuration } from '../worker/configuration.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Message } from '../worker/message.ts'
 import type { Order } from '../worker/order.ts'
@@ -194,6 +195,12 @@ export interface OrderRefusedEntry extends EntryHead {
   readonly reason: string
 }
 
+/** From now on the agent is as this says, and as its kind says of the rest. `message`: the id of the order. */
+export interface ConfiguredEntry extends EntryHead, Configuration {
+  readonly type: 'configured'
+  readonly message: string
+}
+
 /** In later prompts notes stand for long results before a message. The entries of these results stay. */
 export interface ClearedEntry extends EntryHead {
   readonly type: 'cleared'
@@ -244,6 +251,7 @@ export type Entry =
   | ExpandedEntry
   | OrderedEntry
   | OrderRefusedEntry
+  | ConfiguredEntry
   | UndoneEntry
   | RedoneEntry
 

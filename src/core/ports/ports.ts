@@ -9,6 +9,7 @@ import type { ResultStatus } from '../history/entry.ts'
 import type { Spending, WorkerLimits } from '../policy.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { SessionApproval } from '../worker/ask/session-approval.ts'
+import type { Configuration } from '../worker/configuration.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
@@ -94,6 +95,8 @@ export interface Assignment extends RunPosition {
   readonly mail: { readonly signals: Mail[]; readonly results: Mail[]; readonly inbox: Mail[] }
   /** Inputs that steer the run in progress. Absent: none. */
   readonly steered?: readonly Steer[]
+  /** What somebody has set for it. Null or absent: it is as its kind says. */
+  readonly configured?: Configuration | null
   /** Moment on this node's monotonic clock after which the lease is no longer trusted. */
   readonly trustedUntil: number
 }
@@ -180,6 +183,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly steersSeen?: number | undefined
   /** New state as JSON; undefined keeps it. */
   readonly stateJson?: string | undefined
+  /** What somebody has set for this worker, as `encodeConfiguration` writes it. Absent: as before. */
+  readonly configured?: string | undefined
   /** A failure is set, null clears it, undefined keeps it. */
   readonly failure?: Failure | null | undefined
   readonly outcome?: ResultStatus | undefined

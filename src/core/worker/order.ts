@@ -4,6 +4,7 @@
  */
 import { isObject } from '../check/is-object.ts'
 import { InvariantError } from '../errors.ts'
+import type { ConfigurationChange } from './configuration.ts'
 
 export type Order =
   /** Have a summary written of its conversation. */
@@ -16,6 +17,15 @@ export type Order =
     }
   /** Begin a run on what is there, without an input. */
   | { readonly do: 'run' }
+  | ConfigureOrder
+
+/** Use another model, other settings or fewer tools from the next run on. */
+export interface ConfigureOrder {
+  readonly do: 'configure'
+  readonly change: ConfigurationChange
+}
+
+const deeds = ['compact', 'run', 'configure'] as const satisfies readonly Order['do'][]
 
 export const orderLetter = 'c'
 
@@ -27,6 +37,6 @@ export function encodeOrder(order: Order): string {
 /** Throws an error for a text that is no order which this version knows. */
 export function decodeOrder(json: string): Order {
   const order: unknown = JSON.parse(json)
-  if (isObject(order) && (order.do === 'run' || order.do === 'compact')) return order as unknown as Order
+  if (isObject(order) && deeds.some((deed) => deed === order.do)) return order as unknown as Order
   throw new InvariantError(`an order of unknown sort ${JSON.stringify(json.slice(0, 40))} was read`)
 }

@@ -74,6 +74,12 @@ export class Foreign {
     return this.isNone ? [] : this.items()
   }
 
+  /** The items of a list; of anything else the one that it is; none where there is nothing. */
+  itemsOrOne(): readonly Foreign[] {
+    if (this.isNone) return []
+    return this.isList ? this.items() : [this]
+  }
+
   /** The fields of an object, each with its name. */
   entries(): readonly (readonly [name: string, value: Foreign])[] {
     if (!isObject(this.value)) throw this.#isNot('an object')

@@ -10,7 +10,7 @@ import type {
   ToolStatus,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
-import { plainOutputOf } from '../../core/history/chat/media.ts'
+import { heldBytes, mediaLabel } from '../../core/history/chat/media.ts'
 import type { Format } from '../format.ts'
 import { argumentsObject } from '../parts/arguments.ts'
 import { addressOf, dataOf, mediaAt } from '../parts/data-uri.ts'
@@ -151,6 +151,29 @@ function readResult(part: Foreign, said: Said): void {
   said.result(answers, ...outcomeOf(output))
 }
 
+/** Texts, and media if there are any. */
+function outputOfParts(parts: readonly Foreign[]): ToolOutput {
+  const blocks = parts.flatMap((part): UserBlock[] => {
+    if (part.field('mediaType').isNone) return textBlocks(part.field('text').textIfAny())
+    return mediumOf(part, part.field('mediaType').text())
+  })
+  return blocks.some(({ type }) => type !== 'text')
+    ? { type: 'content', value: blocks }
+    : { type: 'text', value: blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n') }
+}
+
+/** `media` and `file-data` of version 5 and 6, `file` of version 7. */
+function mediumOf(part: Foreign, mediaType: string): UserBlock[] {
+  const inner = part.field('data').isObject ? part.field('data') : part
+  const data = inner.field('data').textIfAny()
+  const url = data === undefined ? inner.field('url').textIfAny() : undefined
+  if (data === undefined && url === undefined) return []
+  const group = mediaType.split('/', 1)[0]
+  if (group === 'image' || group === 'audio')
+    return [{ type: group, mediaType, ...(data === undefined ? { url } : { data }) }]
+  return [{ type: 'file', mediaType, url: url ?? `data:${mediaType};base64,${data}` }]
+}
+
 function outcomeOf(output: Foreign): [ToolStatus, ToolOutput] {
   const value = output.field('value')
   const text = () => (value.isText ? value.text() : JSON.stringify(value.json()))
@@ -165,17 +188,7 @@ function outcomeOf(output: Foreign): [ToolStatus, ToolOutput] {
     case 'execution-denied':
       return ['cancelled', errorOutput(output.field('reason').textIfAny() ?? 'The execution was denied.')]
     case 'content':
-      return [
-        'ok',
-        {
-          type: 'text',
-          value: value
-            .items()
-            .map((part) => part.field('text').textIfAny() ?? '')
-            .filter((one) => one !== '')
-            .join('\n'),
-        },
-      ]
+      return ['ok', outputOfParts(value.items())]
     default:
       return ['ok', { type: 'json', value: output.json() }]
   }
@@ -274,9 +287,17 @@ function writtenReplyPart(block: AssistantBlock): Json {
 
 function writtenResult(result: ToolResultMessage): Json {
   const { toolCallId, toolName, status, output } = result
-  const value: Json =
-    status === 'ok'
-      ? { type: output.type === 'json' ? 'json' : 'text', value: plainOutputOf(output) }
-      : { type: 'error-text', value: outputText(result) }
+  const value: Json = status === 'ok' ? writtenOutput(output) : { type: 'error-text', value: outputText(result) }
   return { type: 'tool-result', toolCallId, toolName, output: value }
+}
+
+function writtenOutput(output: ToolOutput): Json {
+  if (output.type !== 'content') return { type: output.type === 'json' ? 'json' : 'text', value: output.value }
+  const value = output.value.map((block): Json => {
+    if (block.type === 'text') return { type: 'text', text: block.text }
+    const bytes = heldBytes(block)
+    if (bytes === null) return { type: 'text', text: `[${mediaLabel(block)}]` }
+    return { type: 'file', mediaType: block.mediaType, data: { type: 'data', data: bytes.toString('base64') } }
+  })
+  return { type: 'content', value }
 }

@@ -52,7 +52,7 @@ export const gemini: Format = {
     const items = looked(source, 'contents')
     return (
       items.length > 0 &&
-      items.every(({ parts, role }) => Array.isArray(parts) && role !== 'assistant') &&
+      items.every(({ parts, role }) => (Array.isArray(parts) || isObject(parts)) && role !== 'assistant') &&
       blocksOf(items, 'parts').every((part) => !('type' in part))
     )
   },
@@ -60,7 +60,7 @@ export const gemini: Format = {
     const { whole } = source
     if (whole?.has('systemInstruction', 'system_instruction')) {
       const system = whole.field('systemInstruction', 'system_instruction')
-      const parts = system.isText ? [] : system.field('parts').items()
+      const parts = system.isText ? [] : system.field('parts').itemsOrOne()
       for (const text of system.isText ? [system.text()] : parts.map((part) => part.field('text').text()))
         said.system(text)
     }
@@ -94,7 +94,7 @@ export const gemini: Format = {
 
 function readContent(content: Foreign, said: Said, reply: Reply): void {
   const role = content.has('role') && !content.field('role').isNone ? content.field('role').word(roles) : 'user'
-  const parts = content.field('parts').itemsIfAny()
+  const parts = content.field('parts').itemsOrOne()
   if (role === 'model') {
     said.assistant(
       parts.flatMap((part) => replyPart(part, said)),

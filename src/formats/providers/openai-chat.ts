@@ -2,6 +2,7 @@
  * Duty: messages of OpenAI's chat completions, and of the many interfaces that are like it.
  * OPENAI-CHAT-1 Behind a reply with calls stand the results of all these calls, and nothing between them.
  */
+import { isObject } from '../../core/check/is-object.ts'
 import type { Json, UserBlock } from '../../core/history/chat/chat-message.ts'
 import type { Format } from '../format.ts'
 import { argumentsText } from '../parts/arguments.ts'
@@ -56,13 +57,16 @@ export const openaiChat: Format = {
     // A request names its model, and a plain list of roles does not.
     if (typeof whole.model === 'string' && Array.isArray(whole.messages) && haveRoles(items, roles))
       return !mayBeOther(items)
+    const isFilePart = (part: unknown) => isObject(part) && part.type === 'file' && isObject(part.file)
     const isTyped = (call: unknown) => (call as { function?: unknown } | null)?.function !== undefined
     return items.some(
-      ({ role, tool_calls, tool_call_id, function_call, content }) =>
+      ({ role, tool_calls, tool_call_id, function_call, content, refusal }) =>
         (Array.isArray(tool_calls) &&
           tool_calls.some(isTyped) &&
           typeof (tool_calls[0] as { function?: { arguments?: unknown } }).function?.arguments === 'string') ||
         function_call !== undefined ||
+        typeof refusal === 'string' ||
+        (Array.isArray(content) && content.some(isFilePart)) ||
         role === 'developer' ||
         role === 'function' ||
         (role === 'tool' && typeof tool_call_id === 'string' && Array.isArray(content)) ||

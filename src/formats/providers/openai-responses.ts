@@ -6,6 +6,7 @@ import type {
   AssistantBlock,
   Json,
   ReasoningBlock,
+  ToolOutput,
   ToolResultMessage,
   UserBlock,
 } from '../../core/history/chat/chat-message.ts'
@@ -155,18 +156,19 @@ function readReasoning(item: Foreign): ReasoningBlock {
   }
 }
 
+/** Texts, and media if there are any. */
+function outputOfParts(output: Foreign, said: Said): ToolOutput {
+  const blocks = output.items().flatMap((part) => userPart(part, said))
+  return blocks.some(({ type }) => type !== 'text')
+    ? { type: 'content', value: blocks }
+    : textOutput(blocks.map((block) => (block.type === 'text' ? block.text : '')).join('\n'))
+}
+
 function readItem(item: Foreign, said: Said): void {
   const type = typeOf(item)
   if (type === 'function_call_output' || type === 'custom_tool_call_output') {
     const output = item.field('output')
-    const value = output.isList
-      ? textOutput(
-          output
-            .items()
-            .map((part) => part.field('text').textIfAny() ?? '')
-            .join('\n'),
-        )
-      : outputOf(output.json())
+    const value = output.isList ? outputOfParts(output, said) : outputOf(output.json())
     said.result({ id: item.field('call_id').text() }, 'ok', value)
   } else if (type === 'message') {
     const content = item.field('content')

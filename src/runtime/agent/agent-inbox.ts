@@ -27,6 +27,10 @@ export class AgentInbox {
     this.#resultsTaken = resultsTaken
   }
 
+  get inputs(): readonly Mail[] {
+    return this.#inbox
+  }
+
   nextInput(): Mail | null {
     return this.#inbox[0] ?? null
   }

@@ -11,8 +11,7 @@
 import { stackCharsMax, stackOf } from '../../core/code-place.ts'
 import type { ContextSettings } from '../../core/definition/context-settings.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
-import type { Model } from '../../core/definition/model.ts'
-import { ConfigError, InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
+import { InvariantError, TerminalError, TransientError, toRuntimeError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
@@ -22,14 +21,12 @@ import type { Behaviour } from '../node/kind.ts'
 import { mayGoOn } from '../turn/permit.ts'
 import type { Step } from '../turn/step.ts'
 import { entryOf, type ReadInput, readInput, readValue } from './agent-input.ts'
-import { type AgentKind, type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
+import { ConfiguredKinds, openKind } from './agent-kind.ts'
+import { type AgentParts, AgentTurn, type Pause } from './agent-turn.ts'
 import { act, failAsRecorded, toolsFailed } from './call/act.ts'
-import { type AgentTools, Toolbox } from './call/agent-tools.ts'
+import type { AgentTools } from './call/agent-tools.ts'
 import { breakCircuit } from './call/circuit.ts'
-import type { Compaction } from './compaction/compactor.ts'
-import { ContextLimit } from './compaction/context-limit.ts'
-import { inputContext, inputContextOf } from './context/input-context.ts'
-import { StickyContext } from './context/sticky-context.ts'
+import { inputContext, inputContextOf, timeContext } from './context/input-context.ts'
 import { historyFull, lengthWarnings } from './history-limit.ts'
 import { isWatched, watched } from './hook/iteration-watch.ts'
 import { needsPreparing, prepare } from './hook/prepare.ts'
@@ -37,34 +34,17 @@ import { hasNewResults, tellResults } from './hook/tool-after.ts'
 import { Journal } from './journal.ts'
 import { loadHistory } from './load.ts'
 import { goOnWithOrder, obey } from './orders.ts'
-import { outputFormOf } from './reply/output.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
 import { steered } from './steered.ts'
 import { modelFailed, think } from './think.ts'
 
 /** Throws a ConfigError when the model or a tool of the definition cannot be used. */
 export function agentBehaviour(definition: AgentDefinition, parts: AgentParts): Behaviour {
-  const model = parts.models.open(definition.model)
-  const problem = definition.settings && model.settingProblem?.(definition.settings)
-  if (problem) throw new ConfigError(problem)
-  const kind: AgentKind = {
-    definition,
-    model,
-    toolbox: new Toolbox(definition),
-    sticky: StickyContext.of(definition.context, model.id),
-    output: outputFormOf(definition),
-    compaction: compactionOf(definition, model, parts),
-  }
+  const kinds = new ConfiguredKinds(openKind(definition, parts), parts)
   return async (turn) => {
     const known = await loadHistory(turn, parts.histories)
-    await advance(new AgentTurn(kind, parts, new Journal(turn, known)))
+    await advance(new AgentTurn(kinds.of(turn.assignment), parts, new Journal(turn, known)))
   }
-}
-
-function compactionOf({ compaction = {} }: AgentDefinition, model: Model, { models }: AgentParts): Compaction | null {
-  if (compaction === false) return null
-  const writer = compaction.model === undefined ? model : models.open(compaction.model)
-  return { settings: compaction, model: writer, limit: new ContextLimit(model, compaction.window) }
 }
 
 async function advance(agentTurn: AgentTurn): Promise<void> {
@@ -225,6 +205,7 @@ function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
   const said =
     full === null ? entryOf(mail, journal, input, 0, context) : journal.entry('received', { message: mail.message })
   const entries = [said]
+  const merged = input.ok ? mergedInputs(agentTurn) : []
   const notes: EventNote[] = [['run.started'], ...lengthWarnings(agentTurn)]
   if (!input.ok) {
     machine.apply('limitReached')
@@ -232,10 +213,23 @@ function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
   } else {
     machine.apply('requestSent')
     const position = { open: true, attempt: 0, retrying: '' }
-    journal.add(entries, { inputsConsumed: 1, failure: null, position, notes }, { lazy: true })
+    const time = timeContext(agentTurn.kind.definition.context)
+    for (const one of merged) entries.push(entryOf(one, journal, readInput(agentTurn, one), entries.length, time))
+    const inputsConsumed = entries.length
+    journal.add(entries, { inputsConsumed, failure: null, position, notes }, { lazy: true })
   }
   inbox.take(mail)
+  for (const one of merged) inbox.take(one)
   return null
+}
+
+/** The inputs behind the first one that the run begins with as well, up to an order or one that does not fit. */
+function mergedInputs(agentTurn: AgentTurn): readonly Mail[] {
+  const { inbox, kind } = agentTurn
+  if (!kind.definition.mergeInput) return []
+  const behind = inbox.inputs.slice(1)
+  const end = behind.findIndex((mail) => mail.order !== undefined || !readInput(agentTurn, mail).ok)
+  return end < 0 ? behind : behind.slice(0, end)
 }
 
 /** A run that failed because its input does not fit the schema of its kind was retried: does the input fit now? */

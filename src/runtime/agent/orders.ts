@@ -10,6 +10,7 @@ import type { Order } from '../../core/worker/order.ts'
 import { goOn } from '../../core/worker/wait.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
+import { configure } from './configure.ts'
 
 /** Between runs: the head of the inbox is an order. */
 export async function obey(agentTurn: AgentTurn, mail: Mail, order: Order): Promise<Pause | null> {
@@ -19,6 +20,7 @@ export async function obey(agentTurn: AgentTurn, mail: Mail, order: Order): Prom
     inbox.take(mail)
     return null
   }
+  if (order.do === 'configure') return configure(agentTurn, mail, order)
   // One summary at a time: this one stands on the one before.
   if (compactor.isPending) await compactor.finish()
   if (agentTurn.isOver) return null

@@ -61,6 +61,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   advanceToReply(machine)
   if (!turn.isSettled) await turn.settled()
   if (!mayCall(turn)) return null
+  // What the answers of commits told of comes before the request.
+  if (turn.steers.isWaiting) return null
   // The answer of the last commit says what the other agents of the session have used.
   const limit = overLimitOfSession(agentTurn)
   if (limit !== null) return overBudget(agentTurn, limit)

@@ -14,6 +14,7 @@ export interface Step {
   /** Positions of inputs that the run in progress takes before their turn. Absent: none. */
   readonly steersTaken?: readonly number[] | undefined
   readonly stateJson?: string | undefined
+  readonly configured?: CommitRequest['configured']
   readonly failure?: Failure | null | undefined
   readonly outcome?: CommitRequest['outcome']
   /** How many results were still to come when the run ended. */

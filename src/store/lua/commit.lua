@@ -28,6 +28,7 @@ ARGV[1] header    json:
     attempt        "<attempts> <what>" of each that waits for its retry, as the node says
     state          text, json: kept in the record
     stateKey       text, json: kept under a key of its own
+    configured     text, json: what somebody has set for this worker; empty: nothing
     failure        text, json: of the last attempt, or of the run
     clearsFailure  true: there is none any more
     outcome        completed, failed or cancelled: the run ends

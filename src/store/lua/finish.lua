@@ -117,8 +117,8 @@ for index = 1, #ids do
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
     pcall(leaveQueue, tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
-    local left, gone = readLeft(recordKey, record, dropped and 1 or 0)
-    if hit ~= 'own' then left = 0 end
+    local left, gone = 0, 0
+    if hit == 'own' then left, gone = readLeft(recordKey, record, dropped and 1 or 0) end
     local status = hit == 'whole' and 'terminal' or left > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,

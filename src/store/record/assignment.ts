@@ -10,7 +10,7 @@ import { decodeMail, type Lane, type Mail } from '../../core/worker/message.ts'
 import { commonPermissions } from '../../core/worker/permissions.ts'
 import { toFields } from '../script/replies.ts'
 import type { Reply } from '../script/script.ts'
-import { decodeRecord, epochIn, readPermissions } from './worker-record.ts'
+import { decodeRecord, epochIn, readPermissions, type WorkerRecord } from './worker-record.ts'
 
 /** A lane is null if the worker may receive nothing from it now. */
 type AssignmentReply = [
@@ -60,7 +60,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     approval,
   ] = reply as AssignmentReply
   const record = decodeRecord(workerId, toFields(fields.split('\0')))
-  const { run, parentId, parentRun, signalsTaken, resultsTaken, inputsTaken } = record
+  const { run, parentId, parentRun, resultsTaken } = record
   return {
     workerId,
     purpose,
@@ -99,16 +99,26 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     commitId: record.lastCommit.id,
     resultsTaken,
     resultsSeen: resultsTaken + (results?.length ?? 0),
-    mail: {
-      signals: mails('signals', signalsTaken, signals ?? []),
-      results: [
-        ...mails('results', resultsTaken, results ?? []),
-        ...(awaited === null ? [] : mails('results', resultsTaken + Number(awaited[0]), [awaited[1]])),
-      ],
-      inbox: mails('inbox', inputsTaken, inbox ?? []),
-    },
+    mail: mailOf(record, { signals, results, inbox, awaited }),
     steered: record.steered,
+    configured: record.configured,
     trustedUntil,
+  }
+}
+
+type LaneReplies = Record<Lane, string[] | null> & { readonly awaited: [place: string, text: string] | null }
+
+function mailOf(
+  { signalsTaken, resultsTaken, inputsTaken }: WorkerRecord,
+  { signals, results, inbox, awaited }: LaneReplies,
+): Assignment['mail'] {
+  return {
+    signals: mails('signals', signalsTaken, signals ?? []),
+    results: [
+      ...mails('results', resultsTaken, results ?? []),
+      ...(awaited === null ? [] : mails('results', resultsTaken + Number(awaited[0]), [awaited[1]])),
+    ],
+    inbox: mails('inbox', inputsTaken, inbox ?? []),
   }
 }
 

@@ -9,6 +9,7 @@
 import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
 import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits, limitsForm } from '../../core/policy.ts'
+import { decodeConfiguration } from '../../core/worker/configuration.ts'
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
@@ -94,6 +95,8 @@ export const workerFields = {
   inputsTaken: counter('inbox'),
   /** Inputs that steer the run in progress: it takes them before their turn. */
   steered: withDefault('steered', '', steeredForm, decodeSteered),
+  /** What somebody has set for this agent in place of what its kind says; null for nothing. */
+  configured: withDefault('configured', '', anyText, decodeConfiguration),
   /** How many isolated starts there were since the last commit. */
   isolatedStarts: counter('isolated'),
   /** What its last node said before that died, or while code of this worker blocked it; since the last commit. */

@@ -44,6 +44,7 @@ describe('a session', () => {
       paused: null,
       approval: defaultApproval,
       turnShare: { weight: 1, priority: 0 },
+      forkedFrom: null,
       result: null,
     })
     expect(factsOf(id, session({ cancel: '{bad' }), null).cancelReason).toBe('{bad')

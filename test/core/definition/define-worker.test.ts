@@ -55,8 +55,8 @@ describe('defineWorker', () => {
     ['an unknown way to await results', { receive, await: 'some' }, /await must be 'each' or 'all', not "some"/],
     [
       'a field that is nearly one',
-      { receive, retrys: 1 },
-      /does not know the field "retrys" .* Did you mean retries\?$/,
+      { receive, retires: 1 },
+      /does not know the field "retires" .* Did you mean retries\?$/,
     ],
     [
       'an input that is no schema',
@@ -178,7 +178,7 @@ describe('an agent', () => {
     [
       'a limit that is none',
       { limits: { turns: 3 } },
-      /limits of an agent may hold iterations, callsPerReply, toolCalls, tokens, runMs, modelIdleMs, modelCallMs, children, depth, not "turns"/,
+      /limits of an agent may hold iterations, callsPerReply, toolsAtOnce, blankStops, sameErrors, toolFailures, toolCalls, tokens, runMs, modelIdleMs, modelCallMs, children, depth, not "turns"/,
     ],
     ['no iterations', { limits: { iterations: 0 } }, /limits\.iterations must be a whole number from 1, not 0/],
     ['half a token', { limits: { tokens: 1.5 } }, /limits\.tokens must be a whole number from 1, not 1\.5/],

@@ -95,6 +95,31 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
+  test('is received once, in its run, although the node of the run is gone', async () => {
+    const { model } = gated([call('wait', {}, 'w'), say('Done.')])
+    let runs = 0
+    const wait = defineTool({
+      name: 'wait',
+      description: 'Waits.',
+      effect: 'idempotent',
+      run: (_, { signal }) =>
+        ++runs > 1
+          ? 'waited'
+          : new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error))),
+    })
+    const agent = defineWorker({ instructions, model, tools: [wait] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'ExecutingTools')
+    await messageOf(session, 'and be quick', 'steer')
+    await troupe.nodes[0]?.stop({ force: true })
+    await troupe.startNode({ agent })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1 })
+    expect(shown(model.requests[1]?.messages).slice(-2)).toEqual(['tool: waited', 'user: and be quick'])
+    expect((await troupe.history(session.rootId)).filter(({ type }) => type === 'user')).toHaveLength(2)
+    await expectSound(troupe)
+  })
+
   test('begins a run if none is in progress', async () => {
     const { model } = gated([])
     await using troupe = await TestTroupe.start({ workers: { agent: defineWorker({ instructions, model }) } })

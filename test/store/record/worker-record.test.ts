@@ -46,6 +46,7 @@ describe('a record', () => {
       pendingCalls: [],
       signalsOpen: 0,
       steered: [],
+      configured: null,
       steps: 0,
       atOnce: null,
       signalsTaken: 0,

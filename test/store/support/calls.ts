@@ -47,6 +47,14 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'post that steers a run',
+    prepare: async (place) => {
+      const { session, turn } = await running(place)
+      await turn.record({ inputsConsumed: 1 })
+      return () => place.post(session.root, 'hello', undefined, 'interrupt')
+    },
+  },
+  {
     name: 'post that is refused',
     prepare: async (place) => {
       const { root } = await place.create({ limits: { mailbox: 1 } })

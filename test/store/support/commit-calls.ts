@@ -17,6 +17,24 @@ export const commitCalls: readonly Call[] = [
     },
   },
   {
+    name: 'commit that takes what steers its run, behind an input that waits',
+    prepare: async (place) => {
+      const { session, node, turn } = await running(place)
+      const spawn = place.child(turn.worker, 1, 'c1')
+      await turn.record({ inputsConsumed: 1, spawns: [spawn], pendingCalls: [1] })
+      await place.post(session.root, 'queued')
+      await place.post(session.root, 'steer', undefined, 'steer')
+      await place.post(session.root, 'interrupt', undefined, 'interrupt')
+      const request = turn.request({
+        steersTaken: [2],
+        cancels: [spawn.id],
+        pendingCalls: [1],
+        configured: '{"tools":[]}',
+      })
+      return () => node.turns.commit(request)
+    },
+  },
+  {
     name: 'commit with children, messages and timers',
     prepare: async (place) => {
       const { node, turn } = await running(place)

@@ -49,7 +49,7 @@ export const steerMutants: readonly Mutant[] = [
   {
     guard: 'a commit answers what steers the worker',
     script: commitScript,
-    takenOut: { condition: 'false' },
+    takenOut: { value: 'false' },
     check: checks.aCommitAnswersWhatSteers,
   },
   {

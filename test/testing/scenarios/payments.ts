@@ -107,6 +107,13 @@ interface Count {
 
 const instructions = 'You pay.'
 
+const hoard = defineTool({
+  name: 'hoard',
+  description: 'Returns a long text.',
+  effect: 'pure',
+  run: () => 'a long line. '.repeat(120),
+})
+
 export const workers = {
   payer: defineWorker({ instructions, tools: [pay] }),
   'careless-payer': defineWorker({ instructions, tools: [payTwice] }),
@@ -124,6 +131,8 @@ export const workers = {
   settler: defineWorker({ instructions, tools: [pay, enter, settle] }),
   /** Has a stamp made in the background. */
   starter: defineWorker({ instructions, tools: [pay], spawns: ['stamp'], background: true }),
+  /** Its results fill the window of its model, so that old ones are cleared. */
+  hoarder: defineWorker({ instructions, tools: [pay, hoard], compaction: { window: 1_000, keep: 1 } }),
   forgetful: defineWorker({ instructions, tools: [forget, recall] }),
 
   /** Its letter has the name of its key: a second one takes the place of the first. */

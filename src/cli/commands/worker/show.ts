@@ -6,6 +6,7 @@ import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../../view/amounts.ts'
 import { factLines } from '../../view/answer.ts'
+import { configurationText } from '../../view/configuration-text.ts'
 import { formatMoment, momentAndAge } from '../../view/duration.ts'
 import { failureSentence } from '../../view/lines/message-line.ts'
 import { withWorkerIds } from '../../view/objects.ts'
@@ -65,6 +66,7 @@ function reportLines(worker: WorkerReport, tokens: TokenReport | null, verbose: 
       ['kind', escapeLine(worker.kind)],
       ['session', worker.sessionId],
       ['permissions', worker.permissions && escapeLine(permissionsText(worker.permissions))],
+      ['configured', worker.configured && escapeLine(configurationText(worker.configured))],
       ['parent', worker.parentId],
       ['depth', String(worker.depth)],
       ['state', page.paint(stateStyle(activity), activity)],

@@ -4,6 +4,7 @@ import type { CancelledEntry, Entry } from '../../../core/history/entry.ts'
 import { decodeMail, inputPositionOf } from '../../../core/worker/message.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { count } from '../amounts.ts'
+import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'
 import { chatLine } from './chat-line.ts'
 import { failureCause, failureSentence, messageLine, valueLine } from './message-line.ts'
@@ -68,8 +69,10 @@ function entryText(entry: Entry): string {
       return 'expanded: the last summary was taken back, or what was cleared last'
     case 'ordered':
       return `ordered to ${entry.order.do}${entry.order.do === 'compact' && entry.order.instruction ? `: ${valueLine(entry.order.instruction)}` : ''}`
+    case 'configured':
+      return `configured: ${configurationText(entry)}`
     case 'orderRefused':
-      return `not compacted: ${valueLine(entry.reason)}`
+      return `order refused: ${valueLine(entry.reason)}`
     case 'undone':
       return `undone: no prompt holds what stands from position ${entry.from} up to here`
     case 'redone':

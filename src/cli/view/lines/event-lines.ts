@@ -13,6 +13,7 @@ import type { ContextChange } from '../../../core/history/entry.ts'
 import type { Failure } from '../../../core/worker/failure.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { inAndOut } from '../amounts.ts'
+import { configurationText } from '../configuration-text.ts'
 import { formatDuration, formatTime } from '../duration.ts'
 import { failureCause, failureSentence, stringOr, withPlace } from './message-line.ts'
 
@@ -96,7 +97,8 @@ function counted(names: readonly string[]): string {
     .join(', ')
 }
 
-function repliedPart(details: RawEvent['details']): string {
+function repliedPart(type: 'model.replied' | 'model.blanked', details: RawEvent['details']): string {
+  if (type === 'model.blanked') return `${stringOr(details.model, 'the model')} replied with nothing`
   const { model, calls, inputTokens, outputTokens, finishReason } = details
   const number = Number(calls ?? 0)
   const asked = number === 0 ? '' : `, calls ${number === 1 ? 'a tool' : `${number} tools`}`
@@ -185,6 +187,7 @@ function askPart(type: string, { id, sort, question, by, decision }: RawEvent['d
 
 function contextPart(type: string, details: RawEvent['details']): string {
   const { tokensBefore, tokensAfter, reason, results } = details
+  if (type === 'worker.configured') return `configured: ${configurationText(details)}`
   if (type === 'context.changed') return changedPart(details)
   if (type === 'context.cleared') return `${String(results)} old results of tools were cleared from its prompts`
   return type === 'compaction.failed'
@@ -243,14 +246,14 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'session.limited':
       return sessionPart(type, details)
     case 'model.replied':
-      return repliedPart(details)
+    case 'model.blanked':
+      return repliedPart(type, details)
     case 'context.compacted':
     case 'compaction.failed':
     case 'context.cleared':
+    case 'worker.configured':
     case 'context.changed':
       return contextPart(type, details)
-    case 'model.blanked':
-      return `${stringOr(details.model, 'the model')} replied with nothing`
     case 'tool.failed':
     case 'tool.unknown':
       return failedToolPart(type, details)

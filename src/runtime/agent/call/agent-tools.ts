@@ -134,6 +134,11 @@ export class AgentTools {
     return resolved ?? this.#registry.get(toolName) ?? this.#ownTools.get(toolName)
   }
 
+  /** Of its own tools, and of that to ask a person. */
+  get ownNames(): readonly string[] {
+    return this.#own.map(({ name }) => name)
+  }
+
   kinds({ permissions }: Assignment): readonly string[] {
     const { spawns = [] } = this.#definition
     return permissions.kinds === undefined ? spawns : spawns.filter((kind) => permissions.kinds?.includes(kind))

@@ -111,6 +111,7 @@ local function writeState(turn)
     redis.call('SET', recordKey .. ':state', commit.stateKey)
     change(turn, 'data', '@')
   end
+  if commit.configured then change(turn, 'configured', commit.configured) end
   if record.lastWords then redis.call('HDEL', recordKey, 'lastWords') end -- guard: last words go with a commit
   if commit.failure then
     redis.call('SET', recordKey .. ':failure', commit.failure)
@@ -302,10 +303,7 @@ local function commitTurn(tag, turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
   if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
-  if turn.steered and turn.steered ~= atStart.steered then -- guard: a commit answers what steers the worker
-    for place = 7, 9 do answer[place] = answer[place] or false end
-    answer[10] = turn.steered
-  end
+  addSteered(answer, turn.steered)
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

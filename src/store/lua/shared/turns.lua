@@ -62,7 +62,7 @@ local function readCommit(tag, commit, texts)
   checkNumbers(commit, 'sequence', 'version', 'texts', 'entries')
   checkNumbersIfAny(commit, 'atOnce', 'inputsConsumed', 'signalsConsumed', 'resultsSeen', 'pendingCount', 'signalsOpen', 'steps', 'retryMs', 'turnMs', 'deadKept', 'steersSeen')
   if commit.texts < 2 or commit.texts + commit.entries - 1 > #texts then error('the entries should be as many as their count says', 0) end
-  for _, name in ipairs({ 'event', 'state', 'stateKey', 'failure', 'result', 'dead' }) do
+  for _, name in ipairs({ 'event', 'state', 'stateKey', 'configured', 'failure', 'result', 'dead' }) do
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
   end
   if commit.dead then checkNumbers(commit, 'deadKept') end
@@ -76,6 +76,13 @@ local function readCommit(tag, commit, texts)
   end
   local recordKey = workerKey(tag, commit.worker)
   return { commit = commit, texts = texts, recordKey = recordKey, inboxKey = recordKey .. laneKeys.inbox }
+end
+
+-- Adds what steers the worker to the answer of a commit. Nearly all workers have none.
+local function addSteered(answer, steered)
+  if not steered or steered == atStart.steered then return end
+  for place = 7, 9 do answer[place] = answer[place] or false end
+  answer[10] = steered -- guard: a commit answers what steers the worker
 end
 
 -- May this node write, and has it not written this already? Else what is answered instead.
@@ -96,6 +103,7 @@ local function guardTurn(tag, turn, batch)
     local spentBefore = fine and spent -- guard: a commit that is sent again answers the session's spending
     local answer = { 'ok', record.version, record.wakeups or atStart.wakeups, before, spentBefore, fine and caps, assigned }
     if fine and approval then answer[7], answer[8], answer[9] = assigned or false, false, approval end -- guard: a commit that is sent again answers what the session says of approvals
+    addSteered(answer, record.steered)
     return answer
   end
   checkRecord(recordKey, record)
