@@ -6,6 +6,7 @@ import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
 import type { Message } from '../../../src/core/worker/message.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
+import { sessionKeys } from '../../../src/store/keys.ts'
 import { expectSound, isParked, look, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { tool } from '../../support/run-agent.ts'
@@ -153,6 +154,96 @@ describe('a fork of a session', () => {
       [copy.id, session.id],
       [session.id, null],
     ])
+    await expectSound(troupe)
+  })
+
+  test('has the blobs of long results, under their names', async () => {
+    const long = 'x'.repeat(2_500_000)
+    const agent = defineWorker({
+      instructions: 'x',
+      model: recordedModel('test/m', (request) => (hasResults(request) ? say('Done.') : call('fetch'))),
+      tools: [tool('fetch', () => long)],
+    })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    await session.result({ run: 1 })
+    const copy = await session.fork()
+    const blobsOf = async (id: string) => {
+      const keys = await troupe.redis.keys(`*:s:${id}:blob:*`)
+      return Promise.all(keys.map(async (key) => [key.split(':').at(-1), await troupe.redis.get(key)] as const))
+    }
+    const [own, its] = [await blobsOf(session.id), await blobsOf(copy.id)]
+    expect(its.map(([name, text]) => [name, text?.length])).toEqual([
+      [expect.stringMatching(/^[0-9a-f]{32}$/), long.length],
+    ])
+    expect(its).toEqual(own)
+    expect(await troupe.redis.hgetall(sessionKeys(troupe.tag, copy.id).blobs)).toEqual(
+      await troupe.redis.hgetall(sessionKeys(troupe.tag, session.id).blobs),
+    )
+    await expectSound(troupe)
+  })
+
+  test('of an agent that waits for workers which it spawned gets their results, and tells followers of both', async () => {
+    const agent = defineWorker({
+      instructions: 'x',
+      model: recordedModel('test/m', (request) =>
+        hasResults(request)
+          ? say(toolTexts(request))
+          : call('spawn_workers', {
+              tasks: [
+                { kind: 'asker', input: 1 },
+                { kind: 'asker', input: 2 },
+              ],
+            }),
+      ),
+      tools: [],
+      spawns: ['asker'],
+    })
+    await using troupe = await TestTroupe.start({
+      workers: { agent, asker: defineWorker({ ...asker, description: 'Asks.' } as never) },
+    })
+    const session = await troupe.create('agent', 'go')
+    const [first] = await openAsks(troupe, 2)
+    await troupe.client.asks.answer(first?.id as string, 'one')
+    await isParked(session)
+    const copy = await session.fork()
+    for (const { id, sessionId } of await openAsks(troupe, 2))
+      await troupe.client.asks.answer(id, sessionId === copy.id ? 'copied' : 'own')
+    expect(JSON.stringify(await resultOf(session))).toMatch(/(one.*own|own.*one)/)
+    expect(JSON.stringify(await resultOf(copy))).toMatch(/(one.*copied|copied.*one)/)
+    const typesOf = async (one: typeof session) => {
+      const found: unknown[] = []
+      for await (const { type, details } of one.events({ after: '0' })) {
+        if (type === 'session.forked' || type === 'session.created') found.push([type, details])
+        if (type === 'session.completed') break
+      }
+      return found
+    }
+    expect(await typesOf(session)).toEqual([
+      ['session.created', expect.objectContaining({ kind: 'agent' })],
+      ['session.forked', { into: copy.id }],
+    ])
+    expect(await typesOf(copy)).toEqual([
+      ['session.created', expect.objectContaining({ kind: 'agent', forkedFrom: session.id })],
+    ])
+    await expectSound(troupe)
+  })
+
+  test('that is paused is paused too, and each is resumed by itself', async () => {
+    await using troupe = await TestTroupe.start({
+      workers: { counter: defineWorker({ receive: (_, self) => self.reply(self.run) }) },
+    })
+    const session = await troupe.create('counter', 1, { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.pause('look')
+    await session.root.send(2)
+    const copy = await session.fork()
+    expect((await copy.report()).session.paused).toMatchObject({ why: 'look' })
+    await copy.resume()
+    expect(await copy.result({ run: 2 })).toMatchObject({ value: 2 })
+    expect((await session.root.report()).runs).toBe(1)
+    await session.resume()
+    expect(await session.result({ run: 2 })).toMatchObject({ value: 2 })
     await expectSound(troupe)
   })
 
