@@ -20,6 +20,7 @@ import { namesFiles, withAttached } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
 import type { ListedSession } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
+import { blobsNamedIn, copyBlobs } from './branch-blobs.ts'
 import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
 import { Session, type SessionContext } from './session.ts'
 import type { SessionIndex } from './session-index.ts'
@@ -140,7 +141,16 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     createMany,
     async fork(worker, query = {}) {
       checkOptions('sessions.fork', query, forkRules, InputError)
-      return create(await forkRequest(worker, query))
+      const { input, ...request } = await forkRequest(worker, query)
+      const ids = blobsNamedIn(request.history ?? [])
+      if (ids.length === 0) return create(input === undefined ? request : { ...request, input })
+      const { sessionId: source } = await worker.report()
+      const session = await create(request)
+      const at = (sessionId: string) => ({ sessionId, blobs: submission.store(sessionId, 'session').forks.blobs })
+      await copyBlobs(ids, at(source), at(session.id))
+      const { idempotencyKey } = query
+      if (input !== undefined) await session.root.send(input, idempotencyKey === undefined ? {} : { idempotencyKey })
+      return session
     },
     get(id) {
       const sessionId = parseId(id, 'session')

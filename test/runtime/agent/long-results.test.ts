@@ -165,4 +165,22 @@ describe('a result of more than 200 000 bytes', () => {
     )
     expect(result).not.toHaveProperty('blob')
   })
+
+  test('can be read in a branch of its worker, which has it before its first input', async () => {
+    const { troupe, session, texts } = await life(long, null)
+    await using _troupe = troupe
+    const id = idIn(texts[0] ?? '')
+    const worker = troupe.client.workers.get(session.rootId)
+    const branch = await troupe.client.sessions.fork(worker, { input: 'go on' })
+    const { blobs } = sessionKeys(troupe.tag, branch.id)
+    expect(await troupe.redis.hget(blobs, id)).toBe('300000 text/plain')
+    expect(await branch.result({ run: 1 })).toMatchObject({ status: 'completed' })
+    const again = await troupe.client.sessions.fork(worker, { input: 'go on', idempotencyKey: 'k' })
+    expect((await troupe.client.sessions.fork(worker, { input: 'go on', idempotencyKey: 'k' })).id).toBe(again.id)
+    expect(
+      (await again.root.report()).mailbox.pending +
+        (await troupe.history(again.rootId)).filter((one) => one.type === 'user').length,
+    ).toBe(2)
+    expect((await troupe.client.audit()).findings).toEqual([])
+  })
 })
