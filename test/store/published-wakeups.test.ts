@@ -82,6 +82,7 @@ describe('a wake-up', () => {
       position: 1,
       wakeups: [{ id: expect.stringMatching(/^w\w+-default-1$/), pool: 'default' }],
       wokenIn: '',
+      steers: false,
     })
   })
 

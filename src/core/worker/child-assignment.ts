@@ -41,6 +41,8 @@ export function childAssignment(
     lastWords: null,
     stateJson: null,
     begunRun: 0,
+    steered: [],
+    configured: null,
     isDryRun: parent.isDryRun,
     commitId: '',
     resultsTaken: 0,

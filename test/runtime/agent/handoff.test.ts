@@ -36,7 +36,7 @@ test('holds users, calls and results in order, and neither bytes of media nor th
   expect(model.requests[0]?.tools).toEqual([])
   const text = textOf(model.requests[0])
   expect(text).toMatch(
-    /USER: begin x+ end.*USER: \(image: image\/png\).*CALL of read: .*a\.txt.*RESULT of read: .*lines/,
+    /USER: begin x+ end.*USER: \(image \(image\/png, 3 B\)\).*CALL of read: .*a\.txt.*RESULT of read: .*lines/,
   )
   expect(text).not.toMatch(/AAAA|secret thoughts/)
 })
