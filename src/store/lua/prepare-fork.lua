@@ -36,7 +36,7 @@ end
 -- A key may have several parts in one call: of a list or a string in pieces, how long it is, and how long it should be before and behind them.
 local known, lengths = {}, {}
 local function readKey(part)
-  local key, sort = part.place, sorts[part.sort]
+  local key, sort = part.fullKey, sorts[part.sort]
   local before = known[key]
   if not before then
     checkSort(sort, key)
@@ -59,7 +59,7 @@ local parts = listOf(header, 'parts')
 for index = 1, #parts do
   local part = parts[index]
   checkPart(part, cursor)
-  part.place, part.first, part.last = tag .. ':' .. part.key, cursor, cursor + part.texts - 1
+  part.fullKey, part.first, part.last = tag .. ':' .. part.key, cursor, cursor + part.texts - 1
   readKey(part)
   cursor = part.last + 1
 end
@@ -73,7 +73,7 @@ local adds = { list = 'RPUSH', bytes = 'APPEND', hash = 'HSET', set = 'SADD', zs
 for index = 1, #parts do
   local part = parts[index]
   local isWritten = part.known.length == part.known.to -- guard: a part of a copy is written once
-  if not isWritten then redis.call(adds[part.sort], part.place, unpack(texts, part.first, part.last)) end
-  redis.call('PEXPIRE', part.place, digits(header.keptMs)) -- guard: a copy that nobody finishes goes by itself
+  if not isWritten then redis.call(adds[part.sort], part.fullKey, unpack(texts, part.first, part.last)) end
+  redis.call('PEXPIRE', part.fullKey, digits(header.keptMs)) -- guard: a copy that nobody finishes goes by itself
 end
 return { 'ok' }
