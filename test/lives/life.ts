@@ -1,9 +1,10 @@
 /**
- * Duty: one random life of an agent: messages, replies of all sorts, failing tools, denials, crashes, cancels, compactions, forks, undo. The turns
- * are those of a node, on a worker in memory.
- * LIFE-1 Every prompt is valid. What a run owes stands in each of its prompts: its input, and results of what really happened.
+ * Duty: one random life of an agent: messages also to a run in progress, replies of all sorts, failing tools, denials, crashes, cancels, compactions,
+ * forks, undo. The turns are those of a node, on a worker in memory.
+ * LIFE-1 Every prompt is valid. What a run owes stands in each of its prompts: its input, what steered it, and results of what really happened.
  * LIFE-2 A tool of effect once runs once for a call at most, and never for a call that was denied.
  * LIFE-3 Without its summaries a history gives the prompts that it would have given if none had been written, byte by byte.
+ * LIFE-4 Each accepted message is in the history once, as soon as the worker rests.
  */
 
 import { z } from 'zod'
@@ -12,14 +13,16 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
 import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
-import { ContextContainer } from '../../src/core/history/context-container.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
+import { textOf } from '../../src/core/history/chat/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
-import { cancelledText } from '../../src/core/history/run/open-calls.ts'
+import { cancelledText, interruptedText } from '../../src/core/history/run/open-calls.ts'
+import { lastTurn, lastUndone } from '../../src/core/history/undone.ts'
 import { policy } from '../../src/core/policy.ts'
+import type { AskOrder, CommitRequest } from '../../src/core/ports/ports.ts'
 import { type ApprovalDetails, bindDecision } from '../../src/core/worker/ask/approval-ask.ts'
 import { decodeAskBody } from '../../src/core/worker/ask/ask.ts'
 import { toFailure } from '../../src/core/worker/failure.ts'
+import type { SendTime } from '../../src/core/worker/steer.ts'
 import { type ScriptedReply, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import type { Behaviour } from '../../src/runtime/node/kind.ts'
@@ -29,6 +32,8 @@ import type { TurnHost } from '../../src/runtime/turn/turn-host.ts'
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
 import type { Random } from '../support/fault-settings.ts'
 import { LifeChances } from './life-chances.ts'
+import { type LifeCounts, noCounts } from './life-counts.ts'
+import { folded, isIn, isShortening, placed, undoFaults } from './life-history.ts'
 import { LifeWorker } from './life-worker.ts'
 import { promptFaults } from './prompt-rules.ts'
 
@@ -37,30 +42,13 @@ const maker = new KindMaker(openModels({ env: {} }))
 /** Short waits: nothing here waits for them. */
 const quick = { ...policy, attempts: 2 }
 
-export type OnPrompt = (request: ModelRequest) => Promise<void> | void
-
-/** What happened, for a report that counts. */
-export interface LifeCounts {
-  prompts: number
-  crashes: number
-  cancels: number
-  denials: number
-  compactions: number
-  forks: number
-  undone: number
-  failures: number
+interface ToolRun {
+  readonly toolCallId: string
+  readonly idempotencyKey: string
+  readonly signal: AbortSignal
 }
 
-export const noCounts = (): LifeCounts => ({
-  prompts: 0,
-  crashes: 0,
-  cancels: 0,
-  denials: 0,
-  compactions: 0,
-  forks: 0,
-  undone: 0,
-  failures: 0,
-})
+export type OnPrompt = (request: ModelRequest) => Promise<void> | void
 
 export class Life {
   readonly faults: string[] = []
@@ -71,6 +59,8 @@ export class Life {
   #behaviour: Behaviour
   #turn: Turn | null = null
   #inputs = 0
+  /** The life is near its end: nothing more comes from outside. */
+  #isLate = false
   readonly #ran = new Map<string, number>()
   readonly #denied = new Set<string>()
   /** Outputs of once calls that ran, by the id of the call in this worker. */
@@ -93,13 +83,35 @@ export class Life {
     for (let step = 0; step < steps && this.faults.length === 0; step++) {
       this.#happen()
       await this.#drive()
-      this.#checkUndo()
+      this.#check()
     }
+    await this.#endWell()
     this.#checkOnce()
+  }
+
+  /** Whoever was asked answers, and the model has nothing more to say: then nothing may be left. */
+  async #endWell(): Promise<void> {
+    this.#isLate = true
+    const worker = this.#worker
+    for (let rounds = 0; this.faults.length === 0 && (worker.isOpen || worker.inbox.hasMail); rounds++) {
+      if (rounds > 20) this.faults.push(`it does not come to rest: ${JSON.stringify(worker.requests.at(-1))}`)
+      this.#answerAll()
+      await this.#drive()
+      this.#check()
+    }
+  }
+
+  #check(): void {
+    const items = placed(this.#worker.entries())
+    if (items.some(isShortening)) this.counts.compactions++
+    this.faults.push(...undoFaults(items))
+    const { inbox } = this.#worker
+    this.faults.push(...inbox.faults, ...inbox.lost(items.map(({ entry }) => entry)))
   }
 
   #newWorker(): LifeWorker {
     const worker = new LifeWorker({ kind: 'agent', name: 'agent', stateJson: null, limits: {}, permissions: {} })
+    worker.beforeCommit = (request) => this.#beforeCommit(request)
     worker.fate = () => {
       const chance = this.#chances.random()
       if (chance > 0.06) return 'recorded'
@@ -126,8 +138,8 @@ export class Life {
 
   #tools(): Tool[] {
     const input = z.object({ n: z.number() })
-    const run = (effect: string) => (_: unknown, context: { toolCallId: string; idempotencyKey: string }) => {
-      const { toolCallId, idempotencyKey } = context
+    const run = (effect: string) => async (_: unknown, context: ToolRun) => {
+      const { toolCallId, idempotencyKey, signal } = context
       if (this.#denied.has(toolCallId)) this.faults.push(`denied call ${toolCallId} ran`)
       if (this.#chances.chance(0.1))
         throw this.#chances.one([new Error('it broke'), new TransientError('try later'), new TerminalError('over')])
@@ -135,6 +147,9 @@ export class Life {
       const output = this.#chances.one([`output of ${toolCallId}`, '', ' ', `x${'y'.repeat(this.#chances.below(400))}`])
       if (effect === 'once') this.#reported.set(toolCallId, output)
       if (this.#chances.chance(0.03)) void this.#cancelTurn()
+      this.#mayMessage(0.15)
+      await this.#soon()
+      if (this.#chances.chance(0.5)) signal.throwIfAborted()
       const image = { type: 'image', mediaType: 'image/png', data: 'iVBORw0KGgo=' }
       const content = [
         { type: 'text', text: output },
@@ -156,8 +171,16 @@ export class Life {
     this.counts.prompts++
     this.#checkPrompt(request)
     await this.#onPrompt(request)
+    if (this.#isLate) return { content: [{ type: 'text', text: 'The end.' }] }
     if (this.#chances.chance(0.04)) void this.#cancelTurn()
+    this.#mayMessage(0.15)
+    await this.#soon()
     return this.#chances.reply()
+  }
+
+  /** What is heard of at once is heard of before this. */
+  async #soon(): Promise<void> {
+    for (let more = this.#chances.below(3); more > 0; more--) await new Promise(setImmediate)
   }
 
   #cancelTurn(): Promise<void> {
@@ -176,20 +199,17 @@ export class Life {
     } else if (chance < 0.2) this.#fork()
     else if (chance < 0.3) this.#undo()
     else if (chance < 0.4) this.#behaviour = this.#newNode()
-    for (const ask of worker.openAsks.values()) {
-      const body = decodeAskBody(ask.body)
-      const details = body?.details as ApprovalDetails
-      const isApproved = this.#chances.chance(0.6)
-      if (!isApproved) {
-        this.counts.denials++
-        this.#denied.add(details.toolCallId)
-      }
-      worker.answer(
-        ask,
-        bindDecision({ decision: isApproved ? 'approve' : 'deny' }, details, worker.id),
-        'anna',
-        isApproved ? null : 'no',
-      )
+    else if (chance < 0.5) this.#takeBack()
+    if (this.#chances.chance(0.8)) this.#answerAll()
+    if (!this.#worker.isOpen || this.#chances.chance(0.3)) this.#input()
+  }
+
+  #answerAll(): void {
+    const worker = this.#worker
+    for (const ask of worker.openAsks.values()) this.#decide(ask)
+    for (const spawn of worker.cancelledChildren.splice(0)) {
+      const failure = toFailure(new Error('it was cancelled'), 'handler', 1, 1)
+      worker.report(spawn, { status: 'cancelled', failure })
     }
     for (const spawn of worker.openChildren.values()) {
       const failure = toFailure(new Error('the child broke'), 'handler', 1, 1)
@@ -200,7 +220,41 @@ export class Life {
           : { status: 'failed', failure },
       )
     }
-    if (!worker.isOpen || this.#chances.chance(0.2)) this.#input()
+  }
+
+  #decide(ask: AskOrder): void {
+    const body = decodeAskBody(ask.body)
+    const details = body?.details as ApprovalDetails
+    const isApproved = this.#chances.chance(0.6)
+    if (!isApproved) {
+      this.counts.denials++
+      this.#denied.add(details.toolCallId)
+    }
+    const answer = bindDecision({ decision: isApproved ? 'approve' : 'deny' }, details, this.#worker.id)
+    this.#worker.answer(ask, answer, 'anna', isApproved ? null : 'no')
+  }
+
+  /** A person answers at the moment at which a message interrupts what they were asked for; or a message comes. */
+  #beforeCommit({ entries, withdraws, cancels = [], outcome }: CommitRequest): void {
+    this.counts.interruptedCalls += entries.filter((json) => json.includes(interruptedText)).length
+    this.counts.cancelledChildren += cancels.length
+    for (const id of withdraws) {
+      const ask = this.#worker.openAsks.get(id)
+      if (ask && this.#chances.chance(0.5)) this.#decide(ask)
+    }
+    this.#mayMessage(outcome ? 0.1 : 0.03)
+  }
+
+  /** A message during a turn. Its node hears of it at once, later, or by the answer of its next commit. */
+  #mayMessage(most: number): void {
+    if (this.#isLate || !this.#chances.chance(most)) return
+    this.#input()
+    const turn = this.#turn
+    const { steered } = this.#worker.inbox
+    const tell = () => turn?.steers.note(steered)
+    const when = this.#chances.one(['now', 'soon', 'by the answer'] as const)
+    if (when === 'now') tell()
+    else if (when === 'soon') setImmediate(tell)
   }
 
   #input(): void {
@@ -219,14 +273,38 @@ export class Life {
         ],
       },
     ])
-    this.#worker.putInput(this.#chances.chance(0.2) ? 'w1' : null, JSON.stringify(value))
+    const when = this.#chances.one<SendTime>(['queue', 'steer', 'interrupt'])
+    const from = this.#chances.chance(0.2) ? 'w1' : null
+    const { inbox } = this.#worker
+    const before = inbox.steered.length
+    this.#worker.putInput(from, JSON.stringify(value), when === 'queue' ? undefined : when)
+    if (inbox.steered.length > before) this.counts[when === 'steer' ? 'steers' : 'interrupts']++
+  }
+
+  /** The last turn is taken back, or counts again. */
+  #takeBack(): void {
+    const worker = this.#worker
+    if (worker.isOpen || worker.inbox.hasMail) return
+    for (let times = 1 + this.#chances.below(4); times > 0; times--) {
+      const items = placed(worker.entries())
+      const turn = lastTurn(items)
+      const head = { v: 1, at: 1, run: worker.run, epoch: 1 }
+      if (lastUndone(items) !== null && this.#chances.chance(0.7)) {
+        this.counts.redone++
+        worker.append({ type: 'redone', ...head })
+      } else if (turn !== null) {
+        this.counts.takenBack++
+        worker.append({ type: 'undone', from: turn.from, ...head })
+      }
+    }
+    if (this.#chances.chance(0.5)) this.#behaviour = this.#newNode()
   }
 
   /** The life goes on in another session that begins with the same messages. */
   #fork(): void {
-    if (this.#worker.isOpen) return
+    if (this.#worker.isOpen || this.#worker.inbox.hasMail) return
     this.counts.forks++
-    const { history } = this.#folded(this.#worker.entries())
+    const { history } = folded(placed(this.#worker.entries()))
     this.#worker = this.#newWorker()
     this.#worker.history.push(
       ...encodeGivenHistory(history.messages.map((message, index) => ({ ...message, id: `m${index}` }))),
@@ -260,12 +338,19 @@ export class Life {
       const last = this.#worker.requests.at(-1)
       if (last?.outcome === 'failed') this.counts.failures++
       const goesOn = last?.end?.wait === 'again' || last?.end?.retryMs !== undefined
-      // A worker that waits for its children leaves an input where it is.
-      const didMore = this.#worker.requests.slice(before).some(({ entries }) => entries.length > 0)
-      if (!goesOn && !(didMore && this.#worker.hasMail)) return
+      if (!goesOn && !this.#isQueued(before)) return
     }
     const { end } = this.#worker.requests.at(-1) ?? {}
     this.faults.push(`60 turns, and no rest: it waits for ${JSON.stringify(end)}`)
+  }
+
+  /** As the store looks at what is there when a turn ends. */
+  #isQueued(before: number): boolean {
+    const { requests, inbox, hasMail } = this.#worker
+    const { end, steersSeen = 0 } = requests.at(-1) ?? {}
+    if (end?.wait === 'any' ? inbox.hasMail : inbox.hasUnseen(steersSeen)) return true
+    // A worker that waits for its children leaves an input where it is.
+    return hasMail && requests.slice(before).some(({ entries }) => entries.length > 0)
   }
 
   #host(): TurnHost {
@@ -292,18 +377,20 @@ export class Life {
   #checkPrompt(request: ModelRequest): void {
     for (const fault of promptFaults(request)) this.faults.push(`${fault}: ${JSON.stringify(request.messages)}`)
     const all = JSON.stringify(request.messages)
-    const container = this.#folded(this.#worker.entries())
+    const items = placed(this.#worker.entries())
+    const container = folded(items)
     const task = container.run.inputText
-    if (
-      task !== undefined &&
-      task.trim() !== '' &&
-      !all.includes(JSON.stringify(task.replace(/^(?=\[Prev)/gm, '> ')).slice(1, -1))
-    )
-      this.faults.push(`the task ${task} is not in the prompt ${all}`)
+    if (task !== undefined && !isIn(all, task)) this.faults.push(`the task ${task} is not in the prompt ${all}`)
+    // A summary may stand for what the model has already replied to.
+    const replied = items.findLastIndex(({ entry }) => entry.type === 'assistant' || entry.type === 'blank')
+    for (const { entry } of items.slice(replied + 1)) {
+      if (entry.type !== 'user' || entry.run !== this.#worker.run || isIn(all, textOf(entry.content))) continue
+      this.faults.push(`what steered it, ${textOf(entry.content)}, is not in the prompt ${all}`)
+    }
     for (const message of request.messages) {
       if (message.role !== 'tool') continue
       for (const { toolCallId, output } of message.results)
-        if (this.#reported.has(toolCallId) && output.value === cancelledText)
+        if (this.#reported.has(toolCallId) && (output.value === cancelledText || output.value === interruptedText))
           this.faults.push(`call ${toolCallId} took effect, and the prompt says that it did not finish`)
     }
   }
@@ -311,45 +398,4 @@ export class Life {
   #checkOnce(): void {
     for (const [key, times] of this.#ran) if (times > 1) this.faults.push(`${key} ran ${times} times`)
   }
-
-  /** LIFE-3 */
-  #checkUndo(): void {
-    const entries = this.#worker.entries()
-    const shortened = entries.filter(isShortening).length
-    if (shortened === 0) return
-    this.counts.compactions += 1
-    const plain = this.#folded(entries.filter((entry) => !isShortening(entry) && entry.type !== 'expanded'))
-    const undone = this.#folded([...entries, ...Array.from({ length: shortened }, () => expanded)])
-    if (JSON.stringify(undone.history.prompt()) !== JSON.stringify(plain.history.prompt()))
-      this.faults.push(
-        `the prompt without its summaries is another: ${JSON.stringify(undone.history.prompt())} ${JSON.stringify(plain.history.prompt())}`,
-      )
-    for (const [at, entry] of entries.entries()) {
-      if (!isShortening(entry)) continue
-      const before = JSON.stringify(this.#folded(entries.slice(0, at)).history.prompt())
-      const again = this.#folded([...entries.slice(0, at + 1), expanded])
-      if (JSON.stringify(again.history.prompt()) !== before)
-        this.faults.push(`undo of ${entry.type} does not give the prompt that was before`)
-    }
-  }
-
-  #folded(entries: readonly Entry[]): ContextContainer {
-    const container = new ContextContainer({
-      sessionId: 's',
-      workerId: 'w',
-      name: 'agent',
-      kind: 'agent',
-      parentId: null,
-      depth: 0,
-    })
-    for (const entry of entries) container.apply(structuredClone(entry))
-    return container
-  }
-}
-
-const expanded: Entry = { type: 'expanded', v: 1, at: 1, run: 1, epoch: 1 }
-
-/** What makes prompts shorter, and can be taken back. */
-function isShortening({ type }: Entry): boolean {
-  return type === 'compacted' || type === 'cleared'
 }

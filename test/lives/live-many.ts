@@ -2,7 +2,8 @@
 import { requestFaults } from '../models/support/request-rules.ts'
 import { senders } from '../models/support/sent-requests.ts'
 import { seeded } from '../support/fault-settings.ts'
-import { Life, noCounts } from './life.ts'
+import { Life } from './life.ts'
+import { noCounts } from './life-counts.ts'
 
 /** Of so many prompts one is sent by every protocol, and checked by the rules of its provider. */
 const sentEvery = 40

@@ -1,0 +1,36 @@
+/** Duty: how often each sort of trouble came in random lives. */
+
+/** What happened, for a report that counts. */
+export interface LifeCounts {
+  prompts: number
+  crashes: number
+  cancels: number
+  denials: number
+  compactions: number
+  forks: number
+  undone: number
+  failures: number
+  steers: number
+  interrupts: number
+  interruptedCalls: number
+  takenBack: number
+  redone: number
+  cancelledChildren: number
+}
+
+export const noCounts = (): LifeCounts => ({
+  prompts: 0,
+  crashes: 0,
+  cancels: 0,
+  denials: 0,
+  compactions: 0,
+  forks: 0,
+  undone: 0,
+  failures: 0,
+  steers: 0,
+  interrupts: 0,
+  interruptedCalls: 0,
+  takenBack: 0,
+  redone: 0,
+  cancelledChildren: 0,
+})
