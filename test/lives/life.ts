@@ -104,9 +104,8 @@ export class Life {
   #check(): void {
     const items = placed(this.#worker.entries())
     if (items.some(isShortening)) this.counts.compactions++
-    this.faults.push(...undoFaults(items))
     const { inbox } = this.#worker
-    this.faults.push(...inbox.faults, ...inbox.lost(items.map(({ entry }) => entry)))
+    this.faults.push(...undoFaults(items), ...inbox.faults, ...inbox.lost(items.map(({ entry }) => entry)))
   }
 
   #newWorker(): LifeWorker {
