@@ -8,7 +8,7 @@
  */
 
 import { z } from 'zod'
-import { defineTool, type Tool } from '../../src/core/definition/define-tool.ts'
+import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
 import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
@@ -42,12 +42,7 @@ const maker = new KindMaker(openModels({ env: {} }))
 /** Short waits: nothing here waits for them. */
 const quick = { ...policy, attempts: 2 }
 
-interface ToolRun {
-  readonly toolCallId: string
-  readonly idempotencyKey: string
-  readonly signal: AbortSignal
-}
-
+type ToolRun = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 export type OnPrompt = (request: ModelRequest) => Promise<void> | void
 
 export class Life {
@@ -62,6 +57,7 @@ export class Life {
   /** The life is near its end: nothing more comes from outside. */
   #isLate = false
   readonly #ran = new Map<string, number>()
+  /** By the idempotency keys of the calls. */
   readonly #denied = new Set<string>()
   /** Outputs of once calls that ran, by the id of the call in this worker. */
   readonly #reported = new Map<string, string>()
@@ -139,7 +135,7 @@ export class Life {
     const input = z.object({ n: z.number() })
     const run = (effect: string) => async (_: unknown, context: ToolRun) => {
       const { toolCallId, idempotencyKey, signal } = context
-      if (this.#denied.has(toolCallId)) this.faults.push(`denied call ${toolCallId} ran`)
+      if (this.#denied.has(idempotencyKey)) this.faults.push(`denied call ${toolCallId} ran`)
       if (this.#chances.chance(0.1))
         throw this.#chances.one([new Error('it broke'), new TransientError('try later'), new TerminalError('over')])
       if (effect === 'once') this.#ran.set(idempotencyKey, (this.#ran.get(idempotencyKey) ?? 0) + 1)
@@ -227,7 +223,7 @@ export class Life {
     const isApproved = this.#chances.chance(0.6)
     if (!isApproved) {
       this.counts.denials++
-      this.#denied.add(details.toolCallId)
+      this.#denied.add(`${this.#worker.id}/${this.#worker.run}/${details.toolCallId}`)
     }
     const answer = bindDecision({ decision: isApproved ? 'approve' : 'deny' }, details, this.#worker.id)
     this.#worker.answer(ask, answer, 'anna', isApproved ? null : 'no')
@@ -294,6 +290,8 @@ export class Life {
       } else if (turn !== null) {
         this.counts.takenBack++
         worker.append({ type: 'undone', from: turn.from, ...head })
+        // Ids of its calls are free again.
+        this.#reported.clear()
       }
     }
     if (this.#chances.chance(0.5)) this.#behaviour = this.#newNode()
@@ -378,7 +376,9 @@ export class Life {
     const all = JSON.stringify(request.messages)
     const items = placed(this.#worker.entries())
     const container = folded(items)
-    const task = container.run.inputText
+    // The input of a run may be recorded later than the first prompt is sent.
+    const hasBegun = items.some(({ entry }) => entry.type === 'user' && entry.run === this.#worker.run)
+    const task = hasBegun ? container.run.inputText : undefined
     if (task !== undefined && !isIn(all, task)) this.faults.push(`the task ${task} is not in the prompt ${all}`)
     // A summary may stand for what the model has already replied to.
     const replied = items.findLastIndex(({ entry }) => entry.type === 'assistant' || entry.type === 'blank')
