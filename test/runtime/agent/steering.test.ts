@@ -71,6 +71,28 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
+  test('is read before the next model call if only the commit of the results told of it', async () => {
+    const gate = Promise.withResolvers<string>()
+    const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
+    const { model } = gated([call('wait'), say('Done.')])
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const { steered: _, ...answer } = await turns.renew(requests)
+          return answer
+        },
+      })
+    const agent = defineWorker({ instructions, model, tools: [wait] })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'ExecutingTools')
+    await messageOf(session, 'and be quick', 'steer')
+    gate.resolve('waited')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    expect(shown(model.requests[1]?.messages).slice(-2)).toEqual(['tool: waited', 'user: and be quick'])
+    await expectSound(troupe)
+  })
+
   test('that comes while the model writes its answer lets the run go on in place of its end', async () => {
     const { model, open } = gated([say('An answer.'), say('A better one.')], [1])
     const heard = Promise.withResolvers<void>()
