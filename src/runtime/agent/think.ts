@@ -81,7 +81,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   const summary = agentTurn.compactor.beforeRequest()
   if (summary !== null) await summary
-  if (!mayCall(turn)) return null
+  // A message that came while a summary was written, or while files were read, comes before the request too.
+  if (!mayCall(turn) || turn.steers.isWaiting) return null
   let reply: AcceptedReply
   try {
     const said = container.history.prompt()

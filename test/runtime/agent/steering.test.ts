@@ -93,6 +93,43 @@ describe('a message that steers', () => {
     await expectSound(troupe)
   })
 
+  test('is read before the next model call if it came while a summary was written for that call', async () => {
+    const gate = Promise.withResolvers<void>()
+    const writing = Promise.withResolvers<void>()
+    const writer = recordedModel('test/writer', async () => {
+      writing.resolve()
+      await gate.promise
+      return say('A summary.')
+    })
+    const look = (inputTokens: number): ScriptedReply => ({ ...call('look'), usage: { inputTokens, outputTokens: 0 } })
+    const { model } = gated([look(100), look(200), look(990), say('Done.')])
+    const heard = Promise.withResolvers<void>()
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    const agent = defineWorker({
+      instructions,
+      model,
+      tools: [defineTool({ name: 'look', description: 'Looks.', effect: 'idempotent', run: () => 'nothing' })],
+      compaction: { window: 1_000, keep: 2, model: writer, clearResults: false },
+    })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await writing.promise
+    await messageOf(session, 'and be quick', 'steer')
+    await heard.promise
+    gate.resolve()
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    expect(model.requests).toHaveLength(4)
+    expect(shown(model.requests[3]?.messages).at(-1)).toBe('user: and be quick')
+    await expectSound(troupe)
+  })
+
   test('that comes while the model writes its answer lets the run go on in place of its end', async () => {
     const { model, open } = gated([say('An answer.'), say('A better one.')], [1])
     const heard = Promise.withResolvers<void>()
