@@ -15,7 +15,8 @@ const triesOfEach = isLong ? 10_000 : 2_000
 
 /** Answers of which the headers say that nothing was written. */
 const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])
-for (const word of ['mailbox_full', 'no_letter', 'no_message', 'finished', 'again']) refusals.add(word)
+for (const word of ['mailbox_full', 'no_letter', 'no_message', 'finished', 'again', 'busy', 'moved', 'lost'])
+  refusals.add(word)
 
 let server: RedisServer
 beforeAll(async () => {

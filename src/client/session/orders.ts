@@ -102,7 +102,7 @@ export async function configure(worker: Amended, { signal, ...change }: Configur
     return wasDropped(entry, id) ? { refused: cancelledReason(worker.id) } : null
   }
   const found = await outcomeOf(worker, row, { do: 'configure', change }, outcome, signal)
-  if ('configured' in found) return found.configured
+  if (found.configured !== undefined) return found.configured
   throw new InputError(`worker ${worker.id} was not configured: ${found.refused}`)
 }
 

@@ -147,10 +147,11 @@ export class ForkStore {
     return guarded('reading a history to fork its session', read, this.#deadlineMs)
   }
 
-  async prepare(parts: readonly Part[]): Promise<void> {
+  /** Keys of the copy of this id. Made again, or much later, it changes nothing more. */
+  async prepare(copyId: string, parts: readonly Part[]): Promise<void> {
     const reply = await this.#caller.call(
       prepareForkScript,
-      { sessions: this.#keys.sessions },
+      { root: rootKey(this.#keys.tag, copyId) },
       {
         keptMs: this.#policy.forkKeptMs,
         parts: parts.map(({ key, sort, from, texts }) => ({ key, sort, from, texts: texts.length })),

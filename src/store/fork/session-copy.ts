@@ -193,7 +193,7 @@ export class SessionCopy {
     const parts = this.#waiting
     this.#waiting = []
     this.#bytes = 0
-    await this.#store.prepare(parts)
+    await this.#store.prepare(this.#ids.sessionId, parts)
   }
 }
 

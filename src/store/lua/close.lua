@@ -7,6 +7,7 @@ Events  session.completed when it ended here. A finished session is "ok" and wri
 local rootKey, eventsKey = KEYS[1], KEYS[2]
 local sessionId = ARGV[1]
 
+checkLast(sessionId)
 local kind, path, cancel, ended, status, open = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'status', 'open'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to close has a root
 local state = stateOf(cancel, ended)

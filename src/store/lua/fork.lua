@@ -30,6 +30,8 @@ checkNumbers(header, 'wakeupMs')
 checkLast(told)
 local workers, keys, due, open = listOf(header, 'workers'), textsOf(header, 'keys'), textsOf(header, 'due'), textsOf(header, 'open')
 if redis.call('EXISTS', rootKey) == 1 then return { 'ok', redis.call('HGET', rootKey, 'startWakeups') or '' } end -- guard: a copy appears once
+checkScores(due, 1, #due)
+checkScores(open, 1, #open)
 checkSort('zset', sessionsKey, timersKey, asksKey)
 checkSort('set', cancellingKey)
 
@@ -37,17 +39,26 @@ local function bornKey(id)
   return tag .. ':fork:' .. header.session .. ':' .. id
 end
 
--- A Redis that failed over, or that took longer than these keys live, may have lost some of them.
+local ids = {}
 for index = 1, #workers do
   local worker = workers[index]
   checkTexts(worker, 'id')
   checkTextsIfAny(worker, 'queued')
   checkNumbers(worker, 'entries')
+  if ids[worker.id] then error('each worker should be there once', 0) end
+  ids[worker.id] = true
+end
+if not workers[1] or workerKey(tag, workers[1].id) ~= rootKey then error('the first worker should be the root', 0) end
+
+-- A Redis that failed over, or that took longer than these keys live, may have lost some of them.
+for index = 1, #workers do
+  local worker = workers[index]
   local key, all = workerKey(tag, worker.id), {}
   local parts = textsOf(worker, 'parts')
   for place = 1, #parts do all[place] = key .. parts[place] end
   worker.keys = all
   if redis.call('EXISTS', bornKey(worker.id), unpack(all)) ~= #all + 1 then return { 'lost', key } end -- guard: a copy that lost a key does not appear
+  checkSort('hash', bornKey(worker.id))
   if lengthOf(key .. ':log') ~= worker.entries then return { 'lost', key .. ':log' } end -- guard: a copy that lost a part of a history does not appear
 end
 for index = 1, #keys do

@@ -1,42 +1,79 @@
 --[[ prepare-fork – writes keys of a copy that nobody sees yet. They go by themselves, unless fork.lua makes them stay.
 Why a script   a key without an end to its life would stay for ever if nobody went on.
-KEYS[1] sessions  zset
+KEYS[1] root      hash               of the copy
 ARGV[1] header    json:
   keptMs           how long the keys stay
-  parts            in order, each:
+  parts            in order, those of one key behind each other, each:
     key            behind the tag
     sort           list, hash, set, zset, string, or bytes: one piece of a string
     from           of a list or a string in pieces: how long it is before
     texts          how many texts are for it
 ARGV[2] texts     of each part: elements; names and values; or scores and members, in turn
-Returns {"ok"} | {"lost", key}: it is not as long as it was left
+Returns {"ok"}: also where the copy is there already, which this call does not change | {"lost", key}: it is not as long as it was left
 Builds  the keys that the header names, all of them of the copy.
-Events  none. Sent again it writes nothing more. ]]
-local sessionsKey = KEYS[1]
+Events  none. Writes nothing unless it returns "ok". Sent again it writes nothing more. ]]
+local rootKey = KEYS[1]
 local header = readHeader(ARGV[1])
 local texts, cursor = ARGV, 2
 
-local tag = tagOf(sessionsKey)
+local tag = tagOf(rootKey)
 checkNumbers(header, 'keptMs')
-local parts, adds = listOf(header, 'parts'), { hash = 'HSET', set = 'SADD', zset = 'ZADD', string = 'SET' }
-for index = 1, #parts do
-  local part = parts[index]
+if header.keptMs == 0 then error('the header should have a number keptMs above 0', 0) end
+if redis.call('EXISTS', rootKey) == 1 then return { 'ok' } end -- guard: a call that comes late changes nothing of a copy that is there
+
+local sorts = { list = 'list', hash = 'hash', set = 'set', zset = 'zset', string = 'string', bytes = 'string' }
+local sizes = { hash = 2, zset = 2, string = 1, bytes = 1 }
+local function checkPart(part, first)
   checkTexts(part, 'key', 'sort')
   checkNumbers(part, 'from', 'texts')
-  local key, last = tag .. ':' .. part.key, cursor + part.texts - 1
-  if part.sort == 'list' then
-    local length = lengthOf(key)
-    if length ~= part.from and length ~= part.from + part.texts then return { 'lost', key } end
-    if length == part.from then redis.call('RPUSH', key, unpack(texts, cursor, last)) end -- guard: a part of a copy is written once
-  elseif part.sort == 'bytes' then
-    checkSort('string', key)
-    local length = redis.call('STRLEN', key)
-    if length ~= part.from and length ~= part.from + #texts[cursor] then return { 'lost', key } end
-    if length == part.from then redis.call('APPEND', key, texts[cursor]) end -- guard: a piece of a blob of a copy is written once
-  else
-    redis.call(adds[part.sort], key, unpack(texts, cursor, last))
+  local size, last = sizes[part.sort], first + part.texts - 1
+  if not sorts[part.sort] then error('a part should be of a sort that is known', 0) end
+  if part.texts < 1 or part.texts > 1000 or last > #texts then error('the texts should be as many as the parts say', 0) end
+  if (size == 1 and part.texts ~= 1) or (size == 2 and part.texts % 2 ~= 0) then error('a part of this sort should have another number of texts', 0) end
+  if part.sort == 'zset' then checkScores(texts, first, last) end
+end
+
+-- A key may have several parts in one call: of a list or a string in pieces, how long it is, and how long it should be before and behind them.
+local known, lengths = {}, {}
+local function readKey(part)
+  local key, sort = part.fullKey, sorts[part.sort]
+  local before = known[key]
+  if not before then
+    checkSort(sort, key)
+    before = { sort = part.sort, from = part.from, to = part.from, key = key }
+    known[key] = before
+    if part.sort == 'list' or part.sort == 'bytes' then
+      before.length = redis.call(part.sort == 'list' and 'LLEN' or 'STRLEN', key)
+      lengths[#lengths + 1] = before
+    end
   end
-  redis.call('PEXPIRE', key, digits(header.keptMs)) -- guard: a copy that nobody finishes goes by itself
-  cursor = last + 1
+  if before.sort ~= part.sort then error('the parts of a key should be of one sort', 0) end
+  if before.length then
+    if part.from ~= before.to then error('the parts of a key should stand behind each other', 0) end
+    before.to = part.from + (part.sort == 'list' and part.texts or #texts[part.first])
+  end
+  part.known = before
+end
+
+local parts = listOf(header, 'parts')
+for index = 1, #parts do
+  local part = parts[index]
+  checkPart(part, cursor)
+  part.fullKey, part.first, part.last = tag .. ':' .. part.key, cursor, cursor + part.texts - 1
+  readKey(part)
+  cursor = part.last + 1
+end
+if cursor - 1 ~= #texts then error('the texts should be as many as the parts say', 0) end
+for index = 1, #lengths do
+  local one = lengths[index]
+  if one.length ~= one.from and one.length ~= one.to then return { 'lost', one.key } end -- guard: a copy that lost a part is not written on
+end
+
+local adds = { list = 'RPUSH', bytes = 'APPEND', hash = 'HSET', set = 'SADD', zset = 'ZADD', string = 'SET' }
+for index = 1, #parts do
+  local part = parts[index]
+  local isWritten = part.known.length == part.known.to -- guard: a part of a copy is written once
+  if not isWritten then redis.call(adds[part.sort], part.fullKey, unpack(texts, part.first, part.last)) end
+  redis.call('PEXPIRE', part.fullKey, digits(header.keptMs)) -- guard: a copy that nobody finishes goes by itself
 end
 return { 'ok' }

@@ -190,7 +190,7 @@ export const cutScript = defineScript({
 
 export const prepareForkScript = defineScript({
   file: 'prepare-fork.lua',
-  keys: words('sessions'),
+  keys: words('root'),
   header: words('keptMs parts'),
   fields: { parts: words('key sort from texts') },
   args: words('texts'),

@@ -4,7 +4,7 @@ import type { Check } from './checks.ts'
 import type { CreateOptions, Place } from './place.ts'
 
 /** A conversation whose root rests after its first run. */
-async function resting(place: Place, options: CreateOptions = { mode: 'conversation' }) {
+export async function resting(place: Place, options: CreateOptions = { mode: 'conversation' }) {
   const { id, root } = await place.create(options)
   const node = place.node()
   await (await node.claim()).complete()

@@ -8,13 +8,13 @@ import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 
 export function blobsOf(place: Place, limits: Partial<Policy> = {}): RedisBlobStore {
-  const { caller, keys } = place
+  const { redis, caller, keys, deadlineMs } = place
   return new RedisBlobStore({
-    redis: place.redis,
+    redis,
     caller,
     keys,
     policy: { ...place.policy, ...limits },
-    deadlineMs: 20_000,
+    deadlineMs,
   })
 }
 

@@ -8,12 +8,14 @@ import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { checkRights } from '../../../src/store/set-up/rights.ts'
 import { checkRedis } from '../../../src/store/set-up/set-up.ts'
 import { cancelledAgent } from './agent-checks.ts'
+import { resting } from './amend-checks.ts'
 import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'
 import { batchCalls } from './batch-calls.ts'
 import { blobsOf, text } from './blob-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
+import { forkCalls } from './fork-calls.ts'
 import { runFailure } from './hand-node.ts'
 import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
@@ -114,6 +116,7 @@ export const calls: readonly Call[] = [
   },
   ...commitCalls,
   ...batchCalls,
+  ...forkCalls,
   {
     name: 'renew',
     forgetsWakeups: true,
@@ -321,6 +324,20 @@ export const calls: readonly Call[] = [
       const { session } = await running(place)
       const blobs = blobsOf(place)
       return () => blobs.keep(session.id, text('twice'))
+    },
+  },
+  {
+    name: 'amendment of a history',
+    prepare: async (place) => {
+      const { amend } = await resting(place)
+      return () => amend()
+    },
+  },
+  {
+    name: 'amendment of a history that moved on',
+    prepare: async (place) => {
+      const { amend } = await resting(place)
+      return () => amend({ version: 7 })
     },
   },
   {

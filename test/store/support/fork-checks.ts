@@ -84,16 +84,36 @@ export const aCopyThatNobodyFinishesGoes: Check = async (place) => {
 
 export const aPartThatIsSentAgainIsWrittenOnce: Check = async (place) => {
   const part = { key: 'w:x:log', sort: 'list', from: 0, texts: ['a', 'b'] } as const
-  await place.sessions.forks.prepare([part])
-  await place.sessions.forks.prepare([part])
-  expect(await place.redis.lrange(`${place.keys.tag}:w:x:log`, 0, -1)).toEqual(['a', 'b'])
+  const parts = [part, { ...part, from: 2, texts: ['c'] }]
+  await place.sessions.forks.prepare(newId(0), parts)
+  await place.sessions.forks.prepare(newId(0), parts)
+  expect(await place.redis.lrange(`${place.keys.tag}:w:x:log`, 0, -1)).toEqual(['a', 'b', 'c'])
 }
 
 export const aPieceThatIsSentAgainIsWrittenOnce: Check = async (place) => {
   const part = { key: 's:x:blob:y', sort: 'bytes', from: 0, texts: [Buffer.from([0, 255])] } as const
-  await place.sessions.forks.prepare([part])
-  await place.sessions.forks.prepare([part])
+  await place.sessions.forks.prepare(newId(0), [part])
+  await place.sessions.forks.prepare(newId(0), [part])
   expect(await place.redis.strlen(`${place.keys.tag}:s:x:blob:y`)).toBe(2)
+}
+
+export const aCopyThatLostAPartIsNotWrittenOn: Check = async (place) => {
+  const part = { key: 'w:x:log', sort: 'list', from: 2, texts: ['c'] } as const
+  const prepared = place.sessions.forks.prepare(newId(0), [{ ...part, key: 'w:x:state', sort: 'string' }, part])
+  expect(await prepared.then(String, (error: Error) => error.message)).toMatch(/is not whole/)
+  expect(await place.redis.keys(`${place.keys.tag}:w:x:*`)).toEqual([])
+}
+
+/** A worker of the copy may have taken a message meanwhile. */
+export const aCallThatComesLateChangesNoCopy: Check = async (place) => {
+  const { session } = await live(place)
+  const copy = await written(place, session)
+  const { last } = place.wire
+  await place.sessions.forks.appear(copy.order)
+  await place.redis.del(place.sessionKeys(copy.id).workers)
+  const changed = await place.changed(async () => expect(await place.wire.again(last)).toEqual(['ok']))
+  expect(changed).toEqual({})
+  for (const [key, ms] of await lifetimes(place, 's:*')) expect([key, ms]).toEqual([key, -1])
 }
 
 export const aCopyAppearsOnce: Check = async (place) => {

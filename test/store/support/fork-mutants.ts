@@ -19,11 +19,17 @@ export const forkMutants: readonly Mutant[] = [
   }),
   line(cutScript, 'a copy tries again what its original does', checks.aCopyTriesAgain),
   line(prepareForkScript, 'a part of a copy is written once', checks.aPartThatIsSentAgainIsWrittenOnce, {
-    condition: 'true',
+    value: 'false',
   }),
-  line(prepareForkScript, 'a piece of a blob of a copy is written once', checks.aPieceThatIsSentAgainIsWrittenOnce, {
-    condition: 'true',
+  line(prepareForkScript, 'a part of a copy is written once', checks.aPieceThatIsSentAgainIsWrittenOnce, {
+    value: 'false',
   }),
+  line(prepareForkScript, 'a copy that lost a part is not written on', checks.aCopyThatLostAPartIsNotWrittenOn),
+  line(
+    prepareForkScript,
+    'a call that comes late changes nothing of a copy that is there',
+    checks.aCallThatComesLateChangesNoCopy,
+  ),
   line(prepareForkScript, 'a copy that nobody finishes goes by itself', checks.aCopyThatNobodyFinishesGoes),
   line(forkScript, 'a copy appears once', checks.aCopyAppearsOnce),
   line(forkScript, 'a copy that lost a key does not appear', checks.aCopyWithoutAMailboxDoesNotAppear),

@@ -71,6 +71,8 @@ export class Place implements AsyncDisposable {
   readonly wire: Wire
   readonly keys: PartitionKeys
   readonly policy: Policy
+  /** Of calls from outside a turn. */
+  readonly deadlineMs: number
   readonly caller: ScriptCaller
   readonly sessions: SessionStore
   readonly inspect: InspectStore
@@ -88,15 +90,9 @@ export class Place implements AsyncDisposable {
     this.redis = options.wireUrl ? openRedis(redisUrl) : this.wire.redis
     this.keys = partitionKeys(tagOf(namespace, 0))
     this.policy = { ...testPolicy, ...options.policy }
+    this.deadlineMs = options.deadlineMs ?? 20_000
     this.caller = new ScriptCaller(this.wire.face)
-    this.sessions = new SessionStore(
-      this.wire.face,
-      this.caller,
-      this.keys,
-      0,
-      this.policy,
-      options.deadlineMs ?? 20_000,
-    )
+    this.sessions = new SessionStore(this.wire.face, this.caller, this.keys, 0, this.policy, this.deadlineMs)
     this.inspect = new InspectStore(this.redis, this.keys, 0)
     this.letters = new LetterStore(this.redis, this.keys)
     this.#words = new Words(this.keys.tag)

@@ -105,6 +105,14 @@ local function checkNumbersIfAny(fields, ...)
   end
 end
 
+-- Scores and members in turn, from one place of a list to another. Each score is a whole number, as a script or a caller wrote it.
+local function checkScores(scored, first, last)
+  if (last - first) % 2 == 0 then error('there should be a member for each score', 0) end
+  for index = first, last, 2 do
+    if not string.find(scored[index], '^%d+$') or not isWhole(tonumber(scored[index])) then error('each score should be a whole number', 0) end
+  end
+end
+
 -- The text that a field of a commit, or of an object within it, names by its number.
 local function textAt(commit, fields, name, texts)
   local number = fields[name]

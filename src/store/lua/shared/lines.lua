@@ -79,8 +79,8 @@ local function scoreField(pool)
 end
 
 -- How far in front of others a session stands by its priority, in µs, and the weight of its turns.
-local levelUs = 1000000
 local function turnShareOf(text)
+  local levelUs = 1000000
   local weight, priority = string.match(text or atStart.turnShare, '^(%d+) (%d+)$')
   return math.max(1, tonumber(weight or 1)), tonumber(priority or 0) * levelUs
 end
@@ -102,8 +102,8 @@ local function readStanding(tag, session, pool, root)
 end
 
 -- Puts a worker into its run queue. `standings`: of the sessions that wake workers in this script. `root`: as above.
-local aheadMost = 1e13
 local function writePlace(tag, pool, id, session, standings, root)
+  local aheadMost = 1e13
   local name = session .. pool
   local standing = standings[name] or readStanding(tag, session, pool, root)
   standings[name] = standing

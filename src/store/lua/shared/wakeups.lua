@@ -18,8 +18,8 @@ end
 -- expected to take `workersPerWake` workers in a row, so fewer are woken; but at most 3 in a row as long as fewer than `awakeLeast` slots are awake:
 -- with a few slots only, they wait while Redis works, and Redis is idle while they work.
 -- Returns the new ids, in short form, so that a record that keeps them stays small: one id, or "<count>*<id without its number>".
-local wakeupsMost, awakeLeast = 50, 16
 local function writeWakeups(tag, pool, seed, now, wakeupMs)
+  local wakeupsMost, awakeLeast = 50, 16
   if pool == 'unhosted' then return '' end
   -- Of each queue of a kind one worker: a slot that is awake goes through them.
   local queued = redis.call('ZCARD', tag .. ':run:' .. pool) + redis.call('ZCARD', tag .. ':kind-queues:' .. pool) -- guard: wake-up rule: queues of kinds
