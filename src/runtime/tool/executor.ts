@@ -9,7 +9,7 @@
  */
 
 import { thrownFields } from '../../core/code-place.ts'
-import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
+import type { Tool, ToolContext, Workspace } from '../../core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import type { ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'

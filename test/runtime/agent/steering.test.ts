@@ -1,9 +1,9 @@
 /** Messages that come while an agent is busy: they steer the run in progress, interrupt what it does, or wait for the next run. */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { PromptMessage } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
