@@ -73,24 +73,23 @@ export type {
   CallToCheck,
   CallVerdict,
   HookText,
-} from './core/definition/agent-hooks.ts'
-export type { ApprovalRule, ApprovalRules } from './core/definition/approval-rules.ts'
-export type { CallSettings } from './core/definition/call-settings.ts'
-export type { CompactionSettings } from './core/definition/compaction-settings.ts'
-export type { ContextFact, ContextSettings } from './core/definition/context-settings.ts'
-export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definition/define-agent.ts'
+} from './core/definition/agent/agent-hooks.ts'
+export type { ApprovalRule, ApprovalRules } from './core/definition/agent/approval-rules.ts'
+export type { CompactionSettings } from './core/definition/agent/compaction-settings.ts'
+export type { ContextFact, ContextSettings } from './core/definition/agent/context-settings.ts'
+export type { AgentLimits, AgentSelf, AgentWorker, Role } from './core/definition/agent/define-agent.ts'
 export type {
-  ApprovalContext,
-  Effect,
-  RecipeDefinition,
-  Reconciled,
-  TerminalTool,
-  Tool,
-  ToolContext,
-  ToolDefinition,
-  Workspace,
-} from './core/definition/define-tool.ts'
-export { defineTool } from './core/definition/define-tool.ts'
+  HookSelf,
+  IterationContext,
+  IterationDecision,
+  IterationProblem,
+  IterationResponse,
+  OnIteration,
+} from './core/definition/agent/iteration-context.ts'
+export type { LongResults } from './core/definition/agent/long-results.ts'
+export type { Processed, Processor, ProcessorAnswer, ProcessorSelf } from './core/definition/agent/processors.ts'
+export type { Skill } from './core/definition/agent/skills.ts'
+export type { Resolution, ToolResolver, WrittenCall } from './core/definition/agent/tool-resolver.ts'
 export type {
   AgentDefinition,
   AskOptions,
@@ -105,14 +104,6 @@ export type {
 // Authoring.
 export { defineWorker } from './core/definition/define-worker.ts'
 export type {
-  HookSelf,
-  IterationContext,
-  IterationDecision,
-  IterationProblem,
-  IterationResponse,
-  OnIteration,
-} from './core/definition/iteration-context.ts'
-export type {
   Definition,
   GivenOf,
   KindName,
@@ -122,7 +113,6 @@ export type {
   WorkerRef,
 } from './core/definition/kind-types.ts'
 export { isResultOf } from './core/definition/kind-types.ts'
-export type { LongResults } from './core/definition/long-results.ts'
 export type {
   Model,
   ModelCall,
@@ -135,7 +125,20 @@ export type {
   ToolSpec,
 } from './core/definition/model.ts'
 export type { AgentCancelSelf, CancelSelf } from './core/definition/on-cancel.ts'
-export type { Processed, Processor, ProcessorAnswer, ProcessorSelf } from './core/definition/processors.ts'
+export type { RetrySettings } from './core/definition/retry-settings.ts'
+export type { CallSettings } from './core/definition/tool/call-settings.ts'
+export type {
+  ApprovalContext,
+  Effect,
+  RecipeDefinition,
+  Reconciled,
+  TerminalTool,
+  Tool,
+  ToolContext,
+  ToolDefinition,
+  Workspace,
+} from './core/definition/tool/define-tool.ts'
+export { defineTool } from './core/definition/tool/define-tool.ts'
 export type {
   Recipe,
   RecipeError,
@@ -144,10 +147,7 @@ export type {
   RecipeResult,
   RecipeStep,
   SerialContext,
-} from './core/definition/recipe.ts'
-export type { RetrySettings } from './core/definition/retry-settings.ts'
-export type { Skill } from './core/definition/skills.ts'
-export type { Resolution, ToolResolver, WrittenCall } from './core/definition/tool-resolver.ts'
+} from './core/definition/tool/recipe.ts'
 export type { WorkerLog } from './core/definition/worker-log.ts'
 export type { ErrorCode, RuntimeErrorOptions } from './core/errors.ts'
 // Errors.

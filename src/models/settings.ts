@@ -3,7 +3,7 @@
  * SETTINGS-1 A setting that has no effect is an error, never a setting that is silently dropped. What is known of a provider is checked when
  *            the kind is opened; what only its adapter knows (a temperature for a reasoning model) fails the first call.
  */
-import { type CallSettings, stopsOf } from '../core/definition/call-settings.ts'
+import { type CallSettings, stopsOf } from '../core/definition/tool/call-settings.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat/chat-message.ts'
 

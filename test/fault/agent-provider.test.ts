@@ -4,7 +4,7 @@
  */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type ToolDefinition } from '../../src/core/definition/define-tool.ts'
+import { defineTool, type ToolDefinition } from '../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import type { Entry } from '../../src/core/history/entry.ts'
 import { type FakeSurface, fakeSurfaces, type SaidCall } from '../support/fake-surfaces.ts'

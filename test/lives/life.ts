@@ -8,9 +8,9 @@
  */
 
 import { z } from 'zod'
-import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
+import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/tool/define-tool.ts'
 import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/history/chat/chat-message.ts'

@@ -1,7 +1,7 @@
 /** The settings of an agent, as they reach each provider over HTTP, and as they are refused. */
 import { expect, test } from 'vitest'
-import type { CallSettings } from '../../src/core/definition/call-settings.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import type { CallSettings } from '../../src/core/definition/tool/call-settings.ts'
 import { openModels } from '../../src/models/model-source.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { rawProvider } from './support/raw-provider.ts'

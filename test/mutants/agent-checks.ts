@@ -3,8 +3,8 @@
  * They run from a copy of src/ and test/support as well, so they import nothing else of ours.
  */
 import { expect } from 'vitest'
-import { defineTool, type Effect } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool, type Effect } from '../../src/core/definition/tool/define-tool.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
 import type { Entry } from '../../src/core/history/entry.ts'
 import { ConversationHistory } from '../../src/core/history/history.ts'

@@ -9,8 +9,8 @@ interface AgentMutant extends Change {
   readonly check: keyof typeof checks
 }
 
-const localCalls = 'src/runtime/agent/call/local-calls.ts'
-const approvals = 'src/runtime/agent/call/approvals.ts'
+const localCalls = 'src/runtime/agent/call/local/local-calls.ts'
+const approvals = 'src/runtime/agent/call/person/approvals.ts'
 const think = 'src/runtime/agent/think.ts'
 const fold = 'src/core/history/prompt/prompt-fold.ts'
 
@@ -129,7 +129,7 @@ const mutants: readonly AgentMutant[] = [
   },
   {
     guard: 'a step of a recipe is recorded as started before it runs',
-    file: 'src/runtime/agent/call/recipe-calls.ts',
+    file: 'src/runtime/agent/call/local/recipe-calls.ts',
     from: 'await turn.pausing.beginning(turn.settled())',
     to: 'await turn.pausing.beginning(Promise.resolve())',
     check: 'aStepOfARecipeIsRecordedAsStarted',

@@ -1,9 +1,9 @@
 /** Short forms of tests of hooks and recipes, to be held against sources from which a guard was taken (agent-checks.ts). */
 import { expect } from 'vitest'
-import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
+import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import type { Entry } from '../../src/core/history/entry.ts'
 import { call, type ScriptedReply, say } from '../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../src/store/keys.ts'

@@ -1,8 +1,8 @@
 /** What handlers and tools do to the values they are handed: none of it reaches what is recorded, or what others are handed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../src/core/errors.ts'
 import { encodeInput } from '../../src/core/worker/message.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'

@@ -1,9 +1,9 @@
 /** `onCancel` of a kind on real nodes: the last step of a cancelled run. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { AgentCancelSelf, CancelSelf } from '../../src/core/definition/on-cancel.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../src/core/errors.ts'
 import type { CancelledEntry } from '../../src/core/history/entry.ts'
 import type { Message } from '../../src/core/worker/message.ts'

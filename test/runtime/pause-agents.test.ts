@@ -1,7 +1,7 @@
 /** A pause of a session of agents that work on two nodes: no model call and no tool begins after its acknowledgement, and none is lost or doubled. */
 import { expect, test } from 'vitest'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'

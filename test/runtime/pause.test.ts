@@ -1,8 +1,8 @@
 /** Pausing a session, or all of them: from the acknowledgement nothing of it begins, and the resume loses and doubles nothing. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { newId } from '../../src/core/ids.ts'
 import { call, say, together } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'

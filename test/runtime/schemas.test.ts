@@ -1,8 +1,8 @@
 /** Schemas of input and state: what does not fit, or cannot be checked, fails the run with a typed error, once. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'

@@ -1,9 +1,9 @@
 /** A node reports turns, model calls and tool calls to the telemetry port that it was started with. */
 import { expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelCall } from '../../src/core/definition/model.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { safeTelemetry, type Telemetry } from '../../src/core/ports/telemetry.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'

@@ -1,8 +1,8 @@
 /** What code of users throws is logged once, with its stack, and its place is kept with the failure and never told to a model. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../support/recorded-model.ts'

@@ -1,7 +1,7 @@
 /** What handlers, tools and models throw ends their run with a failure that says why, whatever it is. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { recordedModel } from '../support/recorded-model.ts'

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'vitest'
 import type { Session } from '../../src/client/session/session.ts'
-import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
+import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { toolCallsOf } from '../../src/core/history/chat/chat-message.ts'
 import type { Entry, RunResult } from '../../src/core/history/entry.ts'

@@ -1,6 +1,6 @@
 /** A conversation with an agent whose provider answers over HTTP as a test says: its results, and what each request held. */
 import type { ServerResponse } from 'node:http'
-import type { AgentWorker } from '../../src/core/definition/define-agent.ts'
+import type { AgentWorker } from '../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { Entry, RunResult } from '../../src/core/history/entry.ts'
 import type { UsageReport } from '../../src/core/worker/usage.ts'

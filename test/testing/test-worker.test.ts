@@ -1,8 +1,8 @@
 /** `testHandler` and `testAgent`: what a worker asks for, without processes and without Redis. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say, testAgent, testHandler, together } from '../../src/testing/index.ts'
 
 const counter = defineWorker({

@@ -1,7 +1,7 @@
 /** `troupe tools`: the tools of the local worker files, and the kinds that use them. */
 import type { Command } from 'commander'
-import type { Effect, Tool } from '../../core/definition/define-tool.ts'
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
+import type { Effect, Tool } from '../../core/definition/tool/define-tool.ts'
 import { configOf } from '../host/connection.ts'
 import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addExamples, addJsonOption, addWorkersOption } from '../options.ts'

@@ -1,7 +1,8 @@
 /** Duty: the facts of a worker definition that the lists of kinds and tools show. */
-import type { Tool } from '../../core/definition/define-tool.ts'
+
+import { listedTools } from '../../core/definition/agent/tool-resolver.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
-import { listedTools } from '../../core/definition/tool-resolver.ts'
+import type { Tool } from '../../core/definition/tool/define-tool.ts'
 
 export interface DefinitionFacts {
   readonly sort: 'agent' | 'handler'

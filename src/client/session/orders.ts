@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
 import { isObject } from '../../core/check/is-object.ts'
-import { checkSettings } from '../../core/definition/call-settings.ts'
+import { checkSettings } from '../../core/definition/tool/call-settings.ts'
 import { ConflictError, InputError } from '../../core/errors.ts'
 import { ContextContainer } from '../../core/history/context-container.ts'
 import type { Entry } from '../../core/history/entry.ts'

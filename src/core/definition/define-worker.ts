@@ -15,8 +15,8 @@ import { policy, type SessionLimits } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { Message } from '../worker/message.ts'
 import type { SendTime } from '../worker/steer.ts'
+import { type AgentWorker, agentKeys, checkAgent } from './agent/define-agent.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from './child-limits.ts'
-import { type AgentWorker, agentKeys, checkAgent } from './define-agent.ts'
 import {
   type Definition,
   definitionMark,

@@ -9,7 +9,7 @@
  */
 
 import type { AssistantBlock, FinishReason, ToolOutput, Usage, UserBlock } from '../history/chat/chat-message.ts'
-import type { CallSettings } from './call-settings.ts'
+import type { CallSettings } from './tool/call-settings.ts'
 
 /** A tool as a model sees it. */
 export interface ToolSpec {

@@ -3,8 +3,9 @@
  * each event is written.
  * Stored events are kept: a field that is added later must be optional, because older events do not have it.
  */
-import type { CallSettings } from '../definition/call-settings.ts'
-import type { IterationDecision } from '../definition/iteration-context.ts'
+
+import type { IterationDecision } from '../definition/agent/iteration-context.ts'
+import type { CallSettings } from '../definition/tool/call-settings.ts'
 import type { FinishReason } from '../history/chat/chat-message.ts'
 import type { AskNote, ContextChange } from '../history/entry.ts'
 import type { Spending } from '../policy.ts'

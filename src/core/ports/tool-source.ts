@@ -3,7 +3,7 @@
  * TOOL-SOURCE-1 A source is asked at most once in each turn, before the first model call or tool call. An agent has the same tools during a whole turn.
  * TOOL-SOURCE-2 A source returns the same array while its tools have not changed, because adapters keep what they build from a list.
  */
-import type { Tool } from '../definition/define-tool.ts'
+import type { Tool } from '../definition/tool/define-tool.ts'
 
 export interface ToolSource {
   /**

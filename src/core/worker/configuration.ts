@@ -1,10 +1,10 @@
 /**
  * Duty: what somebody has set for one agent in place of what its kind says: its model, its settings, and which of its tools it may use.
- * Owns: the form of the field `configured` of a record. Does not own: whether a node can do it (runtime/agent/configure.ts).
+ * Owns: the form of the field `configured` of a record. Does not own: whether a node can do it (runtime/agent/order/configure.ts).
  * CONFIGURATION-1 What a configuration does not name is as the kind says. It never gives a worker a tool that its kind does not have.
  */
 import { isObject } from '../check/is-object.ts'
-import type { CallSettings } from '../definition/call-settings.ts'
+import type { CallSettings } from '../definition/tool/call-settings.ts'
 
 export interface Configuration {
   /** `provider/model`. */

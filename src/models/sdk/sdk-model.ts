@@ -6,8 +6,8 @@
  * SDK-MODEL-4 Addresses in a message are passed to the provider. Nothing is fetched here.
  */
 import type { JSONSchema7, LanguageModel, ModelMessage, ToolSet } from 'ai'
-import type { CallSettings } from '../../core/definition/call-settings.ts'
 import type { Model, ModelCall, ModelReply, ModelRequest, ToolSpec } from '../../core/definition/model.ts'
+import type { CallSettings } from '../../core/definition/tool/call-settings.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import type { ProviderOptions } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'

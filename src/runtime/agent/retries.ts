@@ -4,9 +4,9 @@
  * RETRY-1 The worker's record holds how often the same call has failed. Its origin, model or tool, decides where the run goes on.
  */
 import { thrownFields } from '../../core/code-place.ts'
-import type { Tool } from '../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../core/definition/define-worker.ts'
 import { backOffOf, type RetrySettings } from '../../core/definition/retry-settings.ts'
+import type { Tool } from '../../core/definition/tool/define-tool.ts'
 import { type RuntimeError, TransientError } from '../../core/errors.ts'
 import { retryDelayMs, retryWaitMs } from '../../core/policy.ts'
 import { toFailure } from '../../core/worker/failure.ts'

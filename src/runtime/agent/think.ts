@@ -18,13 +18,11 @@ import type { Mail } from '../../core/worker/message.ts'
 import { cutOffText, invalidArgumentsText } from '../tool/messages.ts'
 import { mayCall } from '../turn/permit.ts'
 import type { AgentTurn, Pause } from './agent-turn.ts'
-import { namesBlobs, withBlobs } from './blob-media.ts'
 import type { AgentTools } from './call/agent-tools.ts'
-import { asApproved, CallApprovalContext } from './call/approvals.ts'
-import { mayTellEnds, tellEnds } from './call/background.ts'
 import { boundsOf } from './call/call-host.ts'
+import { mayTellEnds, tellEnds } from './call/child/background.ts'
 import { decidesCalls } from './call/decide-calls.ts'
-import { historyFull } from './history-limit.ts'
+import { asApproved, CallApprovalContext } from './call/person/approvals.ts'
 import { asksForMore, mayAskForMore } from './hook/stop-hook.ts'
 import {
   type AcceptedCall,
@@ -36,6 +34,9 @@ import {
   runStages,
 } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
+import { namesBlobs, withBlobs } from './order/blob-media.ts'
+import { historyFull } from './order/history-limit.ts'
+import { readSteers, recordSteers } from './order/steered.ts'
 import { answer, noFailure } from './reply/answer.ts'
 import { askModel } from './reply/ask-model.ts'
 import { blank } from './reply/blank.ts'
@@ -46,7 +47,6 @@ import { type AcceptedReply, acceptReply } from './reply/reply.ts'
 import { endByTool } from './reply/terminal.ts'
 import type { Retries } from './retries.ts'
 import { advanceToReply, advanceToRequest } from './run-states.ts'
-import { readSteers, recordSteers } from './steered.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pause | null> {
@@ -81,7 +81,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   const summary = agentTurn.compactor.beforeRequest()
   if (summary !== null) await summary
-  if (!mayCall(turn)) return null
+  // A message that came while a summary was written, or while files were read, comes before the request too.
+  if (!mayCall(turn) || turn.steers.isWaiting) return null
   let reply: AcceptedReply
   try {
     const said = container.history.prompt()

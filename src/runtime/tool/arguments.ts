@@ -9,7 +9,7 @@
 import type { z } from 'zod'
 import { isObject } from '../../core/check/is-object.ts'
 import { type Fit, fitTo } from '../../core/check/schema-problems.ts'
-import type { Tool } from '../../core/definition/define-tool.ts'
+import type { Tool } from '../../core/definition/tool/define-tool.ts'
 import type { ToolCallBlock } from '../../core/history/chat/chat-message.ts'
 import { isDeeperThan } from '../../core/json.ts'
 import { policy } from '../../core/policy.ts'

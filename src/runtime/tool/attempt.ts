@@ -7,7 +7,7 @@
  *           slow.
  */
 
-import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
+import type { Tool, ToolContext, Workspace } from '../../core/definition/tool/define-tool.ts'
 import { policy } from '../../core/policy.ts'
 import { callContext } from './call-context.ts'
 import { FactCollector, type Facts } from './fact-collector.ts'

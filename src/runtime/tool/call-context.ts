@@ -7,7 +7,7 @@
  * CALL-CONTEXT-4 They work through a Proxy or an object created from the context. That is why the values are under a symbol and not in a
  *                private field.
  */
-import type { ToolContext } from '../../core/definition/define-tool.ts'
+import type { ToolContext } from '../../core/definition/tool/define-tool.ts'
 
 type Shared = Pick<ToolContext, 'input' | 'facts' | 'children'>
 

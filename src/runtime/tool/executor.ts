@@ -1,6 +1,6 @@
 /**
  * Duty: run one tool call and return how it ended. Keeps nothing between calls.
- * Does not own: what is recorded about a call (agent/call/local-calls.ts), the tool's context (attempt.ts).
+ * Does not own: what is recorded about a call (agent/call/local/local-calls.ts), the tool's context (attempt.ts).
  * EXECUTOR-1 `run` and `reconcile` never throw. They answer when the time is over at the latest, even if the tool ignores its signal.
  * EXECUTOR-2 The first end counts. Whatever a tool returns, throws, publishes or records later is dropped.
  * EXECUTOR-3 An error that a tool throws goes to the model, with two exceptions: a TransientError makes the call run again, a TerminalError
@@ -9,7 +9,7 @@
  */
 
 import { thrownFields } from '../../core/code-place.ts'
-import type { Tool, ToolContext, Workspace } from '../../core/definition/define-tool.ts'
+import type { Tool, ToolContext, Workspace } from '../../core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError, toRuntimeError, unreadableText } from '../../core/errors.ts'
 import type { ToolOutput } from '../../core/history/chat/chat-message.ts'
 import { policy } from '../../core/policy.ts'

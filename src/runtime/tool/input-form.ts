@@ -7,7 +7,7 @@
  *              do not know each other's descriptions, and may lose each other's types.
  */
 import { z } from 'zod'
-import type { Tool } from '../../core/definition/define-tool.ts'
+import type { Tool } from '../../core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../core/errors.ts'
 
 type JsonSchema = Record<string, unknown>

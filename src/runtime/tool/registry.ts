@@ -2,8 +2,9 @@
  * Duty: hold the tools of one worker kind by name, and their specs for the model.
  * REGISTRY-1 It is made when the kind is loaded, so that a tool without a valid spec stops the node and not a run.
  */
-import type { Tool } from '../../core/definition/define-tool.ts'
+
 import type { ToolSpec } from '../../core/definition/model.ts'
+import type { Tool } from '../../core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { inputFormOf } from './input-form.ts'
 

@@ -8,7 +8,7 @@
 import type { Dirent } from 'node:fs'
 import { type FileHandle, lstat, readdir, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
-import type { FolderEntry, Workspace } from '../../core/definition/define-tool.ts'
+import type { FolderEntry, Workspace } from '../../core/definition/tool/define-tool.ts'
 import { InputError } from '../../core/errors.ts'
 import { isSystemFolder } from '../../core/worker/permissions.ts'
 import { openInside, pathOfOpen, type Wanted } from './folder-chain.ts'

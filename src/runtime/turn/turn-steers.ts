@@ -1,6 +1,6 @@
 /**
  * Duty: what a turn knows of the inputs that steer its run: which wait, which it has read, which it has taken; and the signal of what the run does now.
- * Owns no transition: the behaviour takes them (agent/steered.ts, handler/handler.ts). Most turns have none, so nothing is made before the first.
+ * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have none, so nothing is made before the first.
  * TURN-STEERS-1 What was taken, or belonged to a run that has ended, is not heard of again, however late an answer of the store comes.
  * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
  */

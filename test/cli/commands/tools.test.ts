@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { toolRows } from '../../../src/cli/commands/tools.ts'
-import { defineTool, type Tool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type Tool } from '../../../src/core/definition/tool/define-tool.ts'
 
 describe('toolRows', () => {
   it('lists each tool once, with the kinds that use it', () => {

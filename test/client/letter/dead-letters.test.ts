@@ -1,7 +1,7 @@
 /** Dead letters as programs see them: what killed, the evidence, the one failure that the parent is told of, and the way back. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'

@@ -1,8 +1,8 @@
 /** Approvals of tool calls: the inbox, one of them, and the decision. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'

@@ -1,9 +1,9 @@
 /** What a fork of a live session has of its agents, asks, approvals, tool calls and children. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { Message } from '../../../src/core/worker/message.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'

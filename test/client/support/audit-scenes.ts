@@ -2,8 +2,8 @@
 
 import { z } from 'zod'
 import type { Session } from '../../../src/client/session/session.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { askId, childId } from '../../../src/core/ids.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'

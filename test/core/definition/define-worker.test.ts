@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { z as zodThree } from 'zod/v3'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import {
   defineWorker,
   type HandlerWorker,
@@ -10,6 +9,7 @@ import {
   isWorkerDefinition,
   type Self,
 } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import type { Message } from '../../../src/core/worker/message.ts'
 

@@ -1,8 +1,8 @@
 /** What a session says of approvals: its policy, and what happens where nobody answers. */
 import { describe, expect, test } from 'vitest'
 import type { CreateSession } from '../../../src/client/submission/submission.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { approvalsOf } from '../../../src/core/history/run/call-approvals.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import {

@@ -1,7 +1,7 @@
 /** Approvals: a call of a model waits for a person, and what they approved runs, or nothing. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { approvalsOf } from '../../../src/core/history/run/call-approvals.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'

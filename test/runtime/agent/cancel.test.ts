@@ -1,8 +1,8 @@
 /** Cancelled agents: wherever a cancel meets them, in the end each call of each history has exactly one result. */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { toolCallsOf } from '../../../src/core/history/chat/chat-message.ts'
 import { newId } from '../../../src/core/ids.ts'

@@ -1,8 +1,8 @@
 /** Calls that were valid when they were recorded, and are no longer valid in a later turn because the kind or the time has changed. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type Reconciled, type Tool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type Reconciled, type Tool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

@@ -1,6 +1,6 @@
 /** A conversation that fills the window of its model goes on with a summary, and loses nothing by a summary that goes wrong. */
 import { describe, expect, test } from 'vitest'
-import type { CompactionSettings } from '../../../src/core/definition/compaction-settings.ts'
+import type { CompactionSettings } from '../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
 import { ConfigError, TerminalError } from '../../../src/core/errors.ts'

@@ -1,7 +1,7 @@
 /** What somebody sets for one living agent: its model, its settings, its tools. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
 import { expectSound } from '../../support/approvals.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

@@ -13,7 +13,7 @@ import {
   parseSpawn,
   recipientOf,
   type SpawnTask,
-} from '../../../src/runtime/agent/call/delegation.ts'
+} from '../../../src/runtime/agent/call/child/delegation.ts'
 import { within } from '../../support/within.ts'
 import { assignmentByHand } from '../support/held-store.ts'
 

@@ -1,7 +1,7 @@
 /** How an agent's run may end without an answer, and which failures are retried first. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

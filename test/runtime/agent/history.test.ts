@@ -1,7 +1,7 @@
 /** What a node keeps of a conversation between turns, and what it reads when other nodes have added entries. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { Json } from '../../../src/core/history/chat/chat-message.ts'
 import { call, say, scriptedModel, together } from '../../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../../src/store/keys.ts'

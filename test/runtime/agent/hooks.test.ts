@@ -2,10 +2,15 @@
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { AgentHooks, AnswerToCheck, CallResult, CallToCheck } from '../../../src/core/definition/agent-hooks.ts'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import type {
+  AgentHooks,
+  AnswerToCheck,
+  CallResult,
+  CallToCheck,
+} from '../../../src/core/definition/agent/agent-hooks.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../src/core/errors.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, openAsks, resultOf, scripted, told } from '../../support/approvals.ts'

@@ -1,10 +1,10 @@
 /** What code of a kind sees of each iteration, and what those who follow a session are told of it. */
 import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
+import type { IterationContext } from '../../../src/core/definition/agent/iteration-context.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { IterationContext } from '../../../src/core/definition/iteration-context.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TerminalError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

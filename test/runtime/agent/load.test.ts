@@ -1,8 +1,8 @@
 /** Which entries a node reads of a history that it knows from an earlier turn: the new ones, or all if the history has changed. */
 
 import { beforeEach, expect, test, vi } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { Assignment } from '../../../src/core/ports/ports.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'

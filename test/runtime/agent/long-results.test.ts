@@ -1,9 +1,9 @@
 /** Results of tools that are too long for a conversation: the model sees their beginning, and reads the rest as it needs it. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool, type ToolDefinition } from '../../../src/core/definition/define-tool.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type ToolDefinition } from '../../../src/core/definition/tool/define-tool.ts'
 import type { ToolOutput, ToolResultMessage } from '../../../src/core/history/chat/chat-message.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { sessionKeys } from '../../../src/store/keys.ts'

@@ -1,8 +1,8 @@
 /** The loop of an agent: input, model, tools, answer. Checks the recorded entries and the prompts. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { expectInvariants } from '../../support/oracle.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

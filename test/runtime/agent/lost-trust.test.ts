@@ -4,8 +4,8 @@
  */
 
 import { expect, test, vi } from 'vitest'
-import { defineTool, type Effect } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool, type Effect } from '../../../src/core/definition/tool/define-tool.ts'
 import type { CommitRequest } from '../../../src/core/ports/ports.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'

@@ -1,9 +1,9 @@
 /** One call of a model: its time limit, its signal, and text that arrives too late (ASK-1 of ask-model.ts). */
 import { pino } from 'pino'
 import { expect, onTestFinished, test, vi } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Model, ModelCall, ModelReply } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import type { LiveNote, TurnStore } from '../../../src/core/ports/ports.ts'

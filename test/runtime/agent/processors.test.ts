@@ -1,9 +1,9 @@
 /** What a kind does before its model is asked: its hook `spawn`, and processors that look at the input of a run. */
 import { describe, expect, test } from 'vitest'
-import type { AgentHooks } from '../../../src/core/definition/agent-hooks.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import type { AgentHooks } from '../../../src/core/definition/agent/agent-hooks.ts'
+import type { Processor, ProcessorSelf } from '../../../src/core/definition/agent/processors.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { Processor, ProcessorSelf } from '../../../src/core/definition/processors.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../src/core/errors.ts'
 import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, resultOf, scripted } from '../../support/approvals.ts'

@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { type FakeSurface, fakeSurfaces, sendEvents } from '../../support/fake-surfaces.ts'
 import { talkToProvider } from '../../support/provider-talk.ts'
 

@@ -1,9 +1,9 @@
 /** Steps of recipes whose outcome nobody knows, and runs that go on behind the steps that have ended. */
 import { describe, expect, test } from 'vitest'
-import type { AgentWorker } from '../../../src/core/definition/define-agent.ts'
-import { defineTool, type ToolDefinition } from '../../../src/core/definition/define-tool.ts'
+import type { AgentWorker } from '../../../src/core/definition/agent/define-agent.ts'
+import type { Processor } from '../../../src/core/definition/agent/processors.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { Processor } from '../../../src/core/definition/processors.ts'
+import { defineTool, type ToolDefinition } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, resultOf, scripted, told } from '../../support/approvals.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'

@@ -1,7 +1,7 @@
 /** What goes wrong within a reply is answered in the conversation, a bounded number of times. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import type { Model, ModelRequest } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { runOnce, tool } from '../../support/run-agent.ts'

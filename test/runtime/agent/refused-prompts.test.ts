@@ -1,7 +1,7 @@
 /** Prompts that a provider refuses: the run fails, and the conversation goes on without what was refused. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { say } from '../../../src/models/local/scripted-model.ts'
 import { type FakeSurface, fakeSurfaces } from '../../support/fake-surfaces.ts'

@@ -1,8 +1,8 @@
 /** How waits between tries grow: fixed, evenly, or by doubling. */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RetrySettings } from '../../../src/core/definition/retry-settings.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError, TransientError } from '../../../src/core/errors.ts'
 import type { Entry } from '../../../src/core/history/entry.ts'
 import { retryDelayMs } from '../../../src/core/policy.ts'

@@ -1,9 +1,9 @@
 /** Messages that come while an agent is busy: they steer the run in progress, interrupt what it does, or wait for the next run. */
 import { describe, expect, test } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { PromptMessage } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
@@ -68,6 +68,65 @@ describe('a message that steers', () => {
     const users = (await troupe.history(session.rootId)).filter(({ type }) => type === 'user')
     expect(users).toMatchObject([{ run: 1 }, { run: 1, when: 'steer' }, { run: 2 }])
     expect(users[2]).not.toHaveProperty('when')
+    await expectSound(troupe)
+  })
+
+  test('is read before the next model call if only the commit of the results told of it', async () => {
+    const gate = Promise.withResolvers<string>()
+    const wait = defineTool({ name: 'wait', description: 'Waits.', effect: 'idempotent', run: () => gate.promise })
+    const { model } = gated([call('wait'), say('Done.')])
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const { steered: _, ...answer } = await turns.renew(requests)
+          return answer
+        },
+      })
+    const agent = defineWorker({ instructions, model, tools: [wait] })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await isRunning(session, 'ExecutingTools')
+    await messageOf(session, 'and be quick', 'steer')
+    gate.resolve('waited')
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    expect(shown(model.requests[1]?.messages).slice(-2)).toEqual(['tool: waited', 'user: and be quick'])
+    await expectSound(troupe)
+  })
+
+  test('is read before the next model call if it came while a summary was written for that call', async () => {
+    const gate = Promise.withResolvers<void>()
+    const writing = Promise.withResolvers<void>()
+    const writer = recordedModel('test/writer', async () => {
+      writing.resolve()
+      await gate.promise
+      return say('A summary.')
+    })
+    const look = (inputTokens: number): ScriptedReply => ({ ...call('look'), usage: { inputTokens, outputTokens: 0 } })
+    const { model } = gated([look(100), look(200), look(990), say('Done.')])
+    const heard = Promise.withResolvers<void>()
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    const agent = defineWorker({
+      instructions,
+      model,
+      tools: [defineTool({ name: 'look', description: 'Looks.', effect: 'idempotent', run: () => 'nothing' })],
+      compaction: { window: 1_000, keep: 2, model: writer, clearResults: false },
+    })
+    await using troupe = await TestTroupe.start({ workers: { agent }, aroundTurns })
+    const session = await troupe.create('agent', 'go')
+    await writing.promise
+    await messageOf(session, 'and be quick', 'steer')
+    await heard.promise
+    gate.resolve()
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1, value: { text: 'Done.' } })
+    expect(model.requests).toHaveLength(4)
+    expect(shown(model.requests[3]?.messages).at(-1)).toBe('user: and be quick')
     await expectSound(troupe)
   })
 

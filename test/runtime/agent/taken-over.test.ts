@@ -1,7 +1,7 @@
 /** Runs whose node was lost during a model call, before the earlier steps were recorded: the record knows only the call. */
 import { expect, inject, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TransientError } from '../../../src/core/errors.ts'
 import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'

@@ -1,7 +1,7 @@
 /** A call of a terminal tool ends the run, and is not run. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'

@@ -1,8 +1,8 @@
 /** A model may say in a call that the loop ends after it. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { runOnce, tool } from '../../support/run-agent.ts'

@@ -1,7 +1,7 @@
 /** How an agent handles tool calls that end without a result. */
 import { expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { workerKeys } from '../../../src/store/keys.ts'

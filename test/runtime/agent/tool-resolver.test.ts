@@ -1,9 +1,9 @@
 /** Tools that are known only when an agent runs: what a resolver offers, and what a call resolves to. */
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type Tool } from '../../../src/core/definition/define-tool.ts'
+import type { Resolution, ToolResolver, WrittenCall } from '../../../src/core/definition/agent/tool-resolver.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
-import type { Resolution, ToolResolver, WrittenCall } from '../../../src/core/definition/tool-resolver.ts'
+import { defineTool, type Tool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { call, say, together } from '../../../src/models/local/scripted-model.ts'
 import { expectSound, openAsks, resultOf, scripted, told } from '../../support/approvals.ts'

@@ -1,7 +1,7 @@
 /** A source of tools that fails or is slow: what becomes of the run (core/ports/tool-source.ts). */
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { Toolbox } from '../../../src/runtime/agent/call/agent-tools.ts'

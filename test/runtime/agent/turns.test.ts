@@ -1,8 +1,8 @@
 /** Where a turn of an agent ends, and what a run inherits from the run before. */
 
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'

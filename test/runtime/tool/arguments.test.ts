@@ -2,7 +2,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { Json } from '../../../src/core/history/chat/chat-message.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { checkArguments } from '../../../src/runtime/tool/arguments.ts'

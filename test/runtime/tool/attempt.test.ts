@@ -1,6 +1,6 @@
 /** Followers of a session receive the progress of a tool in few bytes, whatever the tool passes. */
 import { expect, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { ToolAttempt } from '../../../src/runtime/tool/attempt.ts'
 import { callParts } from './support/call-parts.ts'

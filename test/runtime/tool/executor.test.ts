@@ -1,6 +1,6 @@
 /** How calls of tools end, and which of their effects others see. */
 import { expect, onTestFinished, test, vi } from 'vitest'
-import type { ToolContext, ToolDefinition } from '../../../src/core/definition/define-tool.ts'
+import type { ToolContext, ToolDefinition } from '../../../src/core/definition/tool/define-tool.ts'
 import { InputError, LeaseLostError, TerminalError, TransientError } from '../../../src/core/errors.ts'
 import { policy } from '../../../src/core/policy.ts'
 import { waitUntil } from '../../support/wait-until.ts'

@@ -1,7 +1,7 @@
 /** Tools as a model sees them. */
 import { expect, test } from 'vitest'
 import { z } from 'zod'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { ConfigError } from '../../../src/core/errors.ts'
 import { ToolRegistry } from '../../../src/runtime/tool/registry.ts'
 

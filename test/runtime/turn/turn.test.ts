@@ -1,8 +1,8 @@
 /** Turns: what breaks if a cancel, a stop or a lost lease comes while a commit is on its way? The store's answers are held back here. */
 
 import { describe, expect, expectTypeOf, test } from 'vitest'
-import { defineTool } from '../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { newId } from '../../../src/core/ids.ts'
 import type { ClaimAnswer, CommitAnswer } from '../../../src/core/ports/ports.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'

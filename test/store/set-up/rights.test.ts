@@ -14,13 +14,15 @@ const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
 const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.lua') && file !== 'rights.lua')
   .map(read)
-const called = new Set(texts.flatMap((text) => namesIn(text, /redis\.p?call\('([A-Z]+)'/g)))
+// By its name, or from a table by the sort of a key.
+const calls = /redis\.p?call\('([A-Z]+)'|\b(?:list|bytes|hash|set|zset|string) = '([A-Z]+)'/g
+const called = new Set(texts.flatMap((text) => namesIn(text, calls)))
 // Those that tell the sorts of keys apart.
 for (const name of ['HLEN', 'LLEN', 'SCARD', 'ZCARD', 'XLEN', 'STRLEN']) called.add(name)
 const tried = namesIn(read('rights.lua'), /(?:\{ |pcall\()'([A-Z]+)'/g)
 
 function namesIn(text: string, pattern: RegExp): string[] {
-  return [...text.matchAll(pattern)].map(([, name]) => name as string)
+  return [...text.matchAll(pattern)].map(([, name, other]) => (name ?? other) as string)
 }
 
 async function setUp(): Promise<Place> {

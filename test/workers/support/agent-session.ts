@@ -13,7 +13,7 @@ import {
   type ToolDefinition,
 } from 'troupe'
 import { z } from 'zod'
-import { listedTools } from '../../../src/core/definition/tool-resolver.ts'
+import { listedTools } from '../../../src/core/definition/agent/tool-resolver.ts'
 import { openWorkspace } from '../../../src/runtime/tool/workspace.ts'
 import { type Outcome, type Ran, type SessionOptions, startLimits } from './session.ts'
 

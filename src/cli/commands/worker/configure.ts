@@ -1,6 +1,6 @@
 /** `troupe worker configure`: another model, other settings or fewer tools for one agent. */
 import { type Command, Option } from 'commander'
-import { efforts } from '../../../core/definition/call-settings.ts'
+import { efforts } from '../../../core/definition/tool/call-settings.ts'
 import { InputError } from '../../../core/errors.ts'
 import type { Configuration, ConfigurationChange } from '../../../core/worker/configuration.ts'
 import { sentence } from '../../view/answer.ts'

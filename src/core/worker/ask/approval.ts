@@ -9,9 +9,9 @@
  */
 import { preview } from '../../check/preview.ts'
 import { codePlaceOf, thrownFields } from '../../code-place.ts'
-import { type ApprovalRules, type RuleList, ruleGlob } from '../../definition/approval-rules.ts'
-import type { ApprovalContext, Tool } from '../../definition/define-tool.ts'
-import { isAboutTool } from '../../definition/tool-glob.ts'
+import { type ApprovalRules, type RuleList, ruleGlob } from '../../definition/agent/approval-rules.ts'
+import type { ApprovalContext, Tool } from '../../definition/tool/define-tool.ts'
+import { isAboutTool } from '../../definition/tool/tool-glob.ts'
 import { readOnly } from '../../read-only.ts'
 import type { ApprovalPolicy } from './session-approval.ts'
 

@@ -13,13 +13,13 @@ import { openCallsOf } from '../journal.ts'
 import { endByTool } from '../reply/terminal.ts'
 import { invalidResult, iterate, tooManyCalls } from '../think.ts'
 import type { AgentTools } from './agent-tools.ts'
-import { CallApprovalContext, passApprovals } from './approvals.ts'
-import type { AskInput } from './ask-person.ts'
-import { beginAsk, takeAnswers, waitForAnswers } from './asked-calls.ts'
 import type { CallsEnd } from './call-host.ts'
+import { DelegatedCalls } from './child/delegated-calls.ts'
 import { decideCalls, decidesCalls } from './decide-calls.ts'
-import { DelegatedCalls } from './delegated-calls.ts'
-import { runLocalCalls } from './local-calls.ts'
+import { runLocalCalls } from './local/local-calls.ts'
+import { CallApprovalContext, passApprovals } from './person/approvals.ts'
+import type { AskInput } from './person/ask-person.ts'
+import { beginAsk, takeAnswers, waitForAnswers } from './person/asked-calls.ts'
 
 /** Returns null when the turn goes on with what is recorded. */
 export async function act(agentTurn: AgentTurn, listed: AgentTools): Promise<Pause | null> {

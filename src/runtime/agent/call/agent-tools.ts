@@ -9,11 +9,11 @@
 
 import { preview } from '../../../core/check/preview.ts'
 import type { Fit } from '../../../core/check/schema-problems.ts'
-import type { AgentSelf } from '../../../core/definition/define-agent.ts'
-import { type ApprovalContext, isTool, type Tool } from '../../../core/definition/define-tool.ts'
+import type { AgentSelf } from '../../../core/definition/agent/define-agent.ts'
+import { isResolver, listedTools } from '../../../core/definition/agent/tool-resolver.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
-import { isResolver, listedTools } from '../../../core/definition/tool-resolver.ts'
+import { type ApprovalContext, isTool, type Tool } from '../../../core/definition/tool/define-tool.ts'
 import { ConfigError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import type { Assignment } from '../../../core/ports/ports.ts'
@@ -28,8 +28,6 @@ import { invalidArgumentsText, smallerText, unknownToolText } from '../../tool/m
 import { ToolRegistry } from '../../tool/registry.ts'
 import type { Turn } from '../../turn/turn.ts'
 import type { AcceptedCall, CheckedCall } from '../iteration.ts'
-import { forbiddenText } from './approval-words.ts'
-import { askSpec, askToolName, parseAsk } from './ask-person.ts'
 import type { LocalCall, LostCall } from './call-host.ts'
 import {
   delegationSpecs,
@@ -39,8 +37,10 @@ import {
   parseSpawn,
   sendToolName,
   spawnToolName,
-} from './delegation.ts'
+} from './child/delegation.ts'
 import { isOfferedAtOnce, isOwnTool, ownToolsOf, skillsOf } from './own-tools.ts'
+import { forbiddenText } from './person/approval-words.ts'
+import { askSpec, askToolName, parseAsk } from './person/ask-person.ts'
 import { withoutTerminate, withTerminate } from './terminate.ts'
 
 /** How many lists of tools are kept for each kind. The list for other permissions is made anew each time. */

@@ -5,8 +5,8 @@
  */
 import type { BlobRef } from '../../../core/blob.ts'
 import { codePlaceOf, thrownFields } from '../../../core/code-place.ts'
-import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
+import type { Tool } from '../../../core/definition/tool/define-tool.ts'
 import { type RuntimeError, TerminalError, toRuntimeError } from '../../../core/errors.ts'
 import {
   type ToolCallBlock,
@@ -25,8 +25,8 @@ import type { Facts } from '../../tool/fact-collector.ts'
 import { brief } from '../../tool/messages.ts'
 import type { CheckedCall } from '../iteration.ts'
 import type { Journal } from '../journal.ts'
-import { editedOutput } from './approval-words.ts'
 import { isOwnTool, longResultsOf } from './own-tools.ts'
+import { editedOutput } from './person/approval-words.ts'
 
 export interface LocalCall {
   readonly call: ToolCallBlock

@@ -9,9 +9,9 @@
  */
 import { isObject } from '../../../core/check/is-object.ts'
 import { preview } from '../../../core/check/preview.ts'
-import type { Tool } from '../../../core/definition/define-tool.ts'
-import { isTool } from '../../../core/definition/define-tool.ts'
-import { isResolver, type ToolResolver } from '../../../core/definition/tool-resolver.ts'
+import { isResolver, type ToolResolver } from '../../../core/definition/agent/tool-resolver.ts'
+import type { Tool } from '../../../core/definition/tool/define-tool.ts'
+import { isTool } from '../../../core/definition/tool/define-tool.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { Json, ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import { asDecided, type CallDecision } from '../../../core/history/run/call-decision.ts'

@@ -2,7 +2,7 @@
  * Duty: what a call gets in a dry run, a copy of a session in which tools with effects are not run (`session.fork({ dryRun: true })`).
  * DRY-RUN-1 Of tools only pure ones run. A call that the session had started which this is a copy of is not run either, and nobody asks what came of it.
  */
-import type { Tool } from '../../../core/definition/define-tool.ts'
+import type { Tool } from '../../../core/definition/tool/define-tool.ts'
 import type { ToolOutput } from '../../../core/history/chat/chat-message.ts'
 import type { Journal } from '../journal.ts'
 

@@ -2,12 +2,13 @@
  * Duty: the tools that troupe gives to agents and that run like tools of the kind: which of them a kind has, and from when on.
  * OWN-TOOLS-1 They read only, nobody is asked about them, and permissions need not name them.
  */
-import type { Tool } from '../../../core/definition/define-tool.ts'
+
 import type { AgentDefinition } from '../../../core/definition/define-worker.ts'
+import type { Tool } from '../../../core/definition/tool/define-tool.ts'
 import { policy } from '../../../core/policy.ts'
 import type { Turn } from '../../turn/turn.ts'
 import { type KindSkills, kindSkills, readSkillName } from '../context/kind-skills.ts'
-import { readResult, readResultName, readResultTool } from './long-results.ts'
+import { readResult, readResultName, readResultTool } from './local/long-results.ts'
 
 export function isOwnTool(name: string): boolean {
   return name === readResultName || name === readSkillName

@@ -4,8 +4,8 @@
  * TERMINATE-1 A tool that has an argument of this name keeps it: its calls never end the loop.
  */
 import { isObject } from '../../../core/check/is-object.ts'
-import type { Tool } from '../../../core/definition/define-tool.ts'
 import type { ToolSpec } from '../../../core/definition/model.ts'
+import type { Tool } from '../../../core/definition/tool/define-tool.ts'
 import type { ToolCallBlock } from '../../../core/history/chat/chat-message.ts'
 import { inputFormOf } from '../../tool/input-form.ts'
 

@@ -6,7 +6,7 @@
  * COMPACT-3 Calls that are open, children and asks are never in the part that a summary stands for: that part ends before a message, and what
  *           is open belongs to the newest reply. The task of the run is repeated word by word if its message is in that part.
  */
-import type { CompactionSettings } from '../../../core/definition/compaction-settings.ts'
+import type { CompactionSettings } from '../../../core/definition/agent/compaction-settings.ts'
 import type { Model, PromptMessage } from '../../../core/definition/model.ts'
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { EventNote } from '../../../core/event/event.ts'

@@ -2,7 +2,7 @@
  * Duty: what goes with an input that nobody said: when it came, and facts that the kind asks its functions for. It is recorded with the input, so the
  * prompts of later turns have it as it was.
  */
-import type { ContextSettings } from '../../../core/definition/context-settings.ts'
+import type { ContextSettings } from '../../../core/definition/agent/context-settings.ts'
 import { brief } from '../../tool/messages.ts'
 import type { AgentTurn } from '../agent-turn.ts'
 import { runHook } from '../hook/run-hook.ts'

@@ -4,7 +4,7 @@
  * STICKY-2 While the files stay as they are, it is the same two objects in each request, so the beginning of the prompt stays as it is, byte by byte.
  * STICKY-3 Without a file there is no such pair.
  */
-import type { ContextSettings } from '../../../core/definition/context-settings.ts'
+import type { ContextSettings } from '../../../core/definition/agent/context-settings.ts'
 import type { PromptMessage } from '../../../core/definition/model.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { openWorkspace } from '../../tool/workspace.ts'

@@ -9,7 +9,7 @@ import type {
   IterationContext,
   IterationDecision,
   IterationResponse,
-} from '../../../core/definition/iteration-context.ts'
+} from '../../../core/definition/agent/iteration-context.ts'
 import type { ToolResultMessage } from '../../../core/history/chat/chat-message.ts'
 import { readOnly } from '../../../core/read-only.ts'
 import type { Failure } from '../../../core/worker/failure.ts'

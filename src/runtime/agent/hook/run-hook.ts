@@ -5,7 +5,7 @@
  * HOOK-3 What a function returns after the turn was stopped counts for nothing: the answer is `over`.
  */
 import { thrownFields } from '../../../core/code-place.ts'
-import type { HookSelf } from '../../../core/definition/iteration-context.ts'
+import type { HookSelf } from '../../../core/definition/agent/iteration-context.ts'
 import { type RuntimeError, TimeoutError, toRuntimeError } from '../../../core/errors.ts'
 import { watchLoop } from '../../node/event-loop.ts'
 import { runUserPart } from '../../node/user-code.ts'

@@ -3,7 +3,7 @@
  * TOOL-AFTER-1 It is called when all calls of a reply have their results, once for each of them; what it said is recorded with the number of the
  *              iteration. Only after a crash before that record it is called again.
  */
-import type { CallResult } from '../../../core/definition/agent-hooks.ts'
+import type { CallResult } from '../../../core/definition/agent/agent-hooks.ts'
 import { type ToolResultMessage, toolCallsOf } from '../../../core/history/chat/chat-message.ts'
 import { policy } from '../../../core/policy.ts'
 import { readOnly } from '../../../core/read-only.ts'

@@ -5,7 +5,7 @@
  *       even if the model ignores its signal.
  */
 
-import type { AgentLimits } from '../../../core/definition/define-agent.ts'
+import type { AgentLimits } from '../../../core/definition/agent/define-agent.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../core/definition/model.ts'
 import { TimeoutError } from '../../../core/errors.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../../core/ports/telemetry.ts'

@@ -3,9 +3,9 @@
  * call's port. The node starts this file as a thread and never imports it.
  */
 import { type MessagePort, parentPort } from 'node:worker_threads'
-import { isTool, type Tool } from '../../../core/definition/define-tool.ts'
+import { listedTools } from '../../../core/definition/agent/tool-resolver.ts'
 import { isAgentDefinition, isWorkerDefinition } from '../../../core/definition/define-worker.ts'
-import { listedTools } from '../../../core/definition/tool-resolver.ts'
+import { isTool, type Tool } from '../../../core/definition/tool/define-tool.ts'
 import type { WorkerLog } from '../../../core/definition/worker-log.ts'
 import { type Attempt, ToolAttempt } from '../attempt.ts'
 import { openWorkspace } from '../workspace.ts'

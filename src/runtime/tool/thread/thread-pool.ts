@@ -10,7 +10,7 @@
  */
 import { availableParallelism } from 'node:os'
 import type { ResourceLimits } from 'node:worker_threads'
-import type { Workspace } from '../../../core/definition/define-tool.ts'
+import type { Workspace } from '../../../core/definition/tool/define-tool.ts'
 import { policy } from '../../../core/policy.ts'
 import type { Attempt } from '../attempt.ts'
 import type { ToolRun, ToolThreads } from '../executor.ts'

@@ -1,8 +1,8 @@
 /** Whether a call runs, is asked about or is denied: every combination of tool, rules and policy (APPROVAL-1 to APPROVAL-3). */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { ApprovalRule, ApprovalRules } from '../../../../src/core/definition/approval-rules.ts'
-import type { ApprovalContext } from '../../../../src/core/definition/define-tool.ts'
+import type { ApprovalRule, ApprovalRules } from '../../../../src/core/definition/agent/approval-rules.ts'
+import type { ApprovalContext } from '../../../../src/core/definition/tool/define-tool.ts'
 import {
   decideApproval,
   isDangerous,

@@ -3,8 +3,8 @@
  * calls that it wrote wrongly.
  */
 import { describe, expect, test } from 'vitest'
-import { defineTool } from '../../../../src/core/definition/define-tool.ts'
 import { defineWorker } from '../../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import type { Json } from '../../../../src/core/history/chat/chat-message.ts'
 import { AgentTools, Toolbox } from '../../../../src/runtime/agent/call/agent-tools.ts'
 

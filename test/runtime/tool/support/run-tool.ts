@@ -1,6 +1,6 @@
 /** Runs tools in this process, each call by itself. */
 import { expect } from 'vitest'
-import { defineTool, type Tool, type ToolDefinition } from '../../../../src/core/definition/define-tool.ts'
+import { defineTool, type Tool, type ToolDefinition } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ToolExecutor, type ToolThreads } from '../../../../src/runtime/tool/executor.ts'
 import { callParts, type SeenCall } from './call-parts.ts'
 

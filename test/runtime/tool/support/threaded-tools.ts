@@ -1,7 +1,7 @@
 /** Tools that run in threads, each with something that may happen there. */
 import { isMainThread, resourceLimits, threadId } from 'node:worker_threads'
 import { z } from 'zod'
-import { defineTool } from '../../../../src/core/definition/define-tool.ts'
+import { defineTool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../../src/core/errors.ts'
 
 const thread = import.meta.url

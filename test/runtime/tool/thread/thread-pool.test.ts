@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { afterEach, expect, onTestFinished, test, vi } from 'vitest'
 import { z } from 'zod'
-import { defineTool, type Tool, type Workspace } from '../../../../src/core/definition/define-tool.ts'
+import { defineTool, type Tool, type Workspace } from '../../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError, TransientError } from '../../../../src/core/errors.ts'
 import { policy } from '../../../../src/core/policy.ts'
 import { ToolExecutor, type ToolOutcome } from '../../../../src/runtime/tool/executor.ts'
@@ -373,7 +373,7 @@ test('a tool in plain JavaScript runs in a thread without a build', async () => 
   const { run } = open()
   const folder = await mkdtemp(join(tmpdir(), 'threads-'))
   onTestFinished(() => rm(folder, { recursive: true }))
-  const core = new URL('../../../../src/core/definition/define-tool.ts', import.meta.url).href
+  const core = new URL('../../../../src/core/definition/tool/define-tool.ts', import.meta.url).href
   await writeFile(
     join(folder, 'tool.mjs'),
     `import { defineTool } from '${core}'

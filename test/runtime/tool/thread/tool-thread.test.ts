@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, onTestFinished, test } from 'vitest'
-import type { Tool } from '../../../../src/core/definition/define-tool.ts'
+import type { Tool } from '../../../../src/core/definition/tool/define-tool.ts'
 import { ThreadDeath } from '../../../../src/runtime/tool/thread/thread-death.ts'
 import { ToolThread } from '../../../../src/runtime/tool/thread/tool-thread.ts'
 import { waitUntil } from '../../../support/wait-until.ts'

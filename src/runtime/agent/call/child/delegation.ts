@@ -1,0 +1,314 @@
+/**
+ * Duty: define the two tools of a model that may spawn: one starts children, the other sends a message to a live worker.
+ * Owns: their schemas, their descriptions, the orders that follow from a call, and the text of results. Does not own: recording
+ * (delegated-calls.ts).
+ * DELEGATION-1 Ids, senders and permissions are set here. No text of the model sets them.
+ * DELEGATION-2 The children of one call report as one result, in the order of the tasks. If one child fails, its failure stands beside
+ *              the results of the others.
+ */
+
+import { z } from 'zod'
+import { withoutFence } from '../../../../core/check/fence.ts'
+import { isObject } from '../../../../core/check/is-object.ts'
+import { type Fit, fitTo } from '../../../../core/check/schema-problems.ts'
+import type { ToolSpec } from '../../../../core/definition/model.ts'
+import { checkName, defaultName } from '../../../../core/definition/worker-name.ts'
+import { InputError, LimitError } from '../../../../core/errors.ts'
+import { isAgentResult } from '../../../../core/history/agent-result.ts'
+import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
+import type { SpawnNote } from '../../../../core/history/entry.ts'
+import { childId, isId, partitionOf, pastedId } from '../../../../core/ids.ts'
+import { isDeeperThan, toJson } from '../../../../core/json.ts'
+import { policy } from '../../../../core/policy.ts'
+import type { Assignment, SpawnOrder } from '../../../../core/ports/ports.ts'
+import { encodeGivenInput, encodeInput, type ResultMessage } from '../../../../core/worker/message.ts'
+import {
+  checkPermissions,
+  encodePermissions,
+  narrowPermissions,
+  permissionName,
+} from '../../../../core/worker/permissions.ts'
+
+export const spawnToolName = 'spawn_workers'
+export const sendToolName = 'send_message'
+export const listToolName = 'list_tasks'
+
+/** More tasks in one call would make the commit script too large. The limits of a session are usually lower. */
+const tasksMax = 200
+
+const taskSchema = z.strictObject({
+  kind: z.string(),
+  name: z.string().optional(),
+  input: z.json(),
+  facts: z.array(z.string()).optional(),
+  tools: z
+    .array(z.string().regex(permissionName, 'is not the name of a tool'))
+    .max(policy.permissionNamesMax)
+    .optional(),
+  detached: z.boolean().optional(),
+})
+const spawnSchema = z.strictObject({ tasks: z.array(taskSchema).min(1).max(tasksMax) })
+const sendSchema = z.strictObject({ to: z.string(), text: z.string().min(1) })
+
+export type SpawnTask = z.infer<typeof taskSchema>
+export type SendInput = z.infer<typeof sendSchema>
+
+export function parseSpawn(input: unknown, kinds: readonly string[]): Fit<readonly SpawnTask[]> {
+  const fit = fitTo(spawnSchema, input)
+  if (!fit.ok) return fit
+  const { tasks } = fit.value
+  const unknown = tasks.filter(({ kind }) => !kinds.includes(kind))
+  if (unknown.length > 0) {
+    const names = [...new Set(unknown.map(({ kind }) => `'${kind.slice(0, 64)}'`))].join(', ')
+    return { ok: false, reasons: [`kind ${names} may not be spawned; available: ${kinds.join(', ')}`] }
+  }
+  return { ok: true, value: tasks }
+}
+
+export function parseSend(input: unknown): Fit<SendInput> {
+  return fitTo(sendSchema, input)
+}
+
+/** For agents with tasks in the background. */
+export const listSpec: ToolSpec = {
+  name: listToolName,
+  description:
+    'Lists the tasks that you started in the background (detached): which still run, and how the others ended. You are told of each end without asking.',
+  inputSchema: { type: 'object', properties: {}, additionalProperties: false },
+}
+
+/** The two tools as a model sees them. `endsAreSaid`: its model is told how detached children end. `describe` returns the description of a kind, or an empty text. */
+export function delegationSpecs(
+  kinds: readonly string[],
+  describe: (kind: string) => string,
+  endsAreSaid = false,
+): readonly ToolSpec[] {
+  const afterwards = endsAreSaid ? 'you are told when it has ended' : 'reports to nobody'
+  const list = kinds.map((kind) => `- ${kind}${describe(kind) === '' ? '' : `: ${describe(kind)}`}`).join('\n')
+  const text = (description: string) => ({ type: 'string', description })
+  return [
+    {
+      name: spawnToolName,
+      description: `Starts workers, one for each task, all at the same time, and returns their results in the order of the tasks. Kinds:\n${list}`,
+      inputSchema: {
+        type: 'object',
+        properties: {
+          tasks: {
+            type: 'array',
+            minItems: 1,
+            maxItems: tasksMax,
+            items: {
+              type: 'object',
+              properties: {
+                kind: { type: 'string', enum: kinds },
+                name: text('A short name for people to read.'),
+                input: { description: 'What the worker is to do: all it needs to know, as text or JSON.' },
+                facts: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description: 'Names of facts that your tools set and that this worker shall receive.',
+                },
+                tools: {
+                  type: 'array',
+                  items: { type: 'string' },
+                  description: "Names of the tools it may use; default: all of its kind's.",
+                },
+                detached: {
+                  type: 'boolean',
+                  description: `Do not wait for it: it works on by itself and ${afterwards}.`,
+                },
+              },
+              required: ['kind', 'input'],
+              additionalProperties: false,
+            },
+          },
+        },
+        required: ['tasks'],
+        additionalProperties: false,
+      },
+    },
+    {
+      name: sendToolName,
+      description: 'Sends a message to a live worker: its id, or "parent". It does not wait for an answer.',
+      inputSchema: {
+        type: 'object',
+        properties: { to: text('Id of a worker, or "parent".'), text: text('The message.') },
+        required: ['to', 'text'],
+        additionalProperties: false,
+      },
+    },
+  ]
+}
+
+export interface Delegation {
+  readonly orders: readonly SpawnOrder[]
+  readonly notes: readonly (SpawnNote & { readonly facts?: readonly string[] })[]
+}
+
+/** `folder` is the worker's own folder. Throws an InputError or a LimitError, which becomes the result that the model sees. */
+export function delegate(
+  tasks: readonly SpawnTask[],
+  assignment: Assignment,
+  run: number,
+  callsBefore: number,
+  facts: Readonly<Record<string, Json>>,
+  folder: string | null,
+  poolOf: (kind: string) => string,
+): Delegation {
+  let bytes = 0
+  const made = tasks.map((task, index) => {
+    const call = callsBefore + index + 1
+    const { kind, tools } = task
+    const allowed = checkPermissions(narrowPermissions(assignment.permissions, { tools, folder: folder ?? undefined }))
+    const detached = task.detached ?? false
+    const id = childId(assignment.workerId, run, call)
+    const name = checkName(task.name ?? defaultName(kind, call))
+    const mail = mailOf(task, name, assignment.workerId, facts)
+    const permissions = encodePermissions(allowed)
+    bytes += Buffer.byteLength(mail) + Buffer.byteLength(permissions)
+    if (bytes > policy.stepBytesMax) throw tooBig(index)
+    const note = {
+      call,
+      id,
+      kind,
+      name,
+      ...(detached && { detached: true as const }),
+      ...(task.facts && { facts: task.facts }),
+    }
+    return {
+      order: { id, kind, name, pool: poolOf(kind), detached, call, mail, permissions },
+      note,
+    }
+  })
+  return { orders: made.map(({ order }) => order), notes: made.map(({ note }) => note) }
+}
+
+function tooBig(fitting: number): LimitError {
+  const limit = `inputs, facts and permissions of more than ${policy.stepBytesMax} bytes in one call`
+  return new LimitError(
+    'step_too_big',
+    `${limit}: only the first ${fitting} tasks fit; make another call for the others.`,
+  )
+}
+
+function mailOf(task: SpawnTask, name: string, from: string, facts: Readonly<Record<string, Json>>): string {
+  const inputJson = toJson(task.input, `the input of ${name}`)
+  if (task.facts === undefined || task.facts.length === 0) return encodeInput(from, inputJson)
+  const passed: Record<string, Json> = Object.create(null) as Record<string, Json>
+  for (const fact of task.facts) {
+    const value = facts[fact]
+    if (value === undefined) {
+      const known = Object.keys(facts).join(', ') || 'none'
+      throw new InputError(`there is no fact '${fact.slice(0, 64)}' for ${name}; known facts: ${known}.`)
+    }
+    passed[fact] = value
+  }
+  return encodeGivenInput(from, inputJson, toJson(passed, `the facts for ${name}`))
+}
+
+/** The recipient of a message. Throws an InputError, which becomes the result that the model sees. */
+export function recipientOf(to: string, assignment: Assignment): string {
+  const id = to === 'parent' ? assignment.parentId : pastedId(to)
+  if (id === null) throw new InputError('this worker has no parent to send to.')
+  if (!isId(id))
+    throw new InputError(
+      `'${to.slice(0, 64)}' is not the id of a worker; use an id that ${spawnToolName} returned, or "parent".`,
+    )
+  if (partitionOf(id) !== partitionOf(assignment.workerId)) {
+    throw new InputError(`worker ${id} lives in another partition: sending between partitions is not possible yet.`)
+  }
+  return id
+}
+
+/** The result of a call whose children are all detached. */
+export function detachedOutput(notes: readonly SpawnNote[]): ToolOutput {
+  const value = notes.map(({ id, name, kind }) => ({ workerId: id, name, kind, status: 'started' }))
+  return { type: 'json', value }
+}
+
+/** The results of one call's children, in the order of its tasks (DELEGATION-2). */
+export function childrenOutput(
+  notes: readonly SpawnNote[],
+  results: ReadonlyMap<number, ResultMessage>,
+  bytesMax: number,
+): ToolOutput {
+  const charsMax = Math.max(1_000, Math.floor(bytesMax / notes.length))
+  const value = notes.map(({ call, id, name, kind, detached }) => {
+    const head = { workerId: id, name, kind }
+    if (detached) return { ...head, status: 'started' }
+    const result = results.get(call)
+    if (result === undefined) return { ...head, status: 'unknown' }
+    const { status, failure } = result
+    const summary = status === 'completed' ? summarize(result.value, charsMax) : {}
+    return {
+      ...head,
+      status,
+      ...summary,
+      ...(failure && { failure: { code: failure.code, message: failure.message } }),
+    }
+  })
+  return { type: 'json', value: value as Json }
+}
+
+/** `{ summary, artifacts, details }`: taken from the child's result if it is JSON of this form; otherwise its text is the details. `finishReason` if its answer was cut. */
+function summarize(value: unknown, charsMax: number): Record<string, Json> {
+  if (!isAgentResult(value)) {
+    const text = typeof value === 'string' ? value : JSON.stringify(value)
+    const isAsItIs = text.length <= charsMax && !isTooDeep(value)
+    if (isAsItIs && isStructured(value)) return { summary: '', ...value }
+    return { summary: firstLine(text), details: isAsItIs ? (value as Json) : cut(text, charsMax) }
+  }
+  // What its kind or its last call made of it says more than its text.
+  if (value.output !== undefined) return summarize(value.output, charsMax)
+  const cutBy = value.finishReason && { finishReason: value.finishReason }
+  return { ...summarizeText(value.text, charsMax), ...cutBy }
+}
+
+function summarizeText(answer: string, charsMax: number): Record<string, Json> {
+  const parsed = structured(answer)
+  if (parsed === null) return { summary: firstLine(answer), details: cut(answer, charsMax) }
+  if (JSON.stringify(parsed).length > charsMax)
+    return {
+      summary: firstLine(typeof parsed.summary === 'string' ? parsed.summary : ''),
+      details: cut(answer, charsMax),
+    }
+  const { summary, ...rest } = parsed
+  return { summary: typeof summary === 'string' ? summary : '', ...rest }
+}
+
+/** True for an object with some of the known keys and no others. */
+function isStructured(value: unknown): value is Record<string, Json> {
+  if (!isObject(value) || typeof (value.summary ?? '') !== 'string') return false
+  const keys = Object.keys(value)
+  return keys.length > 0 && keys.every((key) => structuredKeys.includes(key))
+}
+
+const structuredKeys = ['summary', 'artifacts', 'decisions', 'nextSteps', 'details']
+
+/** A value that is nested too deeply can be read but not written again, or a provider refuses it. It is passed on as text instead. */
+function isTooDeep(value: unknown): boolean {
+  return isDeeperThan(value, policy.jsonDepthMax)
+}
+
+/** Reads an answer that is JSON of the known form, alone or in a code fence. Otherwise returns null. */
+function structured(text: string): Record<string, Json> | null {
+  try {
+    const value: unknown = JSON.parse(withoutFence(text))
+    if (!isObject(value) || isTooDeep(value)) return null
+    const known = Object.entries(value).filter(([key]) => structuredKeys.includes(key))
+    return known.length > 0 ? (Object.fromEntries(known) as Record<string, Json>) : null
+  } catch {
+    return null
+  }
+}
+
+function firstLine(text: string): string {
+  const line = text.split('\n').find((part) => part.trim() !== '') ?? ''
+  return cut(line.trim(), 200)
+}
+
+function cut(text: string, charsMax: number): string {
+  return text.length <= charsMax
+    ? text
+    : `${text.slice(0, charsMax).toWellFormed()} … (${text.length} characters in all)`
+}
