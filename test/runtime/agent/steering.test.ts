@@ -296,4 +296,25 @@ describe('a message that interrupts', () => {
     expect(shown(model.requests[1]?.messages).slice(-2)).toEqual([`tool: ${interrupted}`, 'user: do not pay'])
     await expectSound(troupe)
   })
+  test.each([
+    ['an approval', pay(5)],
+    ['an answer', call('ask_person', { question: 'How much?' })],
+  ])('withdraws the ask for %s at once, while the run goes on', async (_what, first) => {
+    const made = tools()
+    const { model, open } = gated([first, say('Done.')], [2])
+    const agent = defineWorker({ instructions, model, tools: made.tools, asks: true })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    const [ask] = await openAsks(troupe)
+    await isParked(session)
+    await messageOf(session, 'never mind', 'interrupt')
+    await waitUntil('the model is asked again', () => model.requests.length === 2)
+    await expect(troupe.client.asks.answer(ask?.id as string, 'approve')).rejects.toMatchObject({
+      code: 'ask_withdrawn',
+    })
+    expect(await session.asks()).toEqual([])
+    open(2)
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', run: 1 })
+    await expectSound(troupe)
+  })
 })
