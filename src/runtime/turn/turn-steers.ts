@@ -31,6 +31,9 @@ export class TurnSteers {
   #from = 0
   #seen: number | undefined
   #work: LazySignal | undefined
+  /** The signal that fired last for a message. */
+  #interrupted: LazySignal | undefined
+  #interruptions = 0
 
   constructor(turn: SteeredTurn) {
     this.#turn = turn
@@ -63,15 +66,27 @@ export class TurnSteers {
     return this.#work
   }
 
+  /** How often a message has interrupted what the run did in this turn. */
+  get interruptions(): number {
+    return this.#interruptions
+  }
+
+  /** The signal of what began after so many interruptions. It may be asked for late: then it may have fired. */
+  workSince(interruptions: number): LazySignal {
+    return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
+  }
+
   /** The store says what steers the run. */
   note(steers: readonly Steer[]): void {
     const { seen = 0 } = this
     this.#waiting = steers.filter((steer) => this.#isOpen(steer))
     this.#seen = Math.max(seen, ...steers.map(({ position }) => position + 1))
     if (!this.#waiting.some(({ position, when }) => when === 'interrupt' && position >= seen)) return
-    const work = this.#work
+    const work = this.#work ?? new LazySignal()
     this.#work = undefined
-    work?.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
+    this.#interrupted = work
+    this.#interruptions++
+    work.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
   }
 
   /** Those that wait and fit the kind, in order. The others wait no longer. */
