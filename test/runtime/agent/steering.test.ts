@@ -227,7 +227,10 @@ describe('a message that interrupts', () => {
     const reading = Promise.withResolvers<void>()
     const heard = Promise.withResolvers<void>()
     const { read } = RedisBlobStore.prototype
-    using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async function (this: RedisBlobStore, ...of) {
+    using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async function (
+      this: RedisBlobStore,
+      ...of
+    ) {
       reading.resolve()
       await heard.promise
       return read.apply(this, of)
