@@ -226,14 +226,11 @@ describe('a message that interrupts', () => {
     const { model } = gated([say('Hello.'), say('Other.')])
     const reading = Promise.withResolvers<void>()
     const heard = Promise.withResolvers<void>()
-    const { read } = RedisBlobStore.prototype
-    using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async function (
-      this: RedisBlobStore,
-      ...of
-    ) {
+    const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), Buffer.alloc(1_500_000)])
+    using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async () => {
       reading.resolve()
       await heard.promise
-      return read.apply(this, of)
+      return image
     })
     const aroundTurns = (turns: TurnStore) =>
       changedStore(turns, {
@@ -249,7 +246,6 @@ describe('a message that interrupts', () => {
     })
     const session = await troupe.create('agent', 'go', { keepOpen: true })
     await session.result({ run: 1 })
-    const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), Buffer.alloc(1_500_000)])
     await session.root.send([
       { type: 'text', text: 'look' },
       { type: 'image', data: new Uint8Array(image) },
