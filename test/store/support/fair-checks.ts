@@ -185,7 +185,7 @@ export const anOverwrittenQueueOfAKindStopsNoClaim: Check = async (place) => {
   await place.create({ label: 'later' })
   const node = place.node({ id: 'node-b', kinds: { [pool]: ['other', 'echo'] } })
   expect((await node.claim()).assignment.name).toBe('later')
-  expect(await node.ask()).toEqual({ kind: 'empty' })
+  expect(await node.ask().catch(() => null)).toEqual({ kind: 'empty' })
   expect((await node.sweep({ free: 2 })).healed).toBe(0)
 }
 
