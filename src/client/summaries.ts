@@ -66,7 +66,7 @@ export interface Sent {
   readonly again: boolean
   /**
    * The run in progress receives it: it was sent to steer or interrupt a run, and one was in progress. False: it begins a run, when those before it
-   * have ended.
+   * have ended; or, sent to steer or interrupt, the run receives it that has yet to begin with the first message that waits.
    */
   readonly steers: boolean
   /** Says that its key was used before, and whether for another message; null otherwise. */

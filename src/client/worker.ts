@@ -49,9 +49,9 @@ export interface HistoryItem {
 export interface SendOptions {
   readonly idempotencyKey?: string | undefined
   /**
-   * When a busy worker receives the message. `queue`, the default: in its next run. `steer`: in the run in progress: an agent before its next model call, a
-   * handler after the message in hand. `interrupt`: in the run in progress, which ends at once what it does. A worker without a run in progress receives it as
-   * its next input in any case.
+   * When a busy worker receives the message. `queue`: in its next run. `steer`: in the run in progress: an agent before its next model call, a handler after
+   * the message in hand. `interrupt`: in the run in progress, which ends at once what it does. A worker at rest begins a run with it. If messages wait and
+   * the run of the first one has not begun, that run receives it too. Default: `queue`.
    */
   readonly when?: SendTime | undefined
 }

@@ -244,9 +244,9 @@ export class Life {
   #mayMessage(most: number): void {
     if (this.#isLate || !this.#chances.chance(most)) return
     this.#input()
-    const turn = this.#turn
-    const { steered } = this.#worker.inbox
-    const tell = () => turn?.steers.note(steered)
+    const { steers } = this.#turn ?? {}
+    const [{ steered }, run] = [this.#worker.inbox, steers?.recordedRun ?? 0]
+    const tell = () => steers?.note(steered, run)
     const when = this.#chances.one(['now', 'soon', 'by the answer'] as const)
     if (when === 'now') tell()
     else if (when === 'soon') setImmediate(tell)

@@ -2,14 +2,17 @@
 import { readChatMessage } from './chat/chat-codec.ts'
 import type { ChatMessage } from './chat/chat-message.ts'
 import type { Entry } from './entry.ts'
+import { historyBase } from './entry-list.ts'
+import { countingEntries } from './undone.ts'
 
 /**
  * What was said, in order. A text with which troupe itself asked a model again is no part of it, and neither is the result of a call that a
- * retry ran again.
+ * retry ran again, or a turn that was undone. `entries`: from the beginning of the history.
  */
 export function saidIn(entries: Iterable<Entry>): ChatMessage[] {
   const said: ChatMessage[] = []
-  for (const entry of entries) {
+  const placed = [...entries].map((entry, index) => ({ position: historyBase + index, entry }))
+  for (const { entry } of countingEntries(placed)) {
     if (entry.type === 'retried') takeBack(said, new Set(entry.reopened ?? []))
     const message = readChatMessage(entry)
     if (message === null || (message.type === 'user' && message.nudge)) continue

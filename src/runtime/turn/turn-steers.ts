@@ -3,12 +3,14 @@
  * Owns no transition: the behaviour takes them (agent/order/steered.ts, handler/handler.ts). Most turns have none, so nothing is made before the first.
  * TURN-STEERS-1 What was taken, or belonged to a run that has ended, is not heard of again, however late an answer of the store comes.
  * TURN-STEERS-2 An input that does not fit the kind steers nothing: it stays in the mailbox and begins a run, which then says what is wrong with it.
+ * TURN-STEERS-3 What waits goes when it is taken or its run ends, and not because an answer does not name it: that one may be older than the last.
  */
 import { CancelledError } from '../../core/errors.ts'
 import type { Assignment } from '../../core/ports/ports.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import type { Steer } from '../../core/worker/steer.ts'
 import { LazySignal } from './lazy-signal.ts'
+import type { StepQueue } from './step-queue.ts'
 import type { TurnHost } from './turn-host.ts'
 
 /** Does this input fit the kind? */
@@ -24,23 +26,31 @@ const none: readonly Steer[] = []
 
 export class TurnSteers {
   readonly #turn: SteeredTurn
+  readonly #steps: Pick<StepQueue, 'recorded' | 'latest'>
   #waiting = none
   /** By position: those that were read, or taken. Null: it steers nothing, or nothing any more. */
   #read: Map<number, Mail | null> | undefined
-  /** Positions before this one are of no concern any more. */
-  #from = 0
   #seen: number | undefined
   #work: LazySignal | undefined
+  /** The signal that fired last for a message. */
+  #interrupted: LazySignal | undefined
+  #interruptions = 0
 
-  constructor(turn: SteeredTurn) {
+  constructor(turn: SteeredTurn, steps: Pick<StepQueue, 'recorded' | 'latest'>) {
     this.#turn = turn
+    this.#steps = steps
     const { steered = none } = turn.assignment
-    if (steered.length > 0) this.note(steered)
+    if (steered.length > 0) this.#add(steered)
   }
 
   /** The turn has seen all positions before this one. Undefined: none. */
   get seen(): number | undefined {
     return this.#seen
+  }
+
+  /** What the store answers to a call that is made now is of this run, or of a later one. */
+  get recordedRun(): number {
+    return this.#steps.recorded.run
   }
 
   /** Something waits, as far as the turn knows. */
@@ -63,15 +73,25 @@ export class TurnSteers {
     return this.#work
   }
 
-  /** The store says what steers the run. */
-  note(steers: readonly Steer[]): void {
-    const { seen = 0 } = this
-    this.#waiting = steers.filter((steer) => this.#isOpen(steer))
-    this.#seen = Math.max(seen, ...steers.map(({ position }) => position + 1))
-    if (!this.#waiting.some(({ position, when }) => when === 'interrupt' && position >= seen)) return
-    const work = this.#work
+  /** How often a message has interrupted what the run did in this turn. */
+  get interruptions(): number {
+    return this.#interruptions
+  }
+
+  /** The signal of what began after so many interruptions. It may be asked for late: then it may have fired. */
+  workSince(interruptions: number): LazySignal {
+    return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
+  }
+
+  /** The store says what steers this run. It may have said so a while ago, before the last step was recorded. */
+  note(steers: readonly Steer[], run: number): void {
+    if (run < this.#steps.latest.run) return
+    if (!this.#add(steers).some(({ when }) => when === 'interrupt')) return
+    const work = this.#work ?? new LazySignal()
     this.#work = undefined
-    work?.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
+    this.#interrupted = work
+    this.#interruptions++
+    work.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
   }
 
   /** Those that wait and fit the kind, in order. The others wait no longer. */
@@ -102,12 +122,20 @@ export class TurnSteers {
   endRun(): void {
     if (this.#seen === undefined) return
     this.#waiting = none
-    this.#from = this.#seen
     this.#read = undefined
   }
 
+  /** Returns those that are new. The store names them in order, so they stand behind those that wait. */
+  #add(steers: readonly Steer[]): readonly Steer[] {
+    const waiting = new Set(this.#waiting.map(({ position }) => position))
+    const added = steers.filter((steer) => !waiting.has(steer.position) && this.#isOpen(steer))
+    this.#waiting = [...this.#waiting, ...added]
+    this.#seen = Math.max(this.#seen ?? 0, ...steers.map(({ position }) => position + 1))
+    return added
+  }
+
   #isOpen({ position }: Steer): boolean {
-    return position >= this.#from && this.#read?.get(position) !== null
+    return this.#read?.get(position) !== null
   }
 }
 

@@ -67,12 +67,12 @@ export class Turn {
     this.host = host
     this.lease = new Lease(assignment.trustedUntil)
     this.session = new TurnSession(assignment)
-    this.steers = new TurnSteers(this)
     this.#version = assignment.version
     if (this.isRetaken || assignment.lastWords !== null) this.#takeOver = new TakeOver(assignment, host.nodeId)
     this.doing = new RunDoing(assignment.runState, this.startedAt)
     this.#outcome = { over: undefined, aborted: false, commitId: '', version: assignment.version }
     this.#steps = new StepQueue(assignment, host.policy.lazyCommitMs, () => this.#askPump())
+    this.steers = new TurnSteers(this, this.#steps)
     if (host.live.isFollowed(assignment.sessionId)) this.live.begin()
   }
 
@@ -355,7 +355,7 @@ export class Turn {
         this.doing.committed(step.position.runState)
         this.host.wake(answer.wakeups)
         if (answer.isPaused) this.pausing.begin()
-        if (answer.steered) this.steers.note(answer.steered)
+        if (answer.steered) this.steers.note(answer.steered, step.position.run)
         if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
         if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
         if (end) this.#finish('ended')

@@ -123,6 +123,7 @@ export class Renewer {
     }
     const states = renewals.map(({ turn }) => turn.doing.encoded)
     const quiet = renewals.map(({ turn }) => turn.pausing.isQuiet)
+    const runs = renewals.map(({ turn }) => turn.steers.recordedRun)
     const { verdicts, steered, wakeups, trustedUntil } = await this.#store.renew(
       renewals.map(({ turn }, index) => ({
         workerId: turn.assignment.workerId,
@@ -145,7 +146,7 @@ export class Renewer {
       renewal.isQuiet = quiet[index] === true
       if (verdict === 'paused') turn.pausing.begin()
       const steers = steered?.get(index)
-      if (steers) turn.steers.note(steers)
+      if (steers) turn.steers.note(steers, runs[index] as number)
     }
     // Whoever pauses waits for this.
     if (renewals.some(isToBeNamedQuiet)) await this.#renew(renewals.filter(isToBeNamedQuiet))

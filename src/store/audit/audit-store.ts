@@ -78,8 +78,14 @@ export class AuditStore {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
       this.#keys
     const registered = this.#keys.pools
-    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues } = this.#keys
+    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
+    const queued = await Promise.all(
+      pools.map(async (pool) => {
+        const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
+        return some.map((kind) => kindQueue(pool, kind))
+      }),
+    )
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
       zset: [
@@ -89,9 +95,10 @@ export class AuditStore {
         redriven,
         asks,
         clocks,
-        ...pools.flatMap((pool) => [run(pool), kindQueues(pool), wakeups(pool), busy(pool)]),
+        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+        ...queued.flat(),
       ],
-      set: [cancelling, registered],
+      set: [cancelling, registered, ...pools.map(kindQueues)],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }

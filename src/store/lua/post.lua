@@ -12,7 +12,7 @@ ARGV[1] header    json:
 ARGV[2] mail      ARGV[3] event    json
 Returns {"ok", position, wakeups, pool, steers} | {"again", position, wakeups, pool, steers} | {"other", …}: the key sent something else
         | {"not_found"} | {"terminal"} | {"session_finished", state} | {"mailbox_full", most}
-        steers: "!" where a run in progress takes it, else empty
+        steers: "!" where a run in progress takes it, else empty: also where it steers a run that has not begun
         pool: the one in whose run queue the worker was put, if it was idle and no wake-up was added for it; else empty
 Builds  T:w:<root>; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the worker's pool; T:nodes, T:pools; tells T:cancel-notices of what steers.
 Events  message.accepted. A known key gets the first answer again, as "again" or "other".
@@ -35,7 +35,7 @@ if header.idemMs == 0 then error('the header should have a number idemMs above 0
 plan.notices = tag .. ':cancel-notices'
 local position, wakeups = writeInput(tag, plan, event, header.seed, header.wakeupMs)
 local pool = wakeups == '' and plan.status == 'idle' and plan.pool or ''
-local steers = plan.when and '!' or ''
+local steers = plan.when and (plan.open == '1' or plan.status ~= 'queued') and '!' or '' -- guard: a run that has not begun is not in progress
 local answer = position .. steers .. ' ' .. wakeups
 if pool ~= '' or asked ~= '' then answer = answer .. ' ' .. pool end
 if asked ~= '' then answer = answer .. ' ' .. asked end

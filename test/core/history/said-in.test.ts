@@ -33,3 +33,19 @@ test('what was said is its messages, without nudges, ends of runs and results th
   expect(saidIn(entries)).toMatchObject([{ id: 'm0' }, { id: 'm3' }, { id: 'm7', output: { value: 'second' } }])
   expect(Object.keys(saidIn(entries)[0] ?? {}).sort()).toEqual(['at', 'content', 'id', 'type'])
 })
+
+test('what was said in a turn that was undone is no part of it, also where a later reply uses the id of its call again', () => {
+  const turn = (from: number, text: string) => [
+    entry('user', { id: `m${from}`, content: [{ type: 'text', text }] }),
+    entry('assistant', { ...chat.assistant([call], { id: `m${from + 1}` }), type: undefined, at: undefined }),
+    entry('toolResult', {
+      ...chat.tool('c1', `seen for ${text}`, { id: `m${from + 2}`, toolName: 'look' }),
+      type: undefined,
+      at: undefined,
+    }),
+  ]
+  const undone = [...turn(0, 'first'), entry('undone', { from: 0 })]
+  expect(saidIn(undone)).toEqual([])
+  expect(saidIn([...undone, entry('redone', {})])).toHaveLength(3)
+  expect(saidIn([...undone, ...turn(4, 'second')]).map(({ id }) => id)).toEqual(['m4', 'm5', 'm6'])
+})

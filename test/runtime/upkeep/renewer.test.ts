@@ -3,8 +3,10 @@ import { performance } from 'node:perf_hooks'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { newId } from '../../../src/core/ids.ts'
 import { type Policy, policy } from '../../../src/core/policy.ts'
-import type { RenewRequest, TurnStore, Verdict } from '../../../src/core/ports/ports.ts'
+import type { RenewedSteers, RenewRequest, TurnStore, Verdict } from '../../../src/core/ports/ports.ts'
 import type { Wakeup } from '../../../src/core/ports/wake.ts'
+import { afterRun } from '../../../src/core/worker/run-ends.ts'
+import { emptyStep } from '../../../src/runtime/turn/step.ts'
 import { Turn } from '../../../src/runtime/turn/turn.ts'
 import { type Renewal, Renewer } from '../../../src/runtime/upkeep/renewer.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -14,6 +16,7 @@ interface Answer {
   readonly verdicts?: readonly Verdict[]
   readonly wakeups?: readonly Wakeup[]
   readonly trustedUntil?: number
+  readonly steered?: RenewedSteers
 }
 
 /** No timer of the renewer fires within a test: it renews when it is told to. */
@@ -40,8 +43,8 @@ class Scene {
       partition: 0,
       renew: async (requests: readonly RenewRequest[]) => {
         this.asked.push([...requests])
-        const { verdicts, wakeups = [], trustedUntil = 0 } = await this.answer(requests)
-        return { verdicts: verdicts ?? requests.map(() => 'kept'), wakeups, trustedUntil }
+        const { verdicts, wakeups = [], trustedUntil = 0, steered } = await this.answer(requests)
+        return { verdicts: verdicts ?? requests.map(() => 'kept'), wakeups, trustedUntil, steered }
       },
     } as unknown as TurnStore
     const wake = (wakeups: readonly Wakeup[]) => void this.sentWakeups.push(...wakeups)
@@ -185,6 +188,17 @@ describe('an answer', () => {
     ])
     expect([short.over, long.over, short.aborted]).toEqual([undefined, undefined, false])
     expect(scene.sentWakeups).toEqual([{ id: 'b1-default-1', pool: 'default' }])
+  })
+
+  test('says what steers the run that was in progress when it was asked, and nothing of the next one', async () => {
+    const [one, two] = [scene.turn(), scene.turn()]
+    const steered = new Map([0, 1].map((index) => [index, [{ position: 1, when: 'steer' } as const]]))
+    scene.answer = () => {
+      two.add({ ...emptyStep(afterRun(two.position.run)), outcome: 'completed' })
+      return { steered, trustedUntil: soon() }
+    }
+    await scene.renewer.runOnce()
+    expect([one, two].map(({ steers }) => steers.isWaiting)).toEqual([true, false])
   })
 
   test('ends the turns it says are fenced or cancelled, and no other (RENEW-3)', async () => {

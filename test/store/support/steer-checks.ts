@@ -24,6 +24,16 @@ export const aWorkerAtRestIsNotSteered: Check = async (place) => {
   expect(await field('steered')).toBe('')
 }
 
+export const aRunThatHasNotBegunIsNotInProgress: Check = async (place) => {
+  const { root } = await place.create({ mode: 'conversation' })
+  const field = (name: string) => place.redis.hget(place.workerKeys(root).record, name)
+  expect(await place.post(root, 'queued', undefined, 'steer')).toMatchObject({ kind: 'ok', position: 1, steers: false })
+  expect(await field('steered')).toBe('1')
+  await place.node().claim()
+  expect(await place.post(root, 'claimed', undefined, 'steer')).toMatchObject({ kind: 'ok', position: 2, steers: true })
+  expect(await field('steered')).toBe('1 2')
+}
+
 export const aRestrictedInputSteersNoRun: Check = async (place) => {
   const { turn, other, root } = await sender(place, 'tools a b')
   await place.post(other.root, 'go')

@@ -11,6 +11,12 @@ export const steerMutants: readonly Mutant[] = [
     check: checks.aWorkerAtRestIsNotSteered,
   },
   {
+    guard: 'a run that has not begun is not in progress',
+    script: postScript,
+    takenOut: { token: ["'queued'", "'-'"] },
+    check: checks.aRunThatHasNotBegunIsNotInProgress,
+  },
+  {
     guard: 'an input of a restricted sender steers no run',
     script: commitScript,
     takenOut: { operandAfter: 2 },

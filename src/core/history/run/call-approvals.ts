@@ -1,11 +1,13 @@
 /**
  * Duty: fold how the approvals of tool calls stand from the entries of a history.
  * CALL-APPROVALS-1 An answer counts once, for the newest ask of its call. An answer to an ask before that one decides nothing.
+ * CALL-APPROVALS-2 A model may use the id of a call again once the turn of that call was undone. What was decided of that one does not hold for the new one.
  */
 import { readDecision } from '../../worker/ask/approval-ask.ts'
 import type { ApprovalStatus } from '../../worker/ask/approval-status.ts'
 import type { AnswerMessage } from '../../worker/message.ts'
-import type { Json, ToolResultMessage } from '../chat/chat-message.ts'
+import { readChatMessage } from '../chat/chat-codec.ts'
+import { type Json, type ToolResultMessage, toolCallsOf } from '../chat/chat-message.ts'
 import type { AskedEntry, AskWithdrawnEntry, Entry } from '../entry.ts'
 
 export interface CallApproval {
@@ -100,8 +102,15 @@ export class CallApprovals {
     this.#calls.set(toolCallId, { askId: null, asks: 0, ...this.#calls.get(toolCallId), status })
   }
 
+  /** Nothing was decided yet about the calls of a new reply. */
+  #replied(entry: Entry): void {
+    const reply = readChatMessage(entry)
+    if (reply?.type === 'assistant') for (const { toolCallId } of toolCallsOf(reply)) this.#calls.delete(toolCallId)
+  }
+
   apply(entry: Entry): void {
-    if (entry.type === 'asked') this.asked(entry)
+    if (entry.type === 'assistant') this.#replied(entry)
+    else if (entry.type === 'asked') this.asked(entry)
     else if (entry.type === 'received' && entry.message.kind === 'answer') this.answered(entry.message)
     else if (entry.type === 'askWithdrawn') this.withdrawn(entry)
     else if (entry.type === 'toolResult') this.refused(entry)

@@ -1,0 +1,36 @@
+/** How the approvals of calls stand, as a history says. */
+import { expect, test } from 'vitest'
+import { chat } from '../../../../src/core/history/chat/message-factories.ts'
+import { decodeEntry, type Entry, entryJson } from '../../../../src/core/history/entry.ts'
+import { approvalsOf } from '../../../../src/core/history/run/call-approvals.ts'
+
+const entry = (run: number, type: Entry['type'], facts: object) =>
+  decodeEntry(entryJson(type, run, 2, 5, facts as Record<string, unknown>))
+
+const reply = (run: number) => {
+  const content = [{ type: 'tool-call', toolCallId: 'pay', toolName: 'pay', input: {} }] as const
+  return entry(run, 'assistant', { ...chat.assistant(content, { id: `r${run}` }), type: undefined, at: undefined })
+}
+
+const result = (run: number, approval?: 'denied') =>
+  entry(run, 'toolResult', {
+    id: `t${run}`,
+    toolCallId: 'pay',
+    toolName: 'pay',
+    status: approval ? 'error' : 'ok',
+    output: { type: 'text', value: 'x' },
+    ...(approval && { approval }),
+  })
+
+test('a call that uses the id of a call that was undone does not inherit what was decided of that one', () => {
+  const denied = [
+    reply(1),
+    entry(1, 'asked', { toolCallId: 'pay', asks: [{ id: 'a1', sort: 'approval', question: 'May it?' }] }),
+    result(1, 'denied'),
+  ]
+  expect(approvalsOf(denied).get('pay')).toMatchObject({ status: 'denied', askId: 'a1' })
+  const again = [...denied, entry(1, 'undone', { from: 0 }), reply(2)]
+  expect(approvalsOf([...again, result(2)]).has('pay')).toBe(false)
+  const asked = entry(2, 'asked', { toolCallId: 'pay', asks: [{ id: 'a2', sort: 'approval', question: 'May it?' }] })
+  expect(approvalsOf([...again, asked]).get('pay')).toEqual({ status: 'pending', askId: 'a2', asks: 1 })
+})

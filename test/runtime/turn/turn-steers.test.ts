@@ -1,0 +1,70 @@
+/** What a turn knows of the inputs that steer its run, whatever order the answers of the store come in. */
+import { describe, expect, test } from 'vitest'
+import { newId } from '../../../src/core/ids.ts'
+import type { Mail } from '../../../src/core/worker/message.ts'
+import type { Steer } from '../../../src/core/worker/steer.ts'
+import { TurnSteers } from '../../../src/runtime/turn/turn-steers.ts'
+
+const steer = (position: number): Steer => ({ position, when: 'steer' })
+const interrupt = (position: number): Steer => ({ position, when: 'interrupt' })
+const mailAt = (position: number): Mail => ({
+  lane: 'inbox',
+  position,
+  message: { kind: 'input', id: newId(0), from: null, value: position },
+})
+
+/** A turn of run 1; the store has every input that is asked for. */
+function steersOfATurn(steered: readonly Steer[] = []) {
+  const position = { run: 1 }
+  const store = { readInputs: async (_worker: string, positions: readonly number[]) => positions.map(mailAt) }
+  const turn = { assignment: { workerId: newId(0), steered }, host: { store }, whenAborted: () => () => {} }
+  const steers = new TurnSteers(turn as never, { recorded: position, latest: position } as never)
+  const waiting = async () => (await steers.read(() => true)).map((mail) => mail.position)
+  const endRun = () => {
+    steers.endRun()
+    position.run++
+  }
+  return { steers, waiting, endRun }
+}
+
+describe('what steers a run', () => {
+  test('still waits when an older answer, which does not name it, is read after a newer one', async () => {
+    const { steers, waiting } = steersOfATurn()
+    steers.note([steer(1), interrupt(2)], 1)
+    steers.note([steer(1)], 1)
+    expect([steers.interrupts, steers.seen]).toEqual([true, 3])
+    expect(await waiting()).toEqual([1, 2])
+    steers.note([steer(1)], 1)
+    expect(await waiting()).toEqual([1, 2])
+  })
+
+  test('is there once, however many answers name it, and not again once it was taken', async () => {
+    const { steers, waiting } = steersOfATurn([steer(1)])
+    steers.note([steer(1), steer(2)], 1)
+    expect(await waiting()).toEqual([1, 2])
+    steers.take(mailAt(1))
+    steers.note([steer(1), steer(2)], 1)
+    expect(await waiting()).toEqual([2])
+  })
+
+  test('interrupts what the run does once, and not again what the run does next', () => {
+    const { steers } = steersOfATurn()
+    const first = steers.work
+    steers.note([interrupt(1)], 1)
+    expect([first.aborted, steers.interrupts]).toEqual([true, true])
+    const next = steers.work
+    steers.note([interrupt(1)], 1)
+    expect(next.aborted).toBe(false)
+    steers.note([interrupt(1), interrupt(2)], 1)
+    expect(next.aborted).toBe(true)
+  })
+
+  test.each([[[]], [[steer(1)]]])('does not steer the next run when its answer comes late (%o was known)', (known) => {
+    const { steers, endRun } = steersOfATurn(known)
+    endRun()
+    steers.note([steer(1), interrupt(2)], 1)
+    expect(steers.isWaiting).toBe(false)
+    steers.note([steer(3)], 2)
+    expect(steers.isWaiting).toBe(true)
+  })
+})
