@@ -1,10 +1,12 @@
 /** Duty: the options that several commands share, so that a name means the same everywhere. Each value is checked as it is read. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CreateSession } from '../client/submission/submission.ts'
+import type { Rule } from '../core/check/check-options.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 import { type ApprovalPolicy, approvalPolicies } from '../core/worker/ask/session-approval.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
+import { turnShareRules } from '../core/worker/turn-share.ts'
 import { parseDuration } from './view/duration.ts'
 
 /** The options that host/connection.ts needs to find Redis. */
@@ -74,6 +76,15 @@ export function idempotencyKey(text: string): string {
 export function name(text: string): string {
   if (!nameRule.fits(text)) throw new InvalidArgumentError(`Expected ${nameRule.expects}.`)
   return text
+}
+
+/** A parser for commander: a number that this rule takes. */
+export function numberOf({ expects, fits }: Rule): (text: string) => number {
+  return (text) => {
+    const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
+    if (!fits(value)) throw new InvalidArgumentError(`Expected ${expects}.`)
+    return value
+  }
 }
 
 /** A parser for commander: a whole number, from `least` on. */
@@ -166,9 +177,13 @@ export function addSessionOptions(command: Command): Command {
     .option(
       '--weight <n>',
       'share of the slots beside other sessions that have work waiting, 1 to 1000 (default 1)',
-      wholeNumber(0),
+      numberOf(turnShareRules.weight),
     )
-    .option('--priority <n>', 'whose turn is first when a slot becomes free, 0 to 9 (default 0)', wholeNumber(0))
+    .option(
+      '--priority <n>',
+      'whose turn is first when a slot becomes free, 0 to 9 (default 0)',
+      numberOf(turnShareRules.priority),
+    )
 }
 
 export function sessionRequest(kind: string, input: unknown, flags: SessionFlags): CreateSession {

@@ -1,5 +1,14 @@
+import { Command } from 'commander'
 import { describe, expect, it } from 'vitest'
-import { idempotencyKey, limits, name, permissions, spendingLimits, wholeNumber } from '../../src/cli/options.ts'
+import {
+  addSessionOptions,
+  idempotencyKey,
+  limits,
+  name,
+  permissions,
+  spendingLimits,
+  wholeNumber,
+} from '../../src/cli/options.ts'
 
 describe('wholeNumber', () => {
   it('reads whole numbers only', () => {
@@ -7,6 +16,21 @@ describe('wholeNumber', () => {
     expect(wholeNumber(1)('50')).toBe(50)
     for (const text of ['', '0', '-1', '1.5', '1e3', 'x', '99999999999999999999'])
       expect(() => wholeNumber(1)(text)).toThrow(/from 1 on/)
+  })
+})
+
+describe('the options of a session', () => {
+  const parsed = (...args: string[]) =>
+    addSessionOptions(new Command().exitOverride().configureOutput({ writeErr: () => {} }))
+      .parse(args, { from: 'user' })
+      .opts()
+
+  it('say for a weight and a priority which numbers they take', () => {
+    expect(parsed('--weight', '1000', '--priority', '0')).toEqual({ weight: 1_000, priority: 0 })
+    for (const text of ['', '0', '1001', '-1', '1.5', '1e2', 'x'])
+      expect(() => parsed(`--weight=${text}`)).toThrow('Expected a whole number from 1 to 1000.')
+    for (const text of ['', '10', '-1', '0.5', 'x'])
+      expect(() => parsed(`--priority=${text}`)).toThrow('Expected a whole number from 0 to 9.')
   })
 })
 
