@@ -32,6 +32,16 @@ describe('the documentation', () => {
     expect(new Set(documented)).toEqual(new Set(stored))
   })
 
+  test('names in the README what a submitted job takes', () => {
+    const [, forms = ''] = /^const forms =\n {2}'(.+)'$/m.exec(page('src/client/session/submitted-job.ts')) ?? []
+    const readme = page('README.md').replaceAll(/\s+/g, ' ')
+    const [session, message, answer] = forms
+      .replaceAll('"', '')
+      .matchAll(/\{(.+?)\}/g)
+      .map(([, names]) => names)
+    for (const names of [session, message, answer]) expect(readme).toContain(`\`{ ${names} }\``)
+  })
+
   test('shows the targets that the bench checks', () => {
     const rows = [...page('bench/README.md').matchAll(/^\| (P\d\w?) \| ([^|]+) \| ([≥≤]) ([\d. ]+) \|$/gm)]
     const shown = rows.map(([, id, what, sign, target = '']) => [id, what, sign, Number(target.replace(' ', ''))])
