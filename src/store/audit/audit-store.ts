@@ -78,8 +78,15 @@ export class AuditStore {
     const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
       this.#keys
     const registered = this.#keys.pools
-    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues } = this.#keys
+    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
+    const known = await orElse(this.#redis.hkeys(kinds), [])
+    const queuesOfKinds = await Promise.all(
+      pools.map(async (pool) => {
+        const queued = await orElse(this.#redis.zrange(kindQueues(pool), '0', '-1'), [])
+        return [...new Set([...known, ...queued])].map((kind) => kindQueue(pool, kind))
+      }),
+    )
     const sorted = {
       hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
       zset: [
@@ -89,6 +96,7 @@ export class AuditStore {
         redriven,
         asks,
         clocks,
+        ...queuesOfKinds.flat(),
         ...pools.flatMap((pool) => [run(pool), kindQueues(pool), wakeups(pool), busy(pool)]),
       ],
       set: [cancelling, registered],

@@ -269,9 +269,9 @@ export class InspectStore {
 
   /** The run queue of a pool, and its queues of one kind each. */
   async #queuesOf(pool: string): Promise<string[]> {
-    const index = this.#keys.kindQueues(pool)
-    const kinds = await orElse(this.#redis.zrange(index, 0, '-1'), [])
-    return [this.#keys.run(pool), ...kinds.map((kind) => `${index}:${kind}`)]
+    const { run, kindQueues, kindQueue } = this.#keys
+    const kinds = await orElse(this.#redis.zrange(kindQueues(pool), 0, '-1'), [])
+    return [run(pool), ...kinds.map((kind) => kindQueue(pool, kind))]
   }
 
   async #lengthOf(pool: string): Promise<number> {

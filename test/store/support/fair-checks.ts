@@ -106,7 +106,7 @@ async function queueByKind(place: Place): Promise<string[]> {
   return ids
 }
 
-const inKindQueue = (place: Place) => place.redis.zrange(`${place.keys.kindQueues(pool)}:other`, 0, '-1')
+const inKindQueue = (place: Place) => place.redis.zrange(place.keys.kindQueue(pool, 'other'), 0, '-1')
 
 export const whatANodeCannotRunGoesToTheQueueOfItsKind: Check = async (place) => {
   const ids = await queueByKind(place)
@@ -122,7 +122,7 @@ export const whoHostsAKindRunsItsQueue: Check = async (place) => {
   const turns = [await node.claim(), await node.claim(), await node.claim()]
   expect(turns.map(({ worker }) => worker).slice(0, 2)).toEqual([first, second])
   expect(turns[2]?.assignment.name).toBe('later')
-  expect(await place.redis.exists(place.keys.kindQueues(pool), `${place.keys.kindQueues(pool)}:other`)).toBe(0)
+  expect(await place.redis.exists(place.keys.kindQueues(pool), place.keys.kindQueue(pool, 'other'))).toBe(0)
 }
 
 export const aWorkerInTheQueueOfItsKindIsNoFinding: Check = async (place) => {
