@@ -2,7 +2,7 @@
  * Duty: measures who waits for whom: a small session beside a large one, a pool beside a flooded one, a node beside work that it cannot run, and
  * sessions of different weight. Each figure is a ratio within one run. `npm run bench:fair`; one line of JSON for each figure.
  */
-import { connect, defineWorker, startNode } from 'troupe'
+import { connect, defineWorker, startNode, type Troupe } from 'troupe'
 import { z } from 'zod'
 import { startRedisServer } from './redis-server.ts'
 
@@ -54,7 +54,7 @@ function tell(figure: string, values: Readonly<Record<string, number>>): void {
 }
 
 /** How long each of so many small sessions takes, one after the other. */
-async function smallSessions(troupe: Awaited<ReturnType<typeof connect>>, kind: string, ms: number, count: number) {
+async function smallSessions(troupe: Troupe, kind: string, ms: number, count: number) {
   const took: number[] = []
   for (let index = 0; index < count; index++) {
     const begun = performance.now()
@@ -85,23 +85,36 @@ async function smallBesideBig(): Promise<void> {
   void node
 }
 
-/** A pool with work of 1 ms beside a pool of the same node that is flooded with turns of 10 ms. */
+/** How long small sessions of a kind take alone, and beside what `begin` begins. */
+async function besideWork(
+  place: ReturnType<typeof at>,
+  kind: string,
+  figure: string,
+  begin: (troupe: Troupe) => Promise<void>,
+) {
+  await using troupe = await connect(place)
+  await smallSessions(troupe, kind, 1, 20)
+  const alone = percentile(await smallSessions(troupe, kind, 20, 30), 0.5)
+  await begin(troupe)
+  const beside = await smallSessions(troupe, kind, 20, 30)
+  const besideP50 = percentile(beside, 0.5)
+  tell(figure, {
+    alone,
+    besideP50,
+    ratio: besideP50 / alone,
+    besideP99: percentile(beside, 0.99),
+    first: beside[0] as number,
+  })
+}
+
+/** A pool beside a pool of the same node that is flooded with turns of 20 ms. */
 async function poolBesideFlood(): Promise<void> {
   const place = at()
   const workers = { quick: sleeperIn('quick'), sleeper, flood }
   await using node = await startNode({ ...place, workers, concurrency: 10 })
-  await using troupe = await connect(place)
-  await smallSessions(troupe, 'quick', 1, 20)
-  const alone = await smallSessions(troupe, 'quick', 20, 30)
-  const big = await troupe.sessions.create({ kind: 'flood', input: { count: 1000, ms: 20 }, limits })
-  await wait(300)
-  const beside = await smallSessions(troupe, 'quick', 20, 30)
-  await big.cancel('measured')
-  tell('a pool beside a flooded pool of the same node', {
-    aloneP50: percentile(alone, 0.5),
-    besideP50: percentile(beside, 0.5),
-    ratio: percentile(beside, 0.5) / percentile(alone, 0.5),
-    besideP99: percentile(beside, 0.99),
+  await besideWork(place, 'quick', 'a pool beside a flooded pool of the same node', async (troupe) => {
+    await troupe.sessions.create({ kind: 'flood', input: { count: 1000, ms: 20 }, limits })
+    await wait(300)
   })
   void node
 }
@@ -111,17 +124,8 @@ async function besideOthersKind(): Promise<void> {
   const place = at()
   await using busy = await startNode({ ...place, workers: { sleeper, flood }, concurrency: 2 })
   await using node = await startNode({ ...place, workers: { mine: sleeperIn() }, concurrency: 10 })
-  await using troupe = await connect(place)
-  await smallSessions(troupe, 'mine', 1, 20)
-  const alone = await smallSessions(troupe, 'mine', 20, 30)
-  await troupe.sessions.createMany(Array.from({ length: 1500 }, () => ({ kind: 'sleeper', input: 30_000 })))
-  const beside = await smallSessions(troupe, 'mine', 20, 30)
-  tell("a node beside 1 500 sessions of another node's kind", {
-    aloneP50: percentile(alone, 0.5),
-    besideP50: percentile(beside, 0.5),
-    ratio: percentile(beside, 0.5) / percentile(alone, 0.5),
-    besideP99: percentile(beside, 0.99),
-    first: beside[0] as number,
+  await besideWork(place, 'mine', "a node beside 1 500 sessions of another node's kind", async (troupe) => {
+    await troupe.sessions.createMany(Array.from({ length: 1500 }, () => ({ kind: 'sleeper', input: 30_000 })))
   })
   void [busy, node]
 }

@@ -53,9 +53,9 @@ export function partitionKeys(tag: string) {
     claims: (node: string) => `${tag}:claims:${node}`,
     /** zset; queued worker by its place, a virtual time in µs; until claimed. */
     run: (pool: string) => `${tag}:run:${pool}`,
-    /** zset; kinds that have a queue of their own because a node met workers that it cannot run; each with a place no later than that of its first worker; while it has some. */
+    /** set; kinds that have a queue of their own, `T:kind-queues:<pool>:<kind>`, because a node met workers that it cannot run; while it has some. */
     kindQueues: (pool: string) => `${tag}:kind-queues:${pool}`,
-    /** zset; queued worker of one kind by its place, as in the run queue that it left; until claimed. */
+    /** zset; queued worker of one kind by its place; until claimed. */
     kindQueue: (pool: string, kind: string) => `${tag}:kind-queues:${pool}:${kind}`,
     /** zset; wake-up by the time it is stale in ms; until answered or stale. */
     wakeups: (pool: string) => `${tag}:wakeups:${pool}`,

@@ -81,8 +81,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
   if (!mayCall(turn)) return null
   const summary = agentTurn.compactor.beforeRequest()
   if (summary !== null) await summary
-  // A message that came while a summary was written, or while files were read, comes before the request too.
-  if (!mayCall(turn) || turn.steers.isWaiting) return null
+  if (agentTurn.isOver) return null
   let reply: AcceptedReply
   try {
     const said = container.history.prompt()
@@ -95,6 +94,8 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
       output: kind.output?.schema,
       idempotencyKey: requestKey(agentTurn, number),
     }
+    // A message that came while a summary was written, or while files or blobs were read, comes before the request too.
+    if (!mayCall(turn) || turn.steers.isWaiting) return null
     const { history } = container
     const rules = { model: kind.model.id, history, run: position.run, iteration: number }
     journal.countRequest()

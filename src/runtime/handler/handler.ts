@@ -105,6 +105,8 @@ class HandlerTurn {
       if (mail === null) return turn.end(this.#inbox.wait(position))
       if (!mayGoOn(turn, steps, turn.host.policy.turnSliceSteps)) return turn.end(goOn)
       this.#begunRun = position.run
+      // What interrupts its receive is another message.
+      if (isSteer(mail)) turn.steers.take(mail)
       this.#receiving = this.#receive(mail, position)
       const step = await this.#receiving
       // If the turn was cancelled or given up during receive, it must not receive the next message.
@@ -114,7 +116,6 @@ class HandlerTurn {
         return turn.end(forRetry, step.retryMs)
       }
       this.#inbox.take(mail)
-      if (isSteer(mail)) turn.steers.take(mail)
       if (step.outcome !== undefined) this.#inbox.dropRun()
       // If only this worker sees the step, its commit may wait for the next message, which is already here, and go out with its step.
       turn.add(step, { lazy: changesOnlyItself(step) && this.#inbox.next(step.position) !== null })

@@ -22,14 +22,16 @@ export function timeoutOf(definition: HandlerDefinition, turn: Turn): ReceiveTim
 /** No time limit: the signal is that of what the turn does now, created only if it is read. */
 class Unlimited implements ReceiveTimeout {
   readonly #turn: Turn
+  readonly #interruptions: number
   readonly reason = undefined
 
   constructor(turn: Turn) {
     this.#turn = turn
+    this.#interruptions = turn.steers.interruptions
   }
 
   get signal(): AbortSignal {
-    return this.#turn.steers.work.signal
+    return this.#turn.steers.workSince(this.#interruptions).signal
   }
 
   clear(): void {}

@@ -32,6 +32,9 @@ export class TurnSteers {
   #read: Map<number, Mail | null> | undefined
   #seen: number | undefined
   #work: LazySignal | undefined
+  /** The signal that fired last for a message. */
+  #interrupted: LazySignal | undefined
+  #interruptions = 0
 
   constructor(turn: SteeredTurn, steps: Pick<StepQueue, 'recorded' | 'latest'>) {
     this.#turn = turn
@@ -70,13 +73,25 @@ export class TurnSteers {
     return this.#work
   }
 
+  /** How often a message has interrupted what the run did in this turn. */
+  get interruptions(): number {
+    return this.#interruptions
+  }
+
+  /** The signal of what began after so many interruptions. It may be asked for late: then it may have fired. */
+  workSince(interruptions: number): LazySignal {
+    return interruptions === this.#interruptions ? this.work : (this.#interrupted ?? this.work)
+  }
+
   /** The store says what steers this run. It may have said so a while ago, before the last step was recorded. */
   note(steers: readonly Steer[], run: number): void {
     if (run < this.#steps.latest.run) return
     if (!this.#add(steers).some(({ when }) => when === 'interrupt')) return
-    const work = this.#work
+    const work = this.#work ?? new LazySignal()
     this.#work = undefined
-    work?.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
+    this.#interrupted = work
+    this.#interruptions++
+    work.abort(new CancelledError(`a message interrupted what worker ${this.#turn.assignment.workerId} did.`))
   }
 
   /** Those that wait and fit the kind, in order. The others wait no longer. */

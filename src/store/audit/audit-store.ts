@@ -81,10 +81,10 @@ export class AuditStore {
     const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const known = await orElse(this.#redis.hkeys(kinds), [])
-    const queuesOfKinds = await Promise.all(
+    const queued = await Promise.all(
       pools.map(async (pool) => {
-        const queued = await orElse(this.#redis.zrange(kindQueues(pool), '0', '-1'), [])
-        return [...new Set([...known, ...queued])].map((kind) => kindQueue(pool, kind))
+        const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
+        return [...new Set([...known, ...some])].map((kind) => kindQueue(pool, kind))
       }),
     )
     const sorted = {
@@ -96,10 +96,10 @@ export class AuditStore {
         redriven,
         asks,
         clocks,
-        ...queuesOfKinds.flat(),
-        ...pools.flatMap((pool) => [run(pool), kindQueues(pool), wakeups(pool), busy(pool)]),
+        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+        ...queued.flat(),
       ],
-      set: [cancelling, registered],
+      set: [cancelling, registered, ...pools.map(kindQueues)],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }

@@ -269,9 +269,8 @@ export class InspectStore {
 
   /** The run queue of a pool, and its queues of one kind each. */
   async #queuesOf(pool: string): Promise<string[]> {
-    const { run, kindQueues, kindQueue } = this.#keys
-    const kinds = await orElse(this.#redis.zrange(kindQueues(pool), 0, '-1'), [])
-    return [run(pool), ...kinds.map((kind) => kindQueue(pool, kind))]
+    const kinds = await orElse(this.#redis.smembers(this.#keys.kindQueues(pool)), [])
+    return [this.#keys.run(pool), ...kinds.map((kind) => this.#keys.kindQueue(pool, kind))]
   }
 
   async #lengthOf(pool: string): Promise<number> {

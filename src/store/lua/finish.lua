@@ -115,7 +115,7 @@ for index = 1, #ids do
   elseif hit then
     local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
-    pcall(leaveQueue, tag, record.pool or atStart.pool, record.kind, id)
+    leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
     local left, gone = 0, 0
     if hit == 'own' then left, gone = readLeft(recordKey, record, dropped and 1 or 0) end

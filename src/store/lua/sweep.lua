@@ -47,6 +47,7 @@ for index = 1, #pools do
   checkTexts(pools[index], 'name', 'kinds')
   checkNumbers(pools[index], 'free', 'workersPerWake')
   checkSort('zset', tag .. ':run:' .. pools[index].name, tag .. ':wakeups:' .. pools[index].name, tag .. ':busy:' .. pools[index].name)
+  checkSort('set', tag .. ':kind-queues:' .. pools[index].name)
   names[index] = pools[index].name
   for kind in string.gmatch(pools[index].kinds, '%S+') do hosts[#hosts + 1] = kind end
 end
@@ -88,11 +89,23 @@ local function windowOf(line)
   return now % (math.max(0, redis.call('ZCARD', line) - batch) + 1)
 end
 
--- A worker whose kind was registered in another pool since goes there. Tells whether it went.
-local function writeMoved(pool, id, kind)
+-- The first workers of a queue; none of a key that another program overwrote.
+local function firstIn(queueKey)
+  local ids = redis.pcall('ZRANGE', queueKey, 0, batch - 1)
+  return ids.err and {} or ids
+end
+
+-- The pool in which a kind was registered since; nil if that is this one, or none.
+local function movedTo(pool, kind)
   local line = kind and redis.pcall('HGET', tag .. ':kinds', kind)
   local home = type(line) == 'string' and string.match(line, '^%S+')
-  if not home or home == pool or not pcall(checkSort, 'zset', tag .. ':run:' .. home) then return false end
+  return home and home ~= pool and pcall(checkSort, 'zset', tag .. ':run:' .. home) and home or nil
+end
+
+-- A worker whose kind was registered in another pool since goes there. Tells whether it went.
+local function writeMoved(pool, id, kind)
+  local home = movedTo(pool, kind)
+  if not home then return false end
   leaveQueue(tag, pool, kind, id)
   redis.call('HSET', workerKey(tag, id), 'pool', home)
   local place = nextPlace(tag, home) -- guard: a worker that moves to another pool gets a place there
@@ -196,10 +209,10 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       local first = windowOf(tag .. ':run:' .. name)
       local left = redis.call('ZRANGE', tag .. ':run:' .. name, first, first + batch - 1)
       for index = 1, #left do writeMoved(name, left[index], kindOf(workerKey(tag, left[index]))) end
-      local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. name, 0, -1)
-      for index = 1, queued.err and 0 or #queued do
-        local some = redis.call('ZRANGE', kindQueueKey(tag, name, queued[index]), 0, batch - 1)
-        for number = 1, #some do writeMoved(name, some[number], queued[index]) end
+      local kinds = queuedKinds(tag, name)
+      for index = 1, #kinds do
+        local some = movedTo(name, kinds[index]) and firstIn(kindQueueKey(tag, name, kinds[index])) or {}
+        for number = 1, #some do writeMoved(name, some[number], kinds[index]) end -- guard: a sweep looks at queues of kinds in pools without a node
       end
     end
     -- Clients go on putting wake-ups there.
@@ -276,13 +289,13 @@ end
 
 -- Workers in queues of kinds that this node does not host: the nodes that hosted them may have left.
 local function healKindQueues(pool, kinds)
-  local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. pool, 0, -1)
-  for index = 1, queued.err and 0 or #queued do
+  local queued = queuedKinds(tag, pool)
+  for index = 1, #queued do
     local kind = queued[index]
-    local isForeign = not string.find(kinds, ' ' .. kind .. ' ', 1, true)
-    local some = isForeign and redis.call('ZRANGE', kindQueueKey(tag, pool, kind), 0, batch - 1) or {}
+    local mustGo = not string.find(kinds, ' ' .. kind .. ' ', 1, true) and (movedTo(pool, kind) or not isHosted(kind))
+    local some = mustGo and firstIn(kindQueueKey(tag, pool, kind)) or {}
     for number = 1, #some do
-      if not writeMoved(pool, some[number], kind) and not isHosted(kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
+      if not writeMoved(pool, some[number], kind) then writeUnhosted(pool, some[number], kind) end -- guard: a worker leaves the queue of its kind when nobody hosts it
     end
   end
 end
@@ -299,7 +312,7 @@ for index = 1, #pools do
   end
   -- A node without a free slot learns of a run queue in which somebody is late: one of its slots that is elsewhere goes there next.
   healKindQueues(pool.name, pool.kinds)
-  local runKey, queues = tag .. ':run:' .. pool.name, queuesOf(tag, pool.name, pool.kinds)
+  local queues = queuesOf(tag, pool.name, pool.kinds)
   if pool.free > 0 or hasLate(queues) then
     local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool.name, digits(now), '+inf')
     -- As far as claims look, and no further than there are slots for.
@@ -307,20 +320,21 @@ for index = 1, #pools do
     local candidates = {}
     for index = 1, #queues do
       local some = redis.call('ZRANGE', queues[index], 0, farthest - 1)
-      for number = 1, #some do candidates[#candidates + 1] = some[number] end
+      for number = 1, #some do candidates[#candidates + 1] = { id = some[number], key = queues[index] } end
     end
     local fit, late, most = 0, 0, pool.free > 0 and math.min(pool.free + out, batch) or 1
     for number = 1, #candidates do
       if fit == most then break end
-      local kind, isDamaged = kindOf(workerKey(tag, candidates[number]))
+      local id = candidates[number].id
+      local kind, isDamaged = kindOf(workerKey(tag, id))
       if isDamaged then
-        writeDamaged(tag, { { id = candidates[number], key = runKey } })
+        writeDamaged(tag, pool.name, { candidates[number] })
       elseif kind and string.find(pool.kinds, ' ' .. kind .. ' ', 1, true) then -- guard: a sweep sends wake-ups for workers that its node can run
         fit = fit + 1
         -- Wake-ups that are out may be those of slots that host other kinds and are never without work: they pass it over for ever.
-        if isLate(candidates[number]) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
-      elseif kind and not writeMoved(pool.name, candidates[number], kind) and not isHosted(kind) then
-        writeUnhosted(pool.name, candidates[number], kind)
+        if isLate(id) then late = late + 1 end -- guard: a sweep adds a wake-up only for a worker queued longer than a wake-up may take lasts
+      elseif kind and not writeMoved(pool.name, id, kind) and not isHosted(kind) then
+        writeUnhosted(pool.name, id, kind)
       end
     end
     local passedOver = late -- guard: a sweep sends a wake-up for workers that awake slots pass over

@@ -141,6 +141,53 @@ describe('a conversation that somebody has compacted', () => {
   })
 })
 
+describe('an order that waits behind a run', () => {
+  /** A conversation whose run lasts, and a compaction that waits behind it. */
+  async function waiting() {
+    const held = Promise.withResolvers<void>()
+    const talk = await conversation({ hold: held.promise })
+    await talk.root.send('wait')
+    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    asked.catch(() => {})
+    await expect.poll(async () => (await talk.root.report()).mailbox.pending).toBe(1)
+    return { ...talk, asked, release: held.resolve }
+  }
+
+  test('is done, and answered, when that run is cancelled', async () => {
+    const talk = await waiting()
+    await using _ = talk.troupe
+    expect(await talk.root.cancelRun()).toBe(true)
+    talk.release()
+    expect(await talk.asked).toMatchObject({ compacted: true })
+    expect((await talk.troupe.history(talk.root.id)).map(({ type }) => type).slice(-3)).toEqual([
+      'cancelled',
+      'ordered',
+      'compacted',
+    ])
+    expect(await talk.findings()).toEqual([])
+  })
+
+  test('throws an error when the worker is cancelled for good', async () => {
+    const talk = await waiting()
+    await using _ = talk.troupe
+    await talk.root.cancel()
+    talk.release()
+    await expect(talk.asked).rejects.toMatchObject({ code: 'session_finished' })
+    expect(await talk.findings()).toEqual([])
+  })
+})
+
+test('an order is gone when its session is cancelled while the summary is written, and nobody waits for it', async () => {
+  const never = Promise.withResolvers<ScriptedReply>()
+  const talk = await conversation({ write: () => never.promise })
+  await using _ = talk.troupe
+  const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+  await expect.poll(() => talk.handoffs().length).toBe(1)
+  await talk.session.cancel()
+  never.resolve(say('They talked.'))
+  expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('was cancelled meanwhile') })
+})
+
 describe('a run on what is there', () => {
   test('answers a message that was pushed, without an input', async () => {
     const talk = await conversation({ turns: 1 })
@@ -164,6 +211,16 @@ describe('a run on what is there', () => {
     await talk.root.undo()
     await expect(talk.root.run()).rejects.toThrow('no messages in history.')
   })
+})
+
+test('a conversation that was closed takes no orders, and says so', async () => {
+  const talk = await conversation({ turns: 1 })
+  await using _ = talk.troupe
+  await talk.session.close()
+  const closed = { code: 'transition_illegal', message: expect.stringContaining('a conversation that was closed') }
+  await expect(talk.root.compact()).rejects.toMatchObject(closed)
+  await expect(talk.root.configure({ model: null })).rejects.toMatchObject(closed)
+  await expect(talk.root.run()).rejects.toMatchObject(closed)
 })
 
 test('the root of a job, and a handler, take no orders', async () => {

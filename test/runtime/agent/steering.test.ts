@@ -1,11 +1,12 @@
 /** Messages that come while an agent is busy: they steer the run in progress, interrupt what it does, or wait for the next run. */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { Session } from '../../../src/client/session/session.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { PromptMessage } from '../../../src/core/definition/model.ts'
 import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { call, type ScriptedReply, say, together } from '../../../src/models/local/scripted-model.ts'
+import { RedisBlobStore } from '../../../src/store/blob-store.ts'
 import { expectSound, isParked, openAsks, pay, resultOf, tools } from '../../support/approvals.ts'
 import { changedStore } from '../../support/changed-store.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
@@ -218,6 +219,42 @@ describe('a message that interrupts', () => {
     expect(await resultOf(session)).toMatchObject({ status: 'completed', value: { text: 'Other.' } })
     expect(shown(model.requests[1]?.messages)).toEqual(['user: go | stop, do the other'])
     expect(model.requests[1]?.idempotencyKey).not.toBe(model.requests[0]?.idempotencyKey)
+    await expectSound(troupe)
+  })
+
+  test('is read before a request whose images are just being fetched', async () => {
+    const { model } = gated([say('Hello.'), say('Other.')])
+    const reading = Promise.withResolvers<void>()
+    const heard = Promise.withResolvers<void>()
+    const image = Buffer.concat([Buffer.from('\x89PNG\r\n\x1a\n\0\0\0\rIHDR', 'latin1'), Buffer.alloc(1_500_000)])
+    using _ = vi.spyOn(RedisBlobStore.prototype, 'read').mockImplementation(async () => {
+      reading.resolve()
+      await heard.promise
+      return image
+    })
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions, model }) },
+      aroundTurns,
+    })
+    const session = await troupe.create('agent', 'go', { keepOpen: true })
+    await session.result({ run: 1 })
+    await session.root.send([
+      { type: 'text', text: 'look' },
+      { type: 'image', data: new Uint8Array(image) },
+    ])
+    await reading.promise
+    await messageOf(session, 'do not look', 'interrupt')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'Other.' } })
+    expect(model.requests).toHaveLength(2)
+    expect(shown(model.requests[1]?.messages).at(-1)).toBe('user: look | do not look')
     await expectSound(troupe)
   })
 

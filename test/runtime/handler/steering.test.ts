@@ -2,7 +2,10 @@
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { TransientError } from '../../../src/core/errors.ts'
+import type { TurnStore } from '../../../src/core/ports/ports.ts'
 import { expectSound, isParked, resultOf } from '../../support/approvals.ts'
+import { changedStore } from '../../support/changed-store.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
@@ -54,6 +57,55 @@ describe('a run of a handler', () => {
     const received = (await troupe.history(session.rootId)).filter(({ type }) => type === 'received')
     expect(received).toMatchObject([{ interrupted: true }, { message: { when: 'interrupt' } }])
     expect(received[0]).not.toHaveProperty('timers')
+    await expectSound(troupe)
+  })
+
+  test('is interrupted too where its receive asks for its signal only after the message came', async () => {
+    const begun = Promise.withResolvers<void>()
+    const heard = Promise.withResolvers<void>()
+    const late = defineWorker({
+      async receive(message, self) {
+        if (message.kind !== 'input') return
+        if (message.when !== undefined) return self.reply(self.signal.aborted ? 'aborted' : 'whole')
+        begun.resolve()
+        await heard.promise
+        self.signal.throwIfAborted()
+        self.reply('not interrupted')
+      },
+    })
+    const aroundTurns = (turns: TurnStore) =>
+      changedStore(turns, {
+        async renew(requests) {
+          const answer = await turns.renew(requests)
+          if (answer.steered?.size) setImmediate(heard.resolve)
+          return answer
+        },
+      })
+    await using troupe = await TestTroupe.start({ workers: { late }, aroundTurns })
+    const session = await troupe.create('late', 'go')
+    await begun.promise
+    await session.root.send('stop', { when: 'interrupt' })
+    expect(await resultOf(session)).toMatchObject({ status: 'completed', value: 'whole' })
+    await expectSound(troupe)
+  })
+
+  test('is failed by a message that interrupted it and whose own receive throws: that message is tried again like any other', async () => {
+    const attempts: number[] = []
+    const failing = defineWorker({
+      retry: { most: 1, baseMs: 1 },
+      receive(message, self) {
+        if (message.kind !== 'input') return
+        if (message.when === undefined) return self.after(600_000, null)
+        attempts.push(self.attempt)
+        throw new TransientError('the till is closed')
+      },
+    })
+    await using troupe = await TestTroupe.start({ workers: { failing } })
+    const session = await troupe.create('failing', 'go')
+    await isParked(session)
+    await session.root.send('stop', { when: 'interrupt' })
+    expect(await resultOf(session)).toMatchObject({ status: 'failed', failure: { message: 'the till is closed' } })
+    expect(attempts).toEqual([1, 2])
     await expectSound(troupe)
   })
 

@@ -162,3 +162,37 @@ export const aWakeupGoesOnToWhoHostsTheKind: Check = async (place) => {
   await queueByKind(place)
   expect(await place.node().ask()).toEqual({ kind: 'unfit' })
 }
+
+/** Of a worker that is gone, or waits in a paused session: nobody would take it out of the set of kinds again. */
+export const anEmptyQueueOfAKindIsForgotten: Check = async (place) => {
+  await queueByKind(place)
+  const node = place.node({ id: 'node-b', ...foreign })
+  for (const id of await inKindQueue(place)) await place.redis.hset(place.workerKeys(id).record, 'status', 'idle')
+  await node.ask()
+  expect(await place.redis.exists(place.keys.kindQueues(pool))).toBe(0)
+}
+
+export const anOverwrittenQueueOfAKindLosesNobody: Check = async (place) => {
+  const { root } = await place.create({ kind: 'other' })
+  await place.redis.set(place.keys.kindQueue(pool, 'other'), 'mine')
+  expect(await place.node().ask()).toEqual({ kind: 'unfit' })
+  expect(await place.redis.zrange(place.keys.run(pool), 0, '-1')).toEqual([root])
+}
+
+export const anOverwrittenQueueOfAKindStopsNoClaim: Check = async (place) => {
+  await queueByKind(place)
+  await place.redis.set(place.keys.kindQueue(pool, 'other'), 'mine')
+  await place.create({ label: 'later' })
+  const node = place.node({ id: 'node-b', kinds: { [pool]: ['other', 'echo'] } })
+  expect((await node.claim()).assignment.name).toBe('later')
+  expect(await node.ask().catch(() => null)).toEqual({ kind: 'empty' })
+  expect((await node.sweep({ free: 2 })).healed).toBe(0)
+}
+
+export const aQueueOfAKindFollowsItsKind: Check = async (place) => {
+  const ids = await queueByKind(place)
+  await place.node().sweep({ free: 0, leaving: true })
+  await place.redis.hset(place.keys.kinds, 'other', 'new {"description":""}')
+  await place.node({ id: 'node-b', kinds: { new: ['other'] } }).sweep({ free: 0 })
+  expect(await place.redis.zrange(place.keys.run('new'), 0, '-1')).toEqual(ids)
+}

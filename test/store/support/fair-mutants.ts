@@ -54,6 +54,24 @@ export const fairMutants: readonly Mutant[] = [
     check: checks.whoMovesStandsBehindWhoIsThere,
   },
   {
+    guard: 'a worker stays in the run queue where the queue of its kind was overwritten',
+    script: claimScript,
+    takenOut: { condition: 'true' },
+    check: checks.anOverwrittenQueueOfAKindLosesNobody,
+  },
+  {
+    guard: 'a queue of one kind that was overwritten stops no claim',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.anOverwrittenQueueOfAKindStopsNoClaim,
+  },
+  {
+    guard: 'a sweep looks at queues of kinds in pools without a node',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.aQueueOfAKindFollowsItsKind,
+  },
+  {
     guard: 'a worker of a kind that a node does not host goes to the queue of its kind',
     script: claimScript,
     takenOut: 'line',
@@ -73,15 +91,15 @@ export const fairMutants: readonly Mutant[] = [
   },
   {
     guard: 'a worker leaves the queue of its kind',
-    script: claimScript,
+    script: sweepScript,
     takenOut: 'line',
-    check: checks.whoHostsAKindRunsItsQueue,
+    check: checks.aQueueOfAKindEndsWithItsLastNode,
   },
   {
     guard: 'a queue of one kind that is empty is forgotten',
     script: claimScript,
     takenOut: 'line',
-    check: checks.whoHostsAKindRunsItsQueue,
+    check: checks.anEmptyQueueOfAKindIsForgotten,
   },
   {
     guard: 'a worker in the queue of its kind is queued',
@@ -98,7 +116,7 @@ export const fairMutants: readonly Mutant[] = [
   {
     guard: 'wake-up rule: queues of kinds',
     script: createSessionsScript,
-    takenOut: { token: [" + redis.call('ZCARD', tag .. ':kind-queues:' .. pool)", ''] },
+    takenOut: { token: [" + redis.call('SCARD', tag .. ':kind-queues:' .. pool)", ''] },
     check: checks.aQueueOfAKindGetsAWakeup,
   },
 ]

@@ -3,7 +3,8 @@
  * receive failed. Pure: it reads entries, and makes the entries that the history gets.
  * RETRY-PLAN-1 No recorded step is repeated. Only the step that failed runs again, with the calls that the end of the run had cancelled.
  * RETRY-PLAN-2 A `once` call of unknown outcome is never decided here: a person decides.
- * RETRY-PLAN-3 A call that started children keeps the result that the end of the run gave it: its children were cancelled.
+ * RETRY-PLAN-3 Calls whose results the model was to read next are over: also those that a message interrupted, which count as cancelled or unknown.
+ * RETRY-PLAN-4 A call that started children keeps the result that the end of the run gave it: its children were cancelled.
  */
 import type { Failure } from '../../worker/failure.ts'
 import { encodeRepeated } from '../../worker/message.ts'
@@ -148,11 +149,11 @@ function callsToReopen(sinceReply: readonly Entry[], failure: Failure) {
     const result = results.get(toolCallId)
     return result === undefined || result.status === 'cancelled' || result.failure !== undefined
   }
-  const own = calls.filter(({ toolCallId }) => !delegated.has(toolCallId))
+  // RETRY-PLAN-3: the model failed, or what a user said stands behind the results.
+  const areOver = failure.origin === 'model' || sinceReply.some(({ type }) => type === 'user')
+  const own = areOver ? [] : calls.filter(({ toolCallId }) => !delegated.has(toolCallId))
   const isUnknown = ({ toolCallId }: ToolCallBlock) => results.get(toolCallId)?.status === 'unknown'
-  // A model that failed had been told of the outcomes that are unknown: they are no part of the failed step.
-  const unknown = failure.origin === 'model' ? [] : own.filter(isUnknown)
-  return { reopened: own.filter((call) => isOpen(call) && !isUnknown(call)), unknown }
+  return { reopened: own.filter((call) => isOpen(call) && !isUnknown(call)), unknown: own.filter(isUnknown) }
 }
 
 function decidedOutcome(decision: 'failed' | 'done') {

@@ -199,9 +199,9 @@ local function planClaim(tag, claim)
 end
 
 -- Takes a worker out of its queue: sweeps put such a worker back, so that it is looked at about once a second until it is mended.
-local function writeDamaged(tag, damaged)
+local function writeDamaged(tag, pool, damaged)
   for index = 1, #damaged do
-    redis.call('ZREM', damaged[index].key, damaged[index].id)
+    takeFrom(tag, pool, damaged[index].key, damaged[index].id)
     redis.call('ZADD', tag .. ':run:unhosted', digits(nextPlace(tag, 'unhosted')), damaged[index].id) -- guard: a damaged worker comes back into the run queue
   end
 end
@@ -209,13 +209,13 @@ end
 -- What a claim has met before it found its worker, or nothing. Workers of paused sessions leave their queues, each with its place, so that they
 -- cost no claim more until their sessions are resumed.
 local function writeMet(tag, pool, met)
-  writeDamaged(tag, met.damaged)
+  writeDamaged(tag, pool, met.damaged)
   for index = 1, #met.held do
     local held = met.held[index]
     redis.call('ZADD', held.heldKey, held.queuePlace, held.id) -- guard: a worker of a paused session is kept for its resume
-    redis.call('ZREM', held.key, held.id)
+    takeFrom(tag, pool, held.key, held.id)
   end
-  for index = 1, #met.gone do redis.call('ZREM', met.gone[index].key, met.gone[index].id) end
+  for index = 1, #met.gone do takeFrom(tag, pool, met.gone[index].key, met.gone[index].id) end
   writeToKindQueues(tag, pool, met.foreign)
 end
 
@@ -259,12 +259,11 @@ local function claimNext(tag, claim, now)
   local wakeupsKey = tag .. ':wakeups:' .. claim.pool
   local id, met = plan.id, plan.met
   if #met.damaged > 0 then checkSort('zset', tag .. ':run:unhosted') end
-  if #met.foreign > 0 then checkSort('zset', tag .. ':kind-queues:' .. claim.pool) end
   if id then
     -- The first write, so it may fail.
     redis.call('ZADD', tag .. ':leases', digits(now + claim.leaseMs), id)
     writeMet(tag, claim.pool, met)
-    leaveQueue(tag, claim.pool, plan.record.kind, id)
+    takeFrom(tag, claim.pool, plan.queueKey, id)
     writeClock(tag, claim.pool, plan.queuePlace)
     writeClaimed(tag, claim, plan)
     redis.pcall('HSET', tag .. ':claims:' .. claim.node, claim.slot, heldOf(claim, plan))

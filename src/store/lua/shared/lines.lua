@@ -2,8 +2,7 @@
 pool: the place of the worker that was taken last. Who comes gets that place. But the workers of one session stand behind each other, as far apart as
 its turns last on average, over its weight. So a session with few workers waits for about one turn of any other, however many stand in the queue.
 A claim that finds a worker of a kind that its node does not host moves it to the queue of that kind, T:kind-queues:<pool>:<kind>, with its
-place. T:kind-queues:<pool> has these kinds, each with the place of its first worker or one before it. So no claim looks at that worker again but those of
-nodes that host its kind.
+place. T:kind-queues:<pool> is the set of these kinds. So no claim looks at that worker again but those of nodes that host its kind.
 The root's record has the last place of its session (`score`), its average turn in µs (`turnUs`), and "<weight> <priority>" (`turnShare`). ]]
 
 -- Puts workers into the run queue of a pool: their places and ids in turn. If another program overwrote the key of the queue, they go to the
@@ -18,38 +17,57 @@ local function kindQueueKey(tag, pool, kind)
   return tag .. ':kind-queues:' .. pool .. ':' .. kind
 end
 
--- Workers that a claim has met, and whose kinds its node does not host: their ids, places and kinds.
+-- The kinds of a pool that have a queue of their own.
+local function queuedKinds(tag, pool)
+  local kinds = redis.pcall('SMEMBERS', tag .. ':kind-queues:' .. pool)
+  return kinds.err and {} or kinds
+end
+
+-- Workers that a claim has met, and whose kinds its node does not host: their ids, places and kinds. If another program overwrote the key of a queue,
+-- its workers stay where they are.
 local function writeToKindQueues(tag, pool, met)
   for index = 1, #met do
     local one = met[index]
-    redis.call('ZREM', tag .. ':run:' .. pool, one.id)
-    redis.call('ZADD', kindQueueKey(tag, pool, one.kind), one.queuePlace, one.id) -- guard: a worker of a kind that a node does not host goes to the queue of its kind
-    redis.call('ZADD', tag .. ':kind-queues:' .. pool, 'LT', one.queuePlace, one.kind)
+    local added = redis.pcall('ZADD', kindQueueKey(tag, pool, one.kind), one.queuePlace, one.id)
+    if type(added) == 'number' then -- guard: a worker stays in the run queue where the queue of its kind was overwritten
+      redis.call('ZREM', tag .. ':run:' .. pool, one.id) -- guard: a worker of a kind that a node does not host goes to the queue of its kind
+      redis.pcall('SADD', tag .. ':kind-queues:' .. pool, one.kind)
+    end
   end
 end
 
--- A worker leaves the queue that it stands in. A queue of one kind that is empty is forgotten.
+-- Takes a worker out of this queue. Tells whether it was there. A queue of one kind that is empty is forgotten, or it would count as work.
+local function takeFrom(tag, pool, queueKey, id)
+  local wasThere = redis.pcall('ZREM', queueKey, id) == 1
+  local kindsKey = tag .. ':kind-queues:' .. pool
+  local isOfKind = string.sub(queueKey, 1, #kindsKey) == kindsKey
+  if isOfKind and redis.pcall('EXISTS', queueKey) == 0 then redis.pcall('SREM', kindsKey, string.sub(queueKey, #kindsKey + 2)) end -- guard: a queue of one kind that is empty is forgotten
+  return wasThere
+end
+
+-- The same, out of whichever it stands in.
 local function leaveQueue(tag, pool, kind, id)
-  if redis.call('ZREM', tag .. ':run:' .. pool, id) == 1 then return end
-  local key = kindQueueKey(tag, pool, kind)
-  redis.pcall('ZREM', key, id) -- guard: a worker leaves the queue of its kind
-  if redis.pcall('EXISTS', key) == 0 then redis.pcall('ZREM', tag .. ':kind-queues:' .. pool, kind) end -- guard: a queue of one kind that is empty is forgotten
+  if takeFrom(tag, pool, tag .. ':run:' .. pool, id) then return end
+  takeFrom(tag, pool, kindQueueKey(tag, pool, kind), id) -- guard: a worker leaves the queue of its kind
 end
 
 -- The queues of a pool in which a node may find work: the run queue, and those of kinds that it hosts, in the order of their first places. Also
 -- tells whether there are others, of kinds that it does not host.
 local function queuesOf(tag, pool, kinds)
-  local runKey = tag .. ':run:' .. pool
-  local queued = redis.pcall('ZRANGE', tag .. ':kind-queues:' .. pool, 0, -1)
-  if queued.err or #queued == 0 then return { runKey }, false end
-  local queues, firsts = { runKey }, {}
+  local runKey, queued = tag .. ':run:' .. pool, queuedKinds(tag, pool)
+  if #queued == 0 then return { runKey }, false end
+  local queues, firsts, hasOthers = { runKey }, {}, false
   for index = 1, #queued do
-    if string.find(kinds, ' ' .. queued[index] .. ' ', 1, true) then queues[#queues + 1] = kindQueueKey(tag, pool, queued[index]) end -- guard: a claim looks at the queues of its kinds
+    if string.find(kinds, ' ' .. queued[index] .. ' ', 1, true) then -- guard: a claim looks at the queues of its kinds
+      queues[#queues + 1] = kindQueueKey(tag, pool, queued[index])
+    else
+      hasOthers = true
+    end
   end
-  local hasOthers = #queues <= #queued
-  for index = 1, #queues do
+  for index = #queues, 1, -1 do
     local first = redis.pcall('ZRANGE', queues[index], 0, 0, 'WITHSCORES')
     firsts[queues[index]] = not first.err and tonumber(first[2]) or math.huge
+    if first.err and index > 1 then table.remove(queues, index) end -- guard: a queue of one kind that was overwritten stops no claim
   end
   table.sort(queues, function(one, other) return firsts[one] < firsts[other] end)
   return queues, hasOthers

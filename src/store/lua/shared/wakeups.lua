@@ -22,7 +22,7 @@ local function writeWakeups(tag, pool, seed, now, wakeupMs)
   local wakeupsMost, awakeLeast = 50, 16
   if pool == 'unhosted' then return '' end
   -- Of each queue of a kind one worker: a slot that is awake goes through them.
-  local queued = redis.call('ZCARD', tag .. ':run:' .. pool) + redis.call('ZCARD', tag .. ':kind-queues:' .. pool) -- guard: wake-up rule: queues of kinds
+  local queued = redis.call('ZCARD', tag .. ':run:' .. pool) + redis.call('SCARD', tag .. ':kind-queues:' .. pool) -- guard: wake-up rule: queues of kinds
   if queued == 0 then return '' end
   local from = digits(now) -- guard: wake-up rule: stale wake-ups
   local out = redis.call('ZCOUNT', tag .. ':wakeups:' .. pool, from, '+inf')

@@ -44,3 +44,26 @@ test.each([
     expect(verdictOf([...before, 'received', 'failed'])).toEqual({ kind: 'plan', plan })
   },
 )
+
+test('calls that a message interrupted are not run again if the run fails before the next reply', () => {
+  const call = { type: 'tool-call', toolCallId: 'c1', toolName: 'pay', input: {} } as const
+  const modelFailure = { ...failure, code: 'model_unavailable', origin: 'model' } as const
+  const interrupted = { type: 'error-text', value: 'interrupted' } as const
+  const usage = { inputTokens: 1, outputTokens: 1 }
+  const text = (value: string) => [{ type: 'text', text: value }] as const
+  const said = (status: 'cancelled' | 'unknown', failed: typeof failure | typeof modelFailure) =>
+    [
+      ['user', { id: 'm0', content: text('go') }],
+      ['assistant', { id: 'm1', model: 'a/b', content: [call], finishReason: 'tool-calls', usage }],
+      ['toolResult', { id: 'm2', toolCallId: 'c1', toolName: 'pay', status, output: interrupted }],
+      ['user', { id: 'm3', when: 'interrupt', content: text('do not pay') }],
+      ['failed', { failure: failed }],
+    ] as const
+  for (const status of ['cancelled', 'unknown'] as const)
+    for (const failed of [failure, modelFailure]) {
+      const entries = said(status, failed).map(([type, parts]) => decodeEntry(entryJson(type, 1, 1, 1, parts)))
+      const verdict = planRetry({ run: 1, epoch: 1, at: 2, next: entries.length, entries })
+      expect(verdict).toMatchObject({ plan: { step: 'model call 2', runState: 'GeneratingResponse' } })
+      expect(verdict).not.toHaveProperty('plan.entries', [expect.stringContaining('reopened')])
+    }
+})
