@@ -8,6 +8,7 @@ import type { RawEvent } from '../../src/core/event/event.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { tool } from '../support/run-agent.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
 
 const soon = () => AbortSignal.timeout(60_000)
 
@@ -119,6 +120,45 @@ describe('session.updates', () => {
     expect(pieces.map(({ delta }) => delta).join('')).toBe(pieces.at(-1)?.accumulated)
     const created = messages.findIndex((message) => message.type === 'created' && message.role === 'assistant')
     expect(messages[created + 1]).toMatchObject({ type: 'contentDelta', messageId: pieces[0]?.messageId })
+  })
+
+  test('tell what came of each approval and each call, also of one that failed [3.21]', async () => {
+    const pay = { ...tool('pay', () => 'paid', 'once'), approval: 'always' } as const
+    const fall = tool('fall', () => Promise.reject(new Error('no floor')), 'once')
+    const model = scriptedModel('test/m', [
+      call('pay', {}, 'p1'),
+      call('pay', {}, 'p2'),
+      call('fall', {}, 'f'),
+      say('ok'),
+    ])
+    const agent = defineWorker({ instructions: 'x', model, tools: [pay, fall] })
+    await using troupe = await TestTroupe.start({ workers: { agent } })
+    const session = await troupe.create('agent', 'go')
+    const asked: string[] = []
+    for (const decision of ['approve', 'deny'] as const) {
+      const ask = await waitUntil('it asks', async () => (await session.asks()).find(({ id }) => !asked.includes(id)))
+      asked.push(ask.id)
+      await troupe.client.approvals.decide(ask.id, { decision })
+    }
+    await session.result()
+    const updates = await Array.fromAsync(session.updates({ after: '0-0', signal: soon() }))
+    const [first, second] = asked
+    expect(
+      updates.flatMap(({ messageUpdate }) =>
+        messageUpdate?.type === 'statusChanged' ? [[messageUpdate.id, messageUpdate.status]] : [],
+      ),
+    ).toEqual([
+      [first, 'pending'],
+      [first, 'approved'],
+      ['p1', 'started'],
+      ['p1', 'succeeded'],
+      [second, 'pending'],
+      [second, 'denied'],
+      ['f', 'started'],
+      ['f', 'failed'],
+    ])
+    expect(path(updates)).toContain('ProcessingUserMessage>ExecutingTools')
+    expect(path(updates)).toContain('ExecutingTools>AwaitingToolApproval')
   })
 
   test('of a session that ended are made from what is stored, and know fewer states', async () => {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
-import { CliProject } from '../cli/cli-project.ts'
+import { CliProject, unknownId } from '../cli/cli-project.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const here = new CliProject('hosts', { withNode: false })
@@ -68,6 +68,24 @@ describe.concurrent('a command whose kind no live node hosts', () => {
     await nowhere.project.run(['session', 'cancel', sessionId])
     waiting.kill('SIGINT')
     expect((await waiting.ended).stderr.split(line)).toHaveLength(2)
+  })
+})
+
+describe.concurrent('an order whose kind no live node hosts', () => {
+  it.each([['compact'], ['configure', '--effort', 'high']])('worker %s waits, and says so', async (...order) => {
+    const { workerId } = await nowhere.submit(`asked-to-${order[0]}`, 'x', '--keep-open')
+    const waiting = nowhere.project.start(['worker', ...order, workerId])
+    await waiting.saw(`troupe: no live node hosts asked-to-${order[0]}: 1 worker waits for one; start a node`)
+    waiting.kill('SIGINT')
+    expect((await waiting.ended).stdout).toBe('')
+  })
+})
+
+describe.concurrent('settings of a worker', () => {
+  it.each(['5', '"high"', '["high"]', 'null'])('are an object, not %s', async (text) => {
+    const { code, stderr } = await nowhere.project.run(['worker', 'configure', unknownId, '--settings', text])
+    const advice = `--settings must be an object like {"temperature":0}, not ${text}.`
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `troupe: ${advice}\n` })
   })
 })
 

@@ -7,6 +7,7 @@ import type { Troupe } from '../../client/client.ts'
 import type { Roster } from '../../client/event/activity.ts'
 import type { Session } from '../../client/session/session.ts'
 import type { KindSummary } from '../../client/summaries.ts'
+import type { Worker } from '../../client/worker.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
 import { countWaiting } from '../view/amounts.ts'
@@ -81,6 +82,12 @@ export async function queuedIn(session: Session): Promise<Waiting> {
   const counts = new Map<string, number>()
   for (const { kind, status } of workers) if (status === 'queued') counts.set(kind, (counts.get(kind) ?? 0) + 1)
   return counts
+}
+
+/** According to the record of this worker alone. */
+export async function queuedAt(worker: Worker): Promise<Waiting> {
+  const { kind, status } = await worker.report()
+  return new Map(status === 'queued' ? [[kind, 1]] : [])
 }
 
 /** Whether a live node hosts the kind now. */

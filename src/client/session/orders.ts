@@ -1,6 +1,8 @@
 /**
  * Duty: ask something of an agent itself, and say what came of it: compact its conversation, or run on what is there.
  * CLIENT-ORDERS-1 What came of an order stands in the history of the worker, and only that decides. It is looked for ever more rarely.
+ * CLIENT-ORDERS-2 The end of a run before the order says nothing of it: the order waits in the inbox. Only a cancel that took it out of there, or that
+ *                 came when it had been received, ends it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
@@ -88,7 +90,8 @@ export async function compact(worker: Amended, { instruction, keepLast, signal }
     ...(instruction !== undefined && { instruction }),
     ...(keepLast !== undefined && { keepLast }),
   }
-  return outcomeOf(worker, row, order, (entry, id) => outcomeIn(entry, id, worker.id), signal)
+  const came = await outcomeOf(worker, row, order, compactedBy, signal)
+  return 'refused' in came ? { compacted: false, reason: came.refused } : came
 }
 
 /** Sets what is named, and resolves with all that is set then. Throws an InputError if the kind or the node that was asked does not know it. */
@@ -96,14 +99,11 @@ export async function configure(worker: Amended, { signal, ...change }: Configur
   signal?.throwIfAborted()
   checkChange(change)
   const row = await readTalking(worker)
-  const outcome = (entry: Entry, id: string) => {
-    if (entry.type === 'configured' && entry.message === id) return { configured: configurationAfter(null, entry) }
-    if (entry.type === 'orderRefused' && entry.message === id) return { refused: entry.reason }
-    return wasDropped(entry, id) ? { refused: cancelledReason(worker.id) } : null
-  }
-  const found = await outcomeOf(worker, row, { do: 'configure', change }, outcome, signal)
-  if (found.configured !== undefined) return found.configured
-  throw new InputError(`worker ${worker.id} was not configured: ${found.refused}`)
+  const configuredBy = (entry: Entry, id: string) =>
+    entry.type === 'configured' && entry.message === id ? { configured: configurationAfter(null, entry) } : null
+  const came = await outcomeOf(worker, row, { do: 'configure', change }, configuredBy, signal)
+  if ('refused' in came) throw new InputError(`worker ${worker.id} was not configured: ${came.refused}`)
+  return came.configured
 }
 
 /** A mistake that needs no node is told before anything is sent. */
@@ -122,38 +122,32 @@ async function outcomeOf<Outcome>(
   worker: Amended,
   row: WorkerRow,
   order: Order,
-  outcome: (entry: Entry, id: string) => Outcome | null,
+  done: (entry: Entry, id: string) => Outcome | null,
   signal: AbortSignal | undefined,
-): Promise<Outcome> {
+): Promise<Outcome | { readonly refused: string }> {
   const id = inputIdOf(await worker.submission.order(worker.id, order))
   let after = row.historyLength - 1
+  let isReceived = false
   for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
     const items = await worker.history({ after })
     for (const { entry } of items) {
-      const found = outcome(entry, id)
+      isReceived ||= entry.type === 'ordered' && entry.message === id
+      if (entry.type === 'orderRefused' && entry.message === id) return { refused: entry.reason }
+      if (entry.type === 'cancelled' && (isReceived || entry.dropped?.id === id))
+        return { refused: `worker ${worker.id} was cancelled meanwhile: ask for it again.` }
+      const found = done(entry, id)
       if (found !== null) return found
     }
     after = items.at(-1)?.position ?? after
-    if (ms === pollMsMax) await checkActive(worker, row)
+    if (ms === pollMsMax) await checkActive(worker)
     await sleep(ms, undefined, { signal })
   }
 }
 
-function outcomeIn(entry: Entry, id: string, workerId: string): Compacted | null {
-  if (entry.type === 'compacted' && entry.order === id) {
-    const { messages = 0, tokensBefore = 0, tokensAfter = 0, model } = entry
-    return { compacted: true, messages, tokensBefore, tokensAfter, model }
-  }
-  if (entry.type === 'orderRefused' && entry.message === id) return { compacted: false, reason: entry.reason }
-  return wasDropped(entry, id) ? { compacted: false, reason: cancelledReason(workerId) } : null
-}
-
-function wasDropped(entry: Entry, id: string): boolean {
-  return entry.type === 'cancelled' && (entry.dropped === undefined || entry.dropped.id === id)
-}
-
-function cancelledReason(workerId: string): string {
-  return `worker ${workerId} was cancelled meanwhile: ask for it again.`
+function compactedBy(entry: Entry, id: string): Compacted | null {
+  if (entry.type !== 'compacted' || entry.order !== id) return null
+  const { messages = 0, tokensBefore = 0, tokensAfter = 0, model } = entry
+  return { compacted: true, messages, tokensBefore, tokensAfter, model }
 }
 
 /** Begins a run without an input. Returns its number. */
@@ -177,17 +171,21 @@ export async function runOn(worker: Amended): Promise<number> {
 /** The session of a job ends with the run of its root. */
 async function readTalking(worker: Amended): Promise<WorkerRow> {
   const row = await readAgent(worker)
-  if (row.record.parentId === null && row.record.mode === 'job')
-    throw new ConflictError(
-      'transition_illegal',
-      `worker ${worker.id} is the root of a job, which ends with its run: only conversations (keepOpen) take orders.`,
-    )
-  return row
+  if (row.record.parentId !== null || row.record.mode !== 'job') return row
+  const { id } = worker
+  throw new ConflictError(
+    'transition_illegal',
+    `worker ${id} is the root of a job, or of a conversation that was closed: only open conversations (keepOpen) take orders. Begin one with its messages: troupe worker fork ${id}`,
+  )
 }
 
-async function checkActive({ id, store }: Amended, { record }: WorkerRow): Promise<void> {
+/** Throws if the worker receives nothing any more. */
+async function checkActive(worker: Amended): Promise<void> {
+  const { id, store } = worker
+  const { record } = await readAgent(worker)
   const session = await store.session(record.sessionId ?? sessionIdOfRoot(id))
   const state = session === null ? 'pruned' : stateOf(session.session)
   if (session === null || hasEnded(stateOf(session.session)))
     throw refusalError({ reason: 'session_finished', id, state }, `worker ${id}`)
+  if (record.status === 'terminal') throw refusalError({ reason: 'terminal', id }, `worker ${id}`)
 }

@@ -116,10 +116,17 @@ test('worker.context has what an agent knew at a position, and its size [1.60]',
 })
 
 describe('worker.metadata', () => {
-  test('names how the last reply ended, the last tool and the last summary [1.7]', async () => {
+  test('names how the last reply ended, the last tool and the time of the last summary [1.7]', async () => {
     const { troupe, session } = await talked(1)
     await using _ = troupe
     expect(await session.root.metadata()).toEqual({ 'agent_loop.completion_state': 'completed_ready_for_prompt' })
+    const long = await talked(4)
+    await using _long = long.troupe
+    expect(await long.session.root.compact({ keepLast: 1 })).toMatchObject({ compacted: true })
+    const summary = (await long.troupe.history(long.session.rootId)).find(({ type }) => type === 'compacted')
+    expect((await long.session.root.metadata())?.['compact.last_run_timestamp']).toBe(
+      new Date(summary?.at ?? 0).toISOString(),
+    )
     const asks = tool('remove', () => 'gone', 'once')
     const model = recordedModel('test/m', (request) =>
       lastText(request).includes('question') ? call('remove', { path: 'x' }) : say('done'),

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { CompactionSettings } from '../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
@@ -141,6 +142,51 @@ describe('a conversation that somebody has compacted', () => {
   })
 })
 
+describe('an order that waits behind a run', () => {
+  /** A conversation whose tool call lasts, and an order that waits behind its run. */
+  async function waiting() {
+    const never = Promise.withResolvers<string>()
+    const hold = defineTool({ name: 'hold', description: 'Waits.', effect: 'pure', run: () => never.promise })
+    const model = recordedModel('test/m', (_request, number) => (number === 1 ? call('hold') : say('reply')))
+    const troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, tools: [hold] }) },
+    })
+    const { root } = await troupe.create('agent', 'text 1', { keepOpen: true })
+    await expect.poll(async () => (await root.report()).run).toBe('ExecutingTools')
+    const asked = root.configure({ tools: [], signal: signal() })
+    asked.catch(() => {})
+    await expect.poll(async () => (await root.report()).mailbox.pending).toBe(1)
+    return { troupe, root, asked }
+  }
+
+  test('is done, and answered, when that run is cancelled', async () => {
+    const { troupe, root, asked } = await waiting()
+    await using _ = troupe
+    expect(await root.cancelRun()).toBe(true)
+    expect(await asked).toEqual({ tools: [] })
+    const types = (await troupe.history(root.id)).map(({ type }) => type)
+    expect(types.slice(-3)).toEqual(['cancelled', 'ordered', 'configured'])
+  })
+
+  test('throws an error when the worker is cancelled for good', async () => {
+    const { troupe, root, asked } = await waiting()
+    await using _ = troupe
+    await root.cancel()
+    await expect(asked).rejects.toMatchObject({ code: 'session_finished' })
+  })
+})
+
+test('an order is gone when its session is cancelled while the summary is written, and nobody waits for it', async () => {
+  const never = Promise.withResolvers<ScriptedReply>()
+  const talk = await conversation({ write: () => never.promise })
+  await using _ = talk.troupe
+  const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+  await expect.poll(() => talk.handoffs().length).toBe(1)
+  await talk.session.cancel()
+  never.resolve(say('They talked.'))
+  expect(await asked).toMatchObject({ compacted: false, reason: expect.stringContaining('was cancelled meanwhile') })
+})
+
 describe('a run on what is there', () => {
   test('answers a message that was pushed, without an input', async () => {
     const talk = await conversation({ turns: 1 })
@@ -164,6 +210,16 @@ describe('a run on what is there', () => {
     await talk.root.undo()
     await expect(talk.root.run()).rejects.toThrow('no messages in history.')
   })
+})
+
+test('a conversation that was closed takes no orders, and says so', async () => {
+  const talk = await conversation({ turns: 1 })
+  await using _ = talk.troupe
+  await talk.session.close()
+  const closed = { code: 'transition_illegal', message: expect.stringContaining('a conversation that was closed') }
+  await expect(talk.root.compact()).rejects.toMatchObject(closed)
+  await expect(talk.root.configure({ model: null })).rejects.toMatchObject(closed)
+  await expect(talk.root.run()).rejects.toMatchObject(closed)
 })
 
 test('the root of a job, and a handler, take no orders', async () => {

@@ -90,6 +90,15 @@ describe('a context container', () => {
     expect([...context.pending.started]).toEqual(['a-1'])
     expect([...context.pending.delegated.keys()]).toEqual(['a-2'])
     expect(context.action).toEqual({ callTool: 'pay' })
+    for (const [id, name] of [
+      ['a-1', 'pay'],
+      ['a-2', 'spawn_workers'],
+    ] as const)
+      context.apply(result(id, name))
+    expect(context.action).toBe('continue')
+    context.apply(asks('b', []))
+    context.apply(completed)
+    expect(context.action).toBe('stop')
   })
 
   test('keeps facts of the run until it ends, and facts of the parent for the whole life', () => {

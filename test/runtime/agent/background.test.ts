@@ -112,6 +112,22 @@ describe('tasks in the background', () => {
     expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
   })
 
+  test('are told of when they are cancelled, too [1.59]', async () => {
+    const { troupe, session, next, lastOutput } = await scene()
+    await using _ = troupe
+    const { workers } = await session.report()
+    const milk = troupe.client.workers.get(workers.find(({ name }) => name === 'milk')?.id ?? '')
+    await waitUntil('it runs', async () => (await milk.report()).status === 'running')
+    expect(await milk.cancelRun()).toBe(true)
+    await waitUntil('its run is over', async () => (await milk.report()).lifecycle !== 'busy')
+    expect(await next('do nothing')).toContain(toldText)
+    await next('do list')
+    expect(await lastOutput()).toMatchObject([
+      { name: 'milk', status: 'cancelled' },
+      { name: 'bread', status: 'running' },
+    ])
+  })
+
   test('are told to a node that takes the worker over, and no more than once', async () => {
     const { troupe, session, next, end } = await scene()
     await using _ = troupe

@@ -75,7 +75,7 @@ describe('files of the context', () => {
     ])
   })
 
-  test('are read again when they change, and when they come and go', async () => {
+  test('are read again when they change, and when they come and go [1.12]', async () => {
     const { troupe, next } = await started({ context: { files: ['*.md'] } })
     await using _troupe = troupe
     await write({ 'README.md': 'Changed text.\n' })

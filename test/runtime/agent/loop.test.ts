@@ -56,7 +56,17 @@ describe('an agent', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs tools side by side and returns their results in call order', async () => {
+  test('runs tools side by side and returns their results in call order [4.16]', async () => {
+    let [now, most] = [0, 0]
+    const slow = defineTool({
+      ...double,
+      async run({ n }) {
+        most = Math.max(most, ++now)
+        await new Promise((resolve) => setImmediate(resolve))
+        now--
+        return n * 2
+      },
+    })
     const model = recordedModel('test/one', [
       together(
         call('double', { n: 1 }, 'a'),
@@ -67,10 +77,11 @@ describe('an agent', () => {
       say('2 and 4.'),
     ])
     await using troupe = await TestTroupe.start({
-      workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
+      workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [slow] }) },
     })
     const session = await troupe.create('doubler', '1 and 2')
     expect(await session.result()).toMatchObject({ status: 'completed', value: { text: '2 and 4.' } })
+    expect(most).toBe(2)
     const last = model.requests[1]?.messages.at(-1)
     expect(last).toMatchObject({
       role: 'tool',
@@ -88,6 +99,21 @@ describe('an agent', () => {
     expect(types.filter((type) => type === 'toolResult')).toHaveLength(4)
     expect(types.slice(0, 2)).toEqual(['user', 'assistant'])
     expect(types.slice(-2)).toEqual(['assistant', 'completed'])
+  })
+
+  test('sends its tools with each request, and nothing of them is in the history [1.41]', async () => {
+    const model = recordedModel('test/one', [call('double', { n: 1 }), say('2.')])
+    await using troupe = await TestTroupe.start({
+      workers: { doubler: defineWorker({ instructions: 'Double.', model, tools: [double] }) },
+    })
+    const session = await troupe.create('doubler', '1')
+    await session.result()
+    expect(model.requests.map(({ tools }) => tools.map(({ name, description }) => [name, description]))).toEqual([
+      [['double', 'Doubles a number.']],
+      [['double', 'Doubles a number.']],
+    ])
+    const history = JSON.stringify(await troupe.history(session.rootId))
+    expect(history).not.toMatch(/Doubles a number|"tools"|[sS]chema/)
   })
 
   test('runs no call whose arguments were cut off, and tells the model so', async () => {

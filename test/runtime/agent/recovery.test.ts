@@ -51,7 +51,7 @@ describe('a reply that takes too long', () => {
     [3, {}],
     [1, { recoveries: 1 }],
     [0, { recoveries: 0 }],
-  ])('is answered %i times in a run, and then tried again as after any failure', async (times, more) => {
+  ])('is answered %i times in a run, and then tried again as after any failure [1.51]', async (times, more) => {
     const model = slowModel(() => true, [])
     const { troupe, result, history } = await runOnce({ instructions: 'x', model, limits, retries: 1, ...more })
     await using _ = troupe
@@ -102,7 +102,7 @@ describe('arguments that cannot be read', () => {
   test.each([
     [4, {}],
     [2, { recoveries: 1 }],
-  ])('fail the run in reply %i, each time with another error', async (replies, more) => {
+  ])('fail the run in reply %i, each time with another error [1.51]', async (replies, more) => {
     const model = recordedModel('test/m', (_, n) => broken(`{"text":"${'x'.repeat(n)}`))
     const { troupe, result } = await runOnce({ instructions: 'x', model, tools: [write], ...more })
     await using _ = troupe
@@ -159,7 +159,7 @@ describe('a limit of the kind', () => {
     expect(blank.requests).toHaveLength(5)
   })
 
-  test('toolsAtOnce bounds how many calls of a reply run at once', async () => {
+  test('toolsAtOnce bounds how many calls of a reply run at once [4.16]', async () => {
     let now = 0
     let most = 0
     const count = tool('count', async () => {

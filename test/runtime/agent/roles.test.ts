@@ -38,7 +38,7 @@ describe('a role', () => {
     expect(offered(model)).toEqual(names)
   })
 
-  test('planner runs nothing that writes, even if its model calls it or a resolver names it', async () => {
+  test('planner runs nothing that writes, even if its model calls it or a resolver names it [3.22]', async () => {
     ran.length = 0
     const model = recordedModel('test/m', (request) =>
       request.messages.length > 1 ? say('ok') : call('write', {}, 'c1'),

@@ -27,14 +27,14 @@ const byName = (tools: readonly Tool[]) =>
   resolver(tools, ({ toolName }) => tools.find(({ name }) => name === toolName))
 
 describe('a resolver of tools', () => {
-  test('offers the tools of the moment to the model, and resolves its calls [2.1, 2.16]', async () => {
+  test('offers the tools of the moment to the model, and resolves its calls [2.16]', async () => {
     const model = scripted(call('look'), call('seek', { what: 'ada' }), say('Done.'))
     let turns = 0
     const tools: ToolResolver = {
       availableTools: async () => (turns++ < 1 ? [look] : [look, seek]),
       resolve: ({ toolName }) => [look, seek].find(({ name }) => name === toolName),
     }
-    const clerk = defineWorker({ instructions: 'x', model, tools, onIteration() {} })
+    const clerk = defineWorker({ instructions: 'x', model, tools })
     await using troupe = await TestTroupe.start({ workers: { clerk }, policy: { turnSliceSteps: 1 } })
     expect(await troupe.run('clerk')).toMatchObject({ status: 'completed', value: { text: 'Done.' } })
     expect(model.requests.map(({ tools: offered }) => offered.map(({ name }) => name))).toEqual([
@@ -43,6 +43,27 @@ describe('a resolver of tools', () => {
       ['look', 'seek'],
     ])
     expect(told(model)).toEqual(['looked', 'sought ada'])
+  })
+
+  test('stands beside a bound, options of the model and a callback for each iteration [2.1]', async () => {
+    const model = scripted(call('look'), call('seek', { what: 'ada' }), say('never'))
+    const seen: unknown[] = []
+    const { troupe, result } = await runOnce({
+      instructions: 'x',
+      model,
+      tools: byName([look, seek]),
+      limits: { iterations: 2 },
+      settings: { temperature: 0.2 },
+      onIteration: ({ iteration, maxIterations, tools, decision }) =>
+        void seen.push([iteration, maxIterations, tools.map(({ name }) => name), decision.type]),
+    })
+    await using _ = troupe
+    expect(result).toMatchObject({ status: 'failed', failure: { code: 'iterations_exceeded' } })
+    expect(model.requests.map(({ settings }) => settings)).toEqual([{ temperature: 0.2 }, { temperature: 0.2 }])
+    expect(seen).toEqual([
+      [0, 2, ['look', 'seek'], 'continue'],
+      [1, 2, ['look', 'seek'], 'error'],
+    ])
   })
 
   test('gives another tool the call: its name and its schema hold [2.16]', async () => {

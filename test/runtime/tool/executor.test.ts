@@ -110,7 +110,7 @@ test('a TransientError asks for another attempt, a TerminalError ends the run (E
   expect(await throwing(never)).toEqual({ kind: 'fatal', error: never })
 })
 
-test('a tool that ignores its signal does not hold up its call when its time is over (EXECUTOR-1)', async () => {
+test('a tool that ignores its signal does not hold up its call when its time is over (EXECUTOR-1) [3.11]', async () => {
   const seen = callParts()
   let late: ((value: string) => void) | undefined
   let signal: AbortSignal | undefined

@@ -13,7 +13,7 @@ function schemaOf(input?: z.ZodType): unknown {
   return new ToolRegistry([toolOf('a', input)]).specs()[0]?.inputSchema
 }
 
-test('tools are found by name and listed in the order of the definition', () => {
+test('tools are found by name and listed in the order of the definition [3.15]', () => {
   const [b, a] = [toolOf('b'), toolOf('a')]
   const registry = new ToolRegistry([b, a])
   expect(registry.get('a')).toBe(a)

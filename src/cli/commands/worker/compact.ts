@@ -1,7 +1,9 @@
 /** `troupe worker compact|run`: asks something of an agent itself. */
 import type { Command } from 'commander'
 import type { Compacted } from '../../../client/session/orders.ts'
+import { queuedAt, UnhostedNotice } from '../../host/unhosted-notice.ts'
 import { wholeNumber } from '../../options.ts'
+import { tell } from '../../terminal/output.ts'
 import { count, tokensText } from '../../view/amounts.ts'
 import { sentence } from '../../view/answer.ts'
 import { addVerb } from '../verb.ts'
@@ -28,7 +30,9 @@ export function addCompactCommand(group: Command): void {
     details: `Needs a node that hosts its kind. At once if the worker rests, else after its run.
 troupe worker expand takes the summary back.`,
     answer: async (troupe, { id, flags: { instruction, keepLast } }) => {
-      const came = await troupe.workers.get(id).compact({ instruction, keepLast })
+      const worker = troupe.workers.get(id)
+      using _notice = new UnhostedNotice(troupe, () => queuedAt(worker), tell)
+      const came = await worker.compact({ instruction, keepLast })
       return sentence({ type: 'compaction', workerId: id, ...came }, compactedText(id, came))
     },
   })

@@ -1,8 +1,13 @@
 /** `troupe worker configure`: another model, other settings or fewer tools for one agent. */
 import { type Command, Option } from 'commander'
+import { isObject } from '../../../core/check/is-object.ts'
+import { preview } from '../../../core/check/preview.ts'
 import { efforts } from '../../../core/definition/tool/call-settings.ts'
 import { InputError } from '../../../core/errors.ts'
 import type { Configuration, ConfigurationChange } from '../../../core/worker/configuration.ts'
+import { queuedAt, UnhostedNotice } from '../../host/unhosted-notice.ts'
+import { parseInput } from '../../input.ts'
+import { tell } from '../../terminal/output.ts'
 import { sentence } from '../../view/answer.ts'
 import { configurationText } from '../../view/configuration-text.ts'
 import { addVerb } from '../verb.ts'
@@ -35,7 +40,9 @@ export function addConfigureCommand(group: Command): void {
     purpose: 'change',
     details: 'Needs a node that hosts its kind. At once if the worker rests, else after its run.',
     answer: async (troupe, { id, flags }) => {
-      const configured: Configuration = await troupe.workers.get(id).configure(changeOf(flags))
+      const worker = troupe.workers.get(id)
+      using _notice = new UnhostedNotice(troupe, () => queuedAt(worker), tell)
+      const configured: Configuration = await worker.configure(changeOf(flags))
       const object = { type: 'configured', workerId: id, configured }
       return sentence(object, `worker ${id} from its next run on: ${configurationText(configured)}`)
     },
@@ -56,9 +63,7 @@ function changeOf({ model, effort, settings, tools, reset }: ConfigureFlags): Co
 }
 
 function objectIn(text: string): Record<string, unknown> {
-  try {
-    return JSON.parse(text) as Record<string, unknown>
-  } catch (cause) {
-    throw new InputError(`--settings must be JSON, not ${text.slice(0, 100)}`, { cause })
-  }
+  const settings = parseInput(text, 'json', '--settings')
+  if (isObject(settings)) return settings
+  throw new InputError(`--settings must be an object like {"temperature":0}, not ${preview(settings)}.`)
 }

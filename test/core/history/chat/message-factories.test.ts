@@ -78,3 +78,12 @@ test('blocks have a first text, all texts, and addresses for pages [4.11]', () =
     'https://a.example/b.wav',
   )
 })
+
+test.each([
+  { type: 'text', text: 'see' },
+  { type: 'image', mediaType: 'image/png', data: 'AAAA' },
+  { type: 'audio', mediaType: 'audio/wav', url: 'https://a.example/b.wav' },
+] as const)('a block may be $type, and fits the schema of stored messages [4.11]', (block) => {
+  const said = chat.user([block])
+  expect(chatMessageSchema.parse(JSON.parse(JSON.stringify(said)))).toEqual(said)
+})
