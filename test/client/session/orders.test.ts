@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import type { CompactionSettings } from '../../../src/core/definition/agent/compaction-settings.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
 import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { call, type ScriptedReply, say } from '../../../src/models/local/scripted-model.ts'
@@ -142,38 +143,36 @@ describe('a conversation that somebody has compacted', () => {
 })
 
 describe('an order that waits behind a run', () => {
-  /** A conversation whose run lasts, and a compaction that waits behind it. */
+  /** A conversation whose tool call lasts, and an order that waits behind its run. */
   async function waiting() {
-    const held = Promise.withResolvers<void>()
-    const talk = await conversation({ hold: held.promise })
-    await talk.root.send('wait')
-    const asked = talk.root.compact({ keepLast: 2, signal: signal() })
+    const never = Promise.withResolvers<string>()
+    const hold = defineTool({ name: 'hold', description: 'Waits.', effect: 'pure', run: () => never.promise })
+    const model = recordedModel('test/m', (_request, number) => (number === 1 ? call('hold') : say('reply')))
+    const troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, tools: [hold] }) },
+    })
+    const { root } = await troupe.create('agent', 'text 1', { keepOpen: true })
+    await expect.poll(async () => (await root.report()).run).toBe('ExecutingTools')
+    const asked = root.configure({ tools: [], signal: signal() })
     asked.catch(() => {})
-    await expect.poll(async () => (await talk.root.report()).mailbox.pending).toBe(1)
-    return { ...talk, asked, release: held.resolve }
+    await expect.poll(async () => (await root.report()).mailbox.pending).toBe(1)
+    return { troupe, root, asked }
   }
 
   test('is done, and answered, when that run is cancelled', async () => {
-    const talk = await waiting()
-    await using _ = talk.troupe
-    expect(await talk.root.cancelRun()).toBe(true)
-    talk.release()
-    expect(await talk.asked).toMatchObject({ compacted: true })
-    expect((await talk.troupe.history(talk.root.id)).map(({ type }) => type).slice(-3)).toEqual([
-      'cancelled',
-      'ordered',
-      'compacted',
-    ])
-    expect(await talk.findings()).toEqual([])
+    const { troupe, root, asked } = await waiting()
+    await using _ = troupe
+    expect(await root.cancelRun()).toBe(true)
+    expect(await asked).toEqual({ tools: [] })
+    const types = (await troupe.history(root.id)).map(({ type }) => type)
+    expect(types.slice(-3)).toEqual(['cancelled', 'ordered', 'configured'])
   })
 
   test('throws an error when the worker is cancelled for good', async () => {
-    const talk = await waiting()
-    await using _ = talk.troupe
-    await talk.root.cancel()
-    talk.release()
-    await expect(talk.asked).rejects.toMatchObject({ code: 'session_finished' })
-    expect(await talk.findings()).toEqual([])
+    const { troupe, root, asked } = await waiting()
+    await using _ = troupe
+    await root.cancel()
+    await expect(asked).rejects.toMatchObject({ code: 'session_finished' })
   })
 })
 
