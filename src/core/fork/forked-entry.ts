@@ -26,7 +26,7 @@ export function forkedEntry(json: string, owner: string, ids: ForkedIds): string
     changeItems(entry, 'ended', worker),
     changeEach(entry, 'spawned', worker),
     changeEach(entry, 'asks', ask),
-    entry.type === 'askWithdrawn' && change(entry, 'ask', ask),
+    (entry.type === 'askWithdrawn' || entry.type === 'hooked') && change(entry, 'ask', ask),
     entry.type === 'retried' && change(entry, 'messageId', (id) => ids.message(owner, id)),
     isObject(entry.dropped) && change(entry.dropped, 'mail', (mail) => forkedMail(mail, owner, ids)),
     isObject(entry.onCancel) && changeItems(entry.onCancel, 'sent', worker),

@@ -35,17 +35,17 @@ export function hasItsParts(entry: Fields): boolean {
     case 'toolStarted':
       return typeof entry.toolCallId === 'string'
     case 'delegated':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.spawned) && entry.spawned.every(isObject)
+      return typeof entry.toolCallId === 'string' && isListOfObjects(entry.spawned)
     case 'asked':
-      return typeof entry.toolCallId === 'string' && Array.isArray(entry.asks) && entry.asks.every(isObject)
+      return typeof entry.toolCallId === 'string' && isListOfObjects(entry.asks)
     case 'subCallStarted':
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string'
     case 'subCall':
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
     case 'hooked':
-      return typeof entry.hook === 'string'
+      return typeof entry.hook === 'string' && (entry.content === undefined || isListOfObjects(entry.content))
     case 'callsDecided':
-      return Array.isArray(entry.calls) && entry.calls.every(isObject)
+      return isListOfObjects(entry.calls)
     case 'blank':
       return isObject(entry.usage)
     case 'retried':
@@ -53,4 +53,8 @@ export function hasItsParts(entry: Fields): boolean {
     default:
       return true
   }
+}
+
+function isListOfObjects(list: unknown): boolean {
+  return Array.isArray(list) && list.every(isObject)
 }

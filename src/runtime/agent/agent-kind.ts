@@ -23,6 +23,7 @@ export function openKind(definition: AgentDefinition, parts: AgentParts): AgentK
   const model = openModel(definition, parts)
   return {
     definition,
+    written: definition,
     model,
     toolbox: new Toolbox(definition),
     sticky: StickyContext.of(definition.context, model.id),

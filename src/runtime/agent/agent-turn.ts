@@ -30,7 +30,10 @@ export interface AgentParts {
 }
 
 export interface AgentKind {
+  /** As its worker is configured. */
   readonly definition: AgentDefinition
+  /** As its author wrote it. */
+  readonly written: AgentDefinition
   readonly model: Model
   readonly toolbox: Toolbox
   /** Null: nothing stands before its conversations. */

@@ -88,6 +88,10 @@ test.each([
     { type: 'askWithdrawn', toolCallId: 'c', ask: newAsk },
   ],
   [
+    { type: 'hooked', hook: 'prompt', did: 'suspend', ask },
+    { type: 'hooked', hook: 'prompt', did: 'suspend', ask: newAsk },
+  ],
+  [
     { type: 'retried', messageId: ask },
     { type: 'retried', messageId: newAsk },
   ],

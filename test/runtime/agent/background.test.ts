@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { Model, ModelRequest } from '../../../src/core/definition/model.ts'
 import { TerminalError } from '../../../src/core/errors.ts'
+import { chat } from '../../../src/core/history/chat/message-factories.ts'
 import { call, say } from '../../../src/models/local/scripted-model.ts'
 import { recordedModel } from '../../support/recorded-model.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
@@ -142,6 +143,27 @@ describe('tasks in the background', () => {
     await session.result({ run: 3 })
     expect(count(JSON.stringify(model.requests[0]?.messages), toldText)).toBe(1)
     expect((await troupe.history(session.rootId)).slice(0, before.length)).toEqual(before)
+  })
+
+  test('are told of although somebody has changed since what their prompts hold', async () => {
+    const errand = defineWorker({ instructions: 'x', model: recordedModel('test/errand', [say('found it')]) })
+    const model = recordedModel('test/m', (request, number) =>
+      number === 1 ? spawn(task('milk', 'milk')) : say(`reply to ${request.messages.length}`),
+    )
+    const agent = defineWorker({ instructions: 'x', model, spawns: ['errand'], background: true })
+    await using troupe = await TestTroupe.start({ workers: { agent, errand } })
+    const session = await troupe.create('agent', 'do start', { keepOpen: true })
+    await session.result({ run: 1 })
+    const [, child] = await waitUntil('the errand has ended', async () => {
+      const { workers } = await session.report()
+      return workers[1]?.status === 'idle' && workers
+    })
+    const worker = troupe.client.workers.get(child?.id as string)
+    await worker.configure({ tools: [] })
+    await worker.push(chat.user('It was nice.'))
+    await session.root.send('do nothing')
+    await session.result({ run: 2 })
+    expect(JSON.stringify(model.requests.at(-1)?.messages)).toContain('found it')
   })
 
   test('are told by a note that is recorded before the model reads it (BACKGROUND-2)', async () => {

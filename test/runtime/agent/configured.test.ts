@@ -33,7 +33,7 @@ async function talking() {
   await session.result({ run: 1 })
   const rests = () => waitUntil('it rests', async () => (await session.root.report()).status === 'idle')
   await rests()
-  return { troupe, session, first, second, rests, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
+  return { agent, troupe, session, first, second, rests, [Symbol.asyncDispose]: () => troupe[Symbol.asyncDispose]() }
 }
 
 describe('an agent that is configured', () => {
@@ -59,6 +59,18 @@ describe('an agent that is configured', () => {
     await session.root.send('more')
     await session.result({ run: 2 })
     expect(second.requests[0]?.messages[1]).toMatchObject({ role: 'assistant', model: 'test/first' })
+  })
+
+  test('takes back a model that its node does not know any more', async () => {
+    await using made = await talking()
+    const { session, troupe, first } = made
+    await session.root.configure({ model: 'test/second' })
+    await troupe.nodes[0]?.stop()
+    await troupe.startNode({ agent: made.agent }, { modelsByName: { 'test/first': first } })
+    expect(await session.root.configure({ model: null })).toEqual({})
+    await session.root.send('more')
+    expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed', value: { text: 'first 2' } })
+    await expectSound(troupe)
   })
 
   test('keeps what is not named, and null takes it back', async () => {

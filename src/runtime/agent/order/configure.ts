@@ -34,7 +34,7 @@ export async function configure(agentTurn: AgentTurn, mail: Mail, order: Configu
 async function problemOf({ kind, parts }: AgentTurn, after: Configuration): Promise<string | null> {
   try {
     checkSettings(after.settings)
-    openModel(definitionWith(kind.definition, after), parts)
+    openModel(definitionWith(kind.written, after), parts)
     const known = after.tools === undefined ? [] : (await kind.toolbox.open()).ownNames
     const unknown = (after.tools ?? []).filter((name) => !known.includes(name))
     if (unknown.length === 0) return null

@@ -12,8 +12,19 @@ import type { AgentTurn } from '../../agent-turn.ts'
 import type { Journal } from '../../journal.ts'
 import { childrenOutput, type SpawnTask } from './delegation.ts'
 
-/** Behind the end of a run only entries of compactions may stand. */
-const tailSize = 5
+/** So many entries may stand behind the end of a run. */
+const tailSize = 20
+/** What may stand there: what somebody asked of the child, or changed of its prompts, since. */
+const betweenRuns: ReadonlySet<Entry['type']> = new Set([
+  'cleared',
+  'compacted',
+  'configured',
+  'expanded',
+  'ordered',
+  'orderRefused',
+  'redone',
+  'undone',
+])
 /** How many untold tasks are looked at before one model call, the oldest first. */
 const lookedAtMost = 50
 
@@ -80,7 +91,8 @@ function endIn(jsons: readonly string[]): Ended | null {
     if (entry.type === 'completed') return { status: 'completed', value: entry.value, failure: null }
     if (entry.type === 'failed') return { status: 'failed', value: null, failure: entry.failure }
     if (entry.type === 'cancelled') return { status: 'cancelled', value: null, failure: null as never }
-    if (entry.type !== 'compacted' && entry.type !== 'expanded') return null
+    const beginsRun = entry.type === 'ordered' && entry.order.do === 'run'
+    if (beginsRun || (!betweenRuns.has(entry.type) && !('pushed' in entry))) return null
   }
   return null
 }
