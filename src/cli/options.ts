@@ -79,10 +79,10 @@ export function name(text: string): string {
 }
 
 /** A parser for commander: a number that this rule takes. */
-export function numberOf({ expects, fits }: Rule): (text: string) => number {
+function numberOf(rule: Rule): (text: string) => number {
   return (text) => {
     const value = /^\d+$/.test(text) ? Number(text) : Number.NaN
-    if (!fits(value)) throw new InvalidArgumentError(`Expected ${expects}.`)
+    if (!rule.fits(value)) throw new InvalidArgumentError(`Expected ${rule.expects}.`)
     return value
   }
 }
