@@ -10,6 +10,7 @@ import { attachment } from '../client/submission/attached.ts'
 import { isObject } from '../core/check/is-object.ts'
 import { InputError, LimitError } from '../core/errors.ts'
 import { parseExactJson } from '../core/exact-json.ts'
+import { isMediaPart } from '../core/history/chat/media.ts'
 import { policy } from '../core/policy.ts'
 
 /** The most bytes that are read. Indented JSON may be longer than the JSON that is stored. */
@@ -53,7 +54,12 @@ export async function withAttachments(input: unknown, { attach = [] }: AttachFla
 function blocksOf(input: unknown): readonly unknown[] {
   if (input === null) return []
   if (isObject(input) && Array.isArray(input.content)) return input.content
+  if (Array.isArray(input) && input.every(isBlock)) return input
   return [{ type: 'text', text: typeof input === 'string' ? input : JSON.stringify(input) }]
+}
+
+function isBlock(value: unknown): boolean {
+  return isMediaPart(value) || (isObject(value) && value.type === 'text')
 }
 
 /** The input of a command: its argument, a file, or stdin (`-`). Without any input it is null. `what`: its name in errors. */
