@@ -45,11 +45,11 @@ async function spoilt(redis: Redis, key: string): Promise<AsyncDisposable> {
 
 type Name = keyof ReturnType<typeof partitionKeys>
 
-/** `leases`, or `run of default`. */
+/** `leases`, `run of default`, or `kindQueue of default sleeper`. */
 function keyOf(name: string): string {
   const keys = partitionKeys(troupe.tag)
-  const [of, pool] = name.split(' of ')
-  return pool === undefined ? (keys[of as Name] as string) : keys[of as 'run'](pool)
+  const [of, pool, kind = ''] = name.split(/ of | /)
+  return pool === undefined ? (keys[of as Name] as string) : keys[of as 'kindQueue'](pool, kind)
 }
 
 describe('a key of a partition that is of another sort', () => {
@@ -65,6 +65,8 @@ describe('a key of a partition that is of another sort', () => {
     [['retired', 'redriven', 'wakeups of default', 'busy of default']],
     [['run of default']],
     [['run of unhosted']],
+    [['kindQueues of default']],
+    [['kindQueue of default sleeper']],
     [['claims of n-1']],
   ])('(%j) is named, and the rest is whole', async (names) => {
     const whole = await troupe.client.audit()

@@ -80,10 +80,11 @@ export class AuditStore {
     const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
+    const known = await orElse(this.#redis.hkeys(kinds), [])
     const queued = await Promise.all(
       pools.map(async (pool) => {
         const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
-        return some.map((kind) => kindQueue(pool, kind))
+        return [...new Set([...known, ...some])].map((kind) => kindQueue(pool, kind))
       }),
     )
     const sorted = {

@@ -62,11 +62,10 @@ export interface AppearOrder {
   readonly from: string
   readonly workers: readonly {
     readonly id: string
-    readonly entries: number
-    readonly parts: readonly string[]
     readonly queued: string | null
   }[]
-  readonly keys: readonly string[]
+  /** All that was prepared, behind the tag: names of keys, and how large each is as Redis counts it. */
+  readonly keys: readonly { readonly key: string; readonly sort: string; readonly size: number }[]
   readonly due: readonly string[]
   readonly open: readonly string[]
   readonly isCancelling: boolean
@@ -178,7 +177,7 @@ export class ForkStore {
         seed: newSeed(),
         wakeupMs: this.#policy.wakeupMs,
         workers,
-        keys: order.keys,
+        keys: order.keys.map(({ key, sort, size }) => `${sort} ${size} ${key}`),
         due: order.due,
         open: order.open,
         isCancelling: order.isCancelling || undefined,

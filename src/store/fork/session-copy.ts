@@ -29,7 +29,8 @@ export class SessionCopy {
   readonly #cut: Cut
   readonly #note: ForkNote
   readonly #ids: ForkedIds
-  readonly #keys: string[] = []
+  /** What was written, by key: how many elements, names, or bytes of a string. */
+  readonly #sizes = new Map<string, { readonly sort: Part['sort']; size: number }>()
   readonly #due: string[] = []
   readonly #open: string[] = []
   /** Asks of the session by the time when they were made, as the set of the session has them. */
@@ -55,7 +56,7 @@ export class SessionCopy {
       sessionId: this.#ids.sessionId,
       from: this.#note.from,
       workers,
-      keys: this.#keys,
+      keys: [...this.#sizes].map(([key, { sort, size }]) => ({ key, sort: sort === 'bytes' ? 'string' : sort, size })),
       due: this.#due,
       open: this.#open,
       isCancelling: this.#cut.isCancelling,
@@ -76,16 +77,12 @@ export class SessionCopy {
       const [, ask] = /^ask:(.+)$/.exec(name) ?? []
       this.#due.push(time, `${copyId}:${ask === undefined ? name : `ask:${ids.ask(id, ask)}`}`)
     }
-    const parts = Object.keys(worker.parts)
-    if (asks.length > 0) {
-      await this.#add(
-        `w:${copyId}:asks`,
-        'set',
-        asks.map(([ask]) => ids.ask(id, ask)),
-      )
-      parts.push(':asks')
-    }
-    return { id: copyId, entries: historyLength, parts, queued: record.queued }
+    await this.#pieces(
+      `w:${copyId}:asks`,
+      'set',
+      asks.map(([ask]) => ids.ask(id, ask)),
+    )
+    return { id: copyId, queued: record.queued }
   }
 
   async #part(worker: string, part: string, texts: readonly string[]): Promise<void> {
@@ -101,7 +98,7 @@ export class SessionCopy {
     const [id, workerId] = [this.#ids.ask(worker, ask), this.#ids.worker(worker)]
     const { body = '', at = '0' } = fields
     const copy = { ...fields, session: this.#ids.sessionId, worker: workerId, body: forkedBody(body, workerId) }
-    await this.#addKey(`ask:${id}`, 'hash', flat(copy))
+    await this.#pieces(`ask:${id}`, 'hash', flat(copy))
     this.#open.push(at, id)
     this.#asks.push(at, id)
   }
@@ -109,19 +106,19 @@ export class SessionCopy {
   async #session(workers: readonly Copied[]): Promise<void> {
     const base = `s:${this.#ids.sessionId}`
     const element = (text: string) => text.replace(/^[^:]+/, (id) => this.#ids.worker(id))
-    await this.#addKey(
+    await this.#pieces(
       `${base}:workers`,
       'list',
       workers.slice(1).map(({ id }) => id),
     )
     const { cancelled, reasons, results } = this.#cut
-    await this.#addKey(`${base}:cancelled`, 'set', cancelled.map(element))
+    await this.#pieces(`${base}:cancelled`, 'set', cancelled.map(element))
     const named = Object.entries(reasons).map(([name, reason]) => [element(name), reason])
-    await this.#addKey(`${base}:reasons`, 'hash', named.flat())
-    await this.#addKey(`${base}:results`, 'hash', flat(results))
-    await this.#addKey(`${base}:asks`, 'zset', this.#asks)
+    await this.#pieces(`${base}:reasons`, 'hash', named.flat())
+    await this.#pieces(`${base}:results`, 'hash', flat(results))
+    await this.#pieces(`${base}:asks`, 'zset', this.#asks)
     const known = Object.entries(this.#cut.originals).flatMap(([id, own]) => [id, this.#ids.worker(own)])
-    await this.#addKey(`${base}:originals`, 'hash', [...known, ...this.#ids.all.flat()])
+    await this.#pieces(`${base}:originals`, 'hash', [...known, ...this.#ids.all.flat()])
   }
 
   /** Blobs keep their names in the copy: these follow from what they hold. One that was kept since the cut is named by nothing in the copy. */
@@ -134,18 +131,17 @@ export class SessionCopy {
       index.push(ref.id, encodeBlobLine(ref))
       sum += ref.bytes
     }
-    if (index.length > 0) await this.#addKey(`${base}s`, 'hash', [...index, 'bytes', String(sum)])
+    if (index.length > 0) await this.#pieces(`${base}s`, 'hash', [...index, 'bytes', String(sum)])
   }
 
   async #blob(key: string, { id, bytes }: BlobRef): Promise<void> {
-    if (bytes === 0) return this.#addKey(key, 'string', [''])
+    if (bytes === 0) return this.#pieces(key, 'string', [''])
     for (let offset = 0; offset < bytes; offset += blobPieceBytes) {
       const length = Math.min(blobPieceBytes, bytes - offset)
       const piece = await this.#store.blobs.read(this.#note.from, id, { offset, length })
       if (piece?.length !== length) throw prunedError(this.#note.from)
       await this.#add(key, 'bytes', [piece], offset)
     }
-    this.#keys.push(key)
   }
 
   /** A history, read in pages of about the bytes that one script may write. Returns its length. */
@@ -168,13 +164,6 @@ export class SessionCopy {
     return from
   }
 
-  /** A key that is not one of a worker. */
-  async #addKey(key: string, sort: Part['sort'], texts: readonly string[]): Promise<void> {
-    if (texts.length === 0) return
-    await this.#pieces(key, sort, texts)
-    this.#keys.push(key)
-  }
-
   /** Names and values stay together: pieces have an even number of texts. */
   async #pieces(key: string, sort: Part['sort'], texts: readonly string[], at = 0): Promise<void> {
     for (let from = 0; from < texts.length; from += elementsMost)
@@ -184,6 +173,9 @@ export class SessionCopy {
   async #add(key: string, sort: Part['sort'], texts: Part['texts'], from = 0): Promise<void> {
     if (texts.length === 0) return
     this.#waiting.push({ key, sort, from, texts })
+    const written = this.#sizes.get(key) ?? { sort, size: 0 }
+    written.size += sizeOf(sort, texts)
+    this.#sizes.set(key, written)
     for (const text of texts) this.#bytes += text.length
     if (this.#bytes > bytesMost || this.#waiting.length > elementsMost) await this.#flush()
   }
@@ -195,6 +187,13 @@ export class SessionCopy {
     this.#bytes = 0
     await this.#store.prepare(this.#ids.sessionId, parts)
   }
+}
+
+/** As Redis counts it. */
+function sizeOf(sort: Part['sort'], texts: Part['texts']): number {
+  if (sort === 'list' || sort === 'set') return texts.length
+  if (sort === 'hash' || sort === 'zset') return texts.length / 2
+  return texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
 }
 
 function idsOf({ workers }: Cut, from: string, copyId: string): ForkedIds {

@@ -66,7 +66,6 @@ local function dueOf(id, recordKey, wait)
   return due, records
 end
 
-local lanes = { ':mail:signals', ':mail:results', ':mail:inbox' }
 local function cutOf(id)
   local recordKey = workerKey(tag, id)
   local record, flat = readRecord(recordKey)
@@ -75,7 +74,7 @@ local function cutOf(id)
   local function part(name, texts)
     if #texts > 0 then parts[#parts + 1] = { name, texts } end
   end
-  for index = 1, #lanes do part(lanes[index], listAt(recordKey .. lanes[index])) end
+  for _, lane in pairs(laneKeys) do part(lane, listAt(recordKey .. lane)) end
   if record.data == '@' then part(':state', counted({ redis.call('GET', recordKey .. ':state') or '' })) end
   if record.failed == '1' then part(':failure', counted({ redis.call('GET', recordKey .. ':failure') or '' })) end
   if record.atOnce then part(':waiting', listAt(recordKey .. ':waiting')) end

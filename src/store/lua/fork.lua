@@ -9,10 +9,8 @@ ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
   workers          the root first, each:
     id             of the worker
-    entries        length of its history
-    parts          its keys that were prepared, beside its record
     queued         the pool in whose run queue it stands; absent: it is not queued
-  keys             other keys that were prepared, behind the tag
+  keys             that were prepared, each "<sort> <size> <name behind the tag>"; the record of a worker is among them as fork:<session>:<id>
   due              times and names of timers in turn
   open             times and ids of open asks in turn
   isCancelling     true: a cancel within it is not finished
@@ -44,40 +42,34 @@ for index = 1, #workers do
   local worker = workers[index]
   checkTexts(worker, 'id')
   checkTextsIfAny(worker, 'queued')
-  checkNumbers(worker, 'entries')
   if ids[worker.id] then error('each worker should be there once', 0) end
   ids[worker.id] = true
 end
 if not workers[1] or workerKey(tag, workers[1].id) ~= rootKey then error('the first worker should be the root', 0) end
 
--- A Redis that failed over, or that took longer than these keys live, may have lost some of them.
-for index = 1, #workers do
-  local worker = workers[index]
-  local key, all = workerKey(tag, worker.id), {}
-  local parts = textsOf(worker, 'parts')
-  for place = 1, #parts do all[place] = key .. parts[place] end
-  worker.keys = all
-  if redis.call('EXISTS', bornKey(worker.id), unpack(all)) ~= #all + 1 then return { 'lost', key } end -- guard: a copy that lost a key does not appear
-  checkSort('hash', bornKey(worker.id))
-  if lengthOf(key .. ':log') ~= worker.entries then return { 'lost', key .. ':log' } end -- guard: a copy that lost a part of a history does not appear
-end
+-- A Redis that failed over, or that took longer than these keys live, may have lost some of them, or the end of some.
+local isThere = {}
 for index = 1, #keys do
-  keys[index] = tag .. ':' .. keys[index]
-  if redis.call('EXISTS', keys[index]) == 0 then return { 'lost', keys[index] } end -- guard: a copy that lost a key of its session does not appear
+  local sort, size, name = string.match(keys[index], '^(%l+) (%d+) (.+)$')
+  if not sizes[sort] then error('each key should have a sort and a size', 0) end
+  local key = tag .. ':' .. name
+  local found = redis.pcall(sizes[sort], key)
+  if type(found) == 'table' then checkSort(sort, key) end
+  if digits(found) ~= size or (size == '0' and redis.call('EXISTS', key) == 0) then return { 'lost', key } end -- guard: a copy that lost a key, or a part of one, does not appear
+  keys[index], isThere[key] = key, true
+end
+for id in pairs(ids) do
+  if not isThere[bornKey(id)] then error('the record of each worker should be among the keys', 0) end
 end
 
 local now, woke = nowMs(), newWakes()
 redis.call('ZADD', sessionsKey, digits(now), header.session)
+for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the keys of a copy stay
 for index = 1, #workers do
   local worker = workers[index]
-  local key, all = workerKey(tag, worker.id), worker.keys
-  redis.call('RENAME', bornKey(worker.id), key)
-  redis.call('PERSIST', key) -- guard: the records of a copy stay
-  if worker.entries > 0 then redis.call('PERSIST', key .. ':log') end -- guard: the histories of a copy stay
-  for place = 1, #all do redis.call('PERSIST', all[place]) end -- guard: the mailboxes of a copy stay
+  redis.call('RENAME', bornKey(worker.id), workerKey(tag, worker.id))
   if worker.queued then writeWokenRecord(tag, { id = worker.id, session = header.session, pool = worker.queued }, now, woke) end -- guard: a worker of a copy that has something to do is queued
 end
-for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the keys of a copied session stay
 local function addAll(zsetKey, scored)
   for from = 1, #scored, 1000 do redis.call('ZADD', zsetKey, unpack(scored, from, math.min(from + 999, #scored))) end
 end

@@ -8,7 +8,7 @@ ARGV[1] header    json:
   pools            their names
   headBytes        of each mail that are answered
   budget           most bytes of mails that are read in this call
-Returns {session, workers, pools whose run queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
+Returns {session, workers, pools of which a queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys, blobs that are not as its index says}, each blob as {id, bytes of the index, bytes of its key}, with
         "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
@@ -26,8 +26,8 @@ checkNumbers(header, 'headBytes', 'budget')
 local session, headBytes, budget = header.session, header.headBytes, header.budget
 local pools, asked = textsOf(header, 'pools'), textsOf(header, 'workers')
 
--- Keys of the partition that cannot be read, each with true.
-local unread = {}
+-- Keys of the partition that cannot be read, and the pools of those that are queues, each with true.
+local unread, unreadPools = {}, {}
 local function checkRead(sort, key)
   local fine, why = pcall(checkSort, sort, key)
   if not fine and not damageOf(why) then error(why, 0) end
@@ -106,12 +106,13 @@ local function pictureOf(id)
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
   end
   -- Its own pool may be one that nobody registered: then it stands in a run queue at which nobody looks.
-  local own = redis.call('HGET', record, 'pool') or atStart.pool
+  local own = fields.pool or atStart.pool
   local isKnown, isThere = false, false
   for index = 1, #pools do isKnown = isKnown or pools[index] == own end
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
-  local kind = redis.call('HGET', record, 'kind')
-  if kind and isIn(kindQueueKey(tag, own, kind), id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
+  local kindQueue = kindQueueKey(tag, own, fields.kind or '')
+  if not checkRead('zset', kindQueue) then unreadPools[own] = true end
+  if isIn(kindQueue, id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers
   if fields.status == 'queued' then
     -- A pause keeps its place. Without the pause nobody would put it back.
@@ -161,9 +162,8 @@ checkRead('zset', timersKey)
 checkRead('zset', sessionsKey)
 checkRead('zset', tag .. ':asks')
 checkRead('set', cancellingKey)
-local unreadPools = {}
 for index = 1, #pools do
-  if not checkRead('zset', tag .. ':run:' .. pools[index]) then unreadPools[#unreadPools + 1] = pools[index] end
+  if not checkRead('zset', tag .. ':run:' .. pools[index]) then unreadPools[pools[index]] = true end
 end
 if session then
   local key = sessionKey(tag, session)
@@ -184,4 +184,6 @@ for index = 1, #asked do
   end
   workers[#workers + 1] = found
 end
-return { about, workers, unreadPools }
+local poolsUnread = {}
+for pool in pairs(unreadPools) do poolsUnread[#poolsUnread + 1] = pool end
+return { about, workers, poolsUnread }

@@ -200,7 +200,7 @@ export const forkScript = defineScript({
   file: 'fork.lua',
   keys: words('root sessions events timers asks cancelling'),
   header: words('session from seed wakeupMs workers keys due open isCancelling'),
-  fields: { workers: words('id entries parts queued') },
+  fields: { workers: words('id queued') },
   args: words('event told'),
 })
 

@@ -130,6 +130,7 @@ export const lost =
   (spoil: (place: Place, copy: Written) => Promise<unknown>): Check =>
   async (place) => {
     const { session } = await live(place)
+    await place.post(session.root, 'third')
     const copy = await written(place, session)
     await spoil(place, copy)
     const said = await place.sessions.forks.appear(copy.order).then(
@@ -145,6 +146,18 @@ const spoilt = (key: (place: Place, copy: Written) => string) =>
 export const aCopyWithoutAMailboxDoesNotAppear = spoilt((place, { root }) => place.workerKeys(root).inbox)
 export const aCopyWithoutItsWorkersDoesNotAppear = spoilt((place, { id }) => place.sessionKeys(id).workers)
 export const aCopyWithAShortHistoryDoesNotAppear = spoilt((place, { root }) => place.workerKeys(root).log)
+/** The end of a long list, and some names of a large hash, are written by calls of their own. */
+export const aCopyWithAShortMailboxDoesNotAppear = lost(async (place, { root }) => {
+  const { inbox } = place.workerKeys(root)
+  await place.redis.rpop(inbox)
+  if ((await place.redis.llen(inbox)) === 0) throw new Error('Nothing of the mailbox is left.')
+})
+export const aCopyThatForgotAnIdDoesNotAppear = lost(async (place, { id }) => {
+  const { originals } = place.sessionKeys(id)
+  const [first = ''] = await place.redis.hkeys(originals)
+  await place.redis.hdel(originals, first)
+  if ((await place.redis.hlen(originals)) === 0) throw new Error('None of the ids is left.')
+})
 
 export const workersOfACopyRun: Check = async (place) => {
   const { session, child } = await live(place)
