@@ -78,7 +78,7 @@ describe('a processor', () => {
     const { troupe } = await runOnce({ instructions: 'x', model, hooks, context }, 'hello')
     await using _ = troupe
     const [text] = textsIn(model.requests[0]?.messages)
-    expect(text).toMatch(/\[branch\]\nmain\n[^]*--- USER MESSAGE BEGIN ---\nHELLO\n/)
+    expect(text).toMatch(/\[branch\]\nmain\n[\s\S]*--- USER MESSAGE BEGIN ---\nHELLO\n/)
   })
 
   test('gives tools the input that it left, and looks at the input of each run', async () => {
