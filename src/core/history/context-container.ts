@@ -286,7 +286,10 @@ export class ContextContainer {
     }
     const isInput = message.type === 'user' && !message.nudge && this.#run.inputText === undefined
     this.history.add(message)
-    if (isInput) this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender: message.from }
+    if (isInput) {
+      const { from: sender, context } = message
+      this.#inputAt = { from: this.#blocksBefore, to: this.history.openBlocks, sender, context }
+    }
     this.size.add(message)
     if (message.type === 'user' && message.nudge) {
       this.#isRunOpen = true

@@ -43,7 +43,10 @@ export function hasItsParts(entry: Fields): boolean {
     case 'subCall':
       return typeof entry.toolCallId === 'string' && typeof entry.id === 'string' && isObject(entry.output)
     case 'hooked':
-      return typeof entry.hook === 'string' && (entry.content === undefined || isListOfObjects(entry.content))
+      // Content of a single text is stored as that text.
+      return (
+        typeof entry.hook === 'string' && (typeof (entry.content ?? '') === 'string' || isListOfObjects(entry.content))
+      )
     case 'callsDecided':
       return isListOfObjects(entry.calls)
     case 'blank':

@@ -51,7 +51,7 @@ const broken: readonly unknown[] = [
   { type: 'subCallStarted', toolCallId: 'c1' },
   { type: 'subCall', toolCallId: 'c1', id: 's1' },
   { type: 'hooked' },
-  { type: 'hooked', hook: 'prompt', content: 'x' },
+  { type: 'hooked', hook: 'prompt', content: 7 },
   { type: 'hooked', hook: 'prompt', content: ['x'] },
   { type: 'callsDecided', calls: ['c1'] },
   7,
@@ -59,7 +59,13 @@ const broken: readonly unknown[] = [
   [],
 ]
 
+const stored = { type: 'hooked', hook: 'prompt', content: 'x' }
+
 describe('an entry', () => {
+  test('of a hook may have a single text in place of the input', () => {
+    expect(decodeEntry(JSON.stringify(stored))).toMatchObject({ ...stored, content: [{ type: 'text', text: 'x' }] })
+  })
+
   test.each(whole)('with its required fields is read: %j', (entry) => {
     expect(decodeEntry(JSON.stringify(entry))).toEqual({ run: 1, epoch: 1, ...entry })
   })

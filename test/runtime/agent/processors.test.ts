@@ -71,6 +71,16 @@ describe('a processor', () => {
     await expectSound(made.troupe)
   })
 
+  test('that changes an input leaves what goes with it', async () => {
+    const model = scripted(say('Done.'))
+    const hooks: AgentHooks = { prompt: (input) => ({ do: 'transform', input: (input as string).toUpperCase() }) }
+    const context = { facts: { branch: () => 'main' } }
+    const { troupe } = await runOnce({ instructions: 'x', model, hooks, context }, 'hello')
+    await using _ = troupe
+    const [text] = textsIn(model.requests[0]?.messages)
+    expect(text).toMatch(/\[branch\]\nmain\n[\s\S]*--- USER MESSAGE BEGIN ---\nHELLO\n/)
+  })
+
   test('gives tools the input that it left, and looks at the input of each run', async () => {
     const inputs: unknown[] = []
     const noting = defineTool({

@@ -17,13 +17,13 @@ import type { Recipe } from './recipe.ts'
 
 export type Effect = 'pure' | 'idempotent' | 'once'
 
-/** The folder that a worker's tools may touch. Paths are resolved to their real place, and refused if that lies outside. */
 /** One name in a folder. `other`: a pipe, a device or a socket. */
 export interface FolderEntry {
   readonly name: string
   readonly sort: 'file' | 'folder' | 'link' | 'other'
 }
 
+/** The folder that a worker's tools may touch. Paths are resolved to their real place, and refused if that lies outside. */
 export interface Workspace {
   /** Real path of the folder. */
   readonly root: string

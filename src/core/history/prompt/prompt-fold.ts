@@ -71,11 +71,12 @@ interface Slot {
   output: ToolOutput | null
 }
 
-/** Where an input stands among the blocks of a user message, and who sent it. */
+/** Where an input stands among the blocks of a user message, who sent it, and what goes with it and nobody said. */
 export interface InputBlocks {
   readonly from: number
   readonly to: number
   readonly sender: string | undefined
+  readonly context: string | undefined
 }
 
 export class PromptFold {
@@ -169,8 +170,8 @@ export class PromptFold {
   /** Puts these blocks in place of an input. */
   replaceInput(input: InputBlocks, content: readonly UserBlock[]): InputBlocks {
     if (this.#tail?.role !== 'user') return input
-    const { from, to, sender } = input
-    const blocks = userBlocks({ from: sender, content })
+    const { from, to, sender, context } = input
+    const blocks = userBlocks({ from: sender, content, context })
     this.#tail.blocks.splice(from, to - from, ...blocks)
     this.#tail.part = null
     return { ...input, to: from + blocks.length }
