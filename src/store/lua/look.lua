@@ -110,7 +110,8 @@ local function pictureOf(id)
   local isKnown, isThere = false, false
   for index = 1, #pools do isKnown = isKnown or pools[index] == own end
   if not isKnown then isThere, isKnown = pcall(isIn, tag .. ':run:' .. own, id) end
-  local kindQueue = kindQueueKey(tag, own, fields.kind or '')
+  -- A damaged record may name no kind: then it stands in no such queue.
+  local kindQueue = kindQueueKey(tag, own, tostring(fields.kind))
   if not checkRead('zset', kindQueue) then unreadPools[own] = true end
   if isIn(kindQueue, id) == 1 then queued[#queued + 1] = own end -- guard: a worker in the queue of its kind is queued
   if isThere and isKnown == 1 then queued[#queued + 1] = own end -- guard: a run queue that nobody knows is looked at for its own workers

@@ -42,7 +42,8 @@ const parts = [
   'commits',
   'letters',
 ]
-const shared: readonly Piece[] = parts.flatMap((name) => piecesOf(read(`shared/${name}.lua`)))
+const files: readonly (readonly Piece[])[] = parts.map((name) => piecesOf(read(`shared/${name}.lua`)))
+const shared: readonly Piece[] = files.flat()
 
 export function scriptSource(file: string): string {
   return linked(read(file), shared)
@@ -90,9 +91,10 @@ function wordOf(file: string): string {
 }
 
 function linkLibrary(): ScriptLibrary {
-  const front = shared.map(({ text }) => text)
-  const files = Object.keys(luaFiles).filter((file) => !file.includes('/'))
-  const functions = files.sort().map((file) => [wordOf(file), read(file)] as const)
+  const scripts = Object.keys(luaFiles).filter((file) => !file.includes('/'))
+  const functions = scripts.sort().map((file) => [wordOf(file), read(file)] as const)
+  const texts = [...files.map((pieces) => textOf(pieces)), ...functions.map(([, text]) => text)].map(wordsOf)
+  const front = files.map((pieces, index) => blockOf(pieces, texts.toSpliced(index, 1)))
   const digest = createHash('sha1')
     .update(JSON.stringify([front, functions, [...readers]]))
     .digest('hex')
@@ -103,6 +105,26 @@ function linkLibrary(): ScriptLibrary {
     return `redis.register_function{ ${words.join(', ')} }`
   })
   return { name, text: [`#!lua name=${name}`, ...front, ...registered].join('\n') }
+}
+
+/**
+ * A file as a block of its own: what only it uses is a local of the block. Lua has at most 200 locals in one function, and the library is one.
+ * `others`: the words of all other texts.
+ */
+function blockOf(pieces: readonly Piece[], others: readonly ReadonlySet<string>[]): string {
+  const isUsed = (name: string) => others.some((words) => words.has(name))
+  const outer = pieces.filter(({ names }) => names.some(isUsed))
+  const names = outer.flatMap((piece) => piece.names)
+  // Declared before the block, and set in it.
+  const inner = pieces.map((piece) =>
+    outer.includes(piece) ? { ...piece, text: piece.text.replace(/^local /, '') } : piece,
+  )
+  const declared = names.length === 0 ? [] : [`local ${names.join(', ')}`]
+  return [...declared, 'do', textOf(inner), 'end'].join('\n')
+}
+
+function textOf(pieces: readonly Piece[]): string {
+  return pieces.map(({ text }) => text).join('\n')
 }
 
 function piecesOf(text: string): Piece[] {
