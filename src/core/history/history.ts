@@ -42,6 +42,11 @@ export class ConversationHistory {
     return this.#hasLongResults
   }
 
+  /** Some media of the prompt are blobs, or were: their bytes are read before it is sent. */
+  get namesBlobs(): boolean {
+    return this.#fold.namesBlobs
+  }
+
   /** A branch: messages that are added to one do not appear in the other. */
   clone(): ConversationHistory {
     const copy = new ConversationHistory()

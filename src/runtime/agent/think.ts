@@ -34,7 +34,7 @@ import {
   runStages,
 } from './iteration.ts'
 import type { Journal, StepParts } from './journal.ts'
-import { namesBlobs, withBlobs } from './order/blob-media.ts'
+import { withBlobs } from './order/blob-media.ts'
 import { historyFull } from './order/history-limit.ts'
 import { readSteers, recordSteers } from './order/steered.ts'
 import { answer, noFailure } from './reply/answer.ts'
@@ -88,7 +88,7 @@ export async function think(agentTurn: AgentTurn, tools: AgentTools): Promise<Pa
     const prompt = before.length === 0 ? said : [...before, ...said]
     const request = {
       instructions: container.instructions,
-      messages: namesBlobs(prompt) ? await withBlobs(prompt, turn) : prompt,
+      messages: container.history.namesBlobs ? await withBlobs(prompt, turn) : prompt,
       tools: tools.specs(turn, container.history.hasLongResults),
       settings: kind.definition.settings,
       output: kind.output?.schema,

@@ -162,6 +162,11 @@ export function blobIdOf(block: MediaPart): string | null {
   return block.url?.startsWith(blobScheme) ? block.url.slice(blobScheme.length) : null
 }
 
+/** A blob of its session has the bytes of this block. */
+export function isBlob(block: UserBlock): boolean {
+  return block.type !== 'text' && blobIdOf(block) !== null
+}
+
 /** The block by reference: a blob of its session has the bytes. */
 export function asBlob({ type, mediaType, filename }: MediaPart, { id, bytes }: BlobRef): MediaPart {
   return { type, mediaType, url: `${blobScheme}${id}`, ...(filename !== undefined && { filename }), bytes }

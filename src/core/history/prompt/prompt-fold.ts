@@ -26,6 +26,7 @@ import {
   toolCallsOf,
   type UserBlock,
 } from '../chat/chat-message.ts'
+import { isBlob } from '../chat/media.ts'
 import { cancelledText } from '../run/open-calls.ts'
 import { clearedPart } from './cleared.ts'
 import { assistantBlocks, withoutSignatures } from './reply-blocks.ts'
@@ -95,6 +96,12 @@ export class PromptFold {
   /** The slots without an output, by the id of the call. */
   #open = new Map<string, Slot[]>()
   #results: PromptMessage | null = null
+  #namesBlobs = false
+
+  /** Some media of the prompt are blobs, or were: their bytes are read before it is sent. */
+  get namesBlobs(): boolean {
+    return this.#namesBlobs
+  }
 
   clone(): PromptFold {
     const copy = new PromptFold()
@@ -105,6 +112,7 @@ export class PromptFold {
     copy.#tail = this.#tail && { ...this.#tail, blocks: [...this.#tail.blocks] as never[] }
     copy.#setSlots(this.#slots.map((slot) => ({ ...slot })))
     copy.#results = this.#results
+    copy.#namesBlobs = this.#namesBlobs
     return copy
   }
 
@@ -172,6 +180,7 @@ export class PromptFold {
     if (this.#tail?.role !== 'user') return input
     const { from, to, sender, context } = input
     const blocks = userBlocks({ from: sender, content, context })
+    this.#namesBlobs ||= blocks.some(isBlob)
     this.#tail.blocks.splice(from, to - from, ...blocks)
     this.#tail.part = null
     return { ...input, to: from + blocks.length }
@@ -259,6 +268,7 @@ export class PromptFold {
   }
 
   #addUser(first: string, blocks: readonly UserBlock[]): void {
+    this.#namesBlobs ||= blocks.some(isBlob)
     if (this.#tail?.role === 'user') {
       append(this.#tail.blocks, blocks)
       this.#tail.part = null

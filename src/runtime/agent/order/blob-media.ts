@@ -5,16 +5,9 @@
  */
 import type { PromptMessage } from '../../../core/definition/model.ts'
 import type { UserBlock } from '../../../core/history/chat/chat-message.ts'
-import { blobIdOf, mediaLabel, withHeldBytes } from '../../../core/history/chat/media.ts'
+import { blobIdOf, isBlob, mediaLabel, withHeldBytes } from '../../../core/history/chat/media.ts'
 import { policy } from '../../../core/policy.ts'
 import type { Turn } from '../../turn/turn.ts'
-
-const isBlob = (block: UserBlock) => block.type !== 'text' && blobIdOf(block) !== null
-
-/** True for a prompt whose media have to be read first. */
-export function namesBlobs(messages: readonly PromptMessage[]): boolean {
-  return messages.some((message) => message.role === 'user' && message.content.some(isBlob))
-}
 
 /** The prompt with these bytes. Parts without blobs are the same objects. */
 export async function withBlobs(messages: readonly PromptMessage[], turn: Turn): Promise<readonly PromptMessage[]> {
