@@ -35,7 +35,8 @@ import {
   runOn,
 } from './session/orders.ts'
 import { type TokenReport, tokensOfWorker } from './session/tokens.ts'
-import { hasLongMedia, namesFiles, withAttached, withKeptMedia } from './submission/attached.ts'
+import { namesFiles, withAttached } from './submission/attached.ts'
+import { hasLongMedia, withKeptMedia } from './submission/kept-media.ts'
 import type { Submission } from './submission/submission.ts'
 import type { Sent } from './summaries.ts'
 import { readRows } from './worker-rows.ts'

@@ -206,6 +206,8 @@ export const policy = {
   toolMediaBytesMax: 600_000,
   /** One blob: a long result, or media. A script that writes more would block Redis for too long. */
   blobBytesMax: 16_777_216,
+  /** Blobs of the first message of a session together: they are kept by the script that creates it. */
+  firstBlobBytesMax: 33_554_432,
   /** All blobs of a session together. */
   sessionBlobBytesMax: 268_435_456,
   /** How many blobs a session may have. Pruning removes them in one script. */

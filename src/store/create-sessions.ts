@@ -4,6 +4,7 @@
  *          each then gets its own error or answer.
  */
 import { performance } from 'node:perf_hooks'
+import type { BlobRef } from '../core/blob.ts'
 import { RuntimeError } from '../core/errors.ts'
 import { digestAsked, rootIdOf } from '../core/ids.ts'
 import {
@@ -31,6 +32,8 @@ export interface SessionOrder {
   readonly mail: string | null
   /** What its history begins with; absent: nothing. */
   readonly history?: readonly string[] | undefined
+  /** What its first message names: bytes, and the name that follows from them. */
+  readonly blobs?: readonly { readonly ref: BlobRef; readonly body: Uint8Array }[] | undefined
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
   readonly limits: SessionLimits
@@ -54,8 +57,8 @@ export interface CreateAnswer {
 interface Prepared {
   /** Its part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
-  /** The mail, the event, then the entries. */
-  readonly texts: readonly string[]
+  /** The mail, the event, then the entries, then the blobs. */
+  readonly texts: readonly (string | Buffer)[]
   readonly bytes: number
 }
 
@@ -123,7 +126,7 @@ export class CreateSessions {
   /** What is as a session starts by default is left out. */
   #prepare(order: SessionOrder): Prepared {
     const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, keyDigest, event } = order
-    const history = order.history ?? []
+    const { history = [], blobs = [] } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeAllowed(limits)
@@ -139,6 +142,7 @@ export class CreateSessions {
       approval: approval || undefined,
       turnShare,
       entries: history.length || undefined,
+      blobs: blobs.length || undefined,
       rests: order.mail === null || undefined,
     }
     if (keyDigest !== null) {
@@ -160,7 +164,14 @@ export class CreateSessions {
       fields.keyMs = this.#policy.givenKeyMs
     }
     const texts = [mail, event, ...history]
-    return { fields, texts, bytes: fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) }
+    const kept = blobs.flatMap(({ ref, body }) => [
+      ref.id,
+      ref.mediaType,
+      Buffer.from(body.buffer, body.byteOffset, body.byteLength),
+    ])
+    const blobBytes = blobs.reduce((sum, { ref }) => sum + ref.bytes, 0)
+    const bytes = fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) + blobBytes
+    return { fields, texts: [...texts, ...kept], bytes }
   }
 }
 

@@ -115,10 +115,7 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       if (!request.keepOpen) hub.track(sessionId)
       return follow ? followed(sessionId) : undefined
     }
-    // What is no object is refused where all options are checked.
-    const input = request?.input
-    const read = namesFiles(input) ? { ...request, input: await withAttached(input) } : request
-    const made = await submission.create(read, creating, definition)
+    const made = await submission.create(await withFiles(request), creating, definition)
     return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
   }
   const createMany = async (first: unknown, second?: unknown): Promise<PromiseSettledResult<Session<never>>[]> => {
@@ -129,7 +126,8 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     const track = (sessionId: string, { keepOpen }: CreateSession) => {
       if (!keepOpen) hub.track(sessionId)
     }
-    const results = await submission.createMany(requested as CreateSession[], track, definition)
+    const requests = (requested as CreateSession[]).map(withFiles)
+    const results = await submission.createMany(requests, track, definition)
     return results.map((result) => {
       if (result.status === 'rejected') return result
       const { sessionId, warning } = result.value
@@ -169,4 +167,10 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       return pruned
     },
   }
+}
+
+/** The request with the bytes of files that its input names. What is no object is refused where all options are checked. */
+async function withFiles(request: CreateSession): Promise<CreateSession> {
+  const input = request?.input
+  return namesFiles(input) ? { ...request, input: await withAttached(input) } : request
 }

@@ -1,27 +1,13 @@
 /**
  * Duty: files of the sender as content blocks of an input.
- * ATTACHED-2 Media that are too long for a message are kept first, as blobs of the session, and the message names them. A crash in between leaves a
- *            blob that nobody names: it goes with its session.
  * ATTACHED-1 A block with `file` names a file of this machine, and one with bytes in `data` holds them. Both become blocks that Redis can keep. Any
  *            other input is passed on as it is, at no cost.
  */
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isObject } from '../../core/check/is-object.ts'
-import { InputError, LimitError } from '../../core/errors.ts'
-import {
-  asBlob,
-  bytesOf,
-  heldBytes,
-  isMediaPart,
-  type MediaOptions,
-  type MediaPart,
-  mediaBlock,
-  mediaLabel,
-  mediaProblem,
-} from '../../core/history/chat/media.ts'
-import { policy } from '../../core/policy.ts'
-import type { BlobStore } from '../../core/ports/ports.ts'
+import { InputError } from '../../core/errors.ts'
+import { isMediaPart, type MediaOptions, type MediaPart, mediaBlock } from '../../core/history/chat/media.ts'
 
 /**
  * A block of an input from a file of this machine: an image, audio, or a file, by what its bytes are.
@@ -74,43 +60,8 @@ async function readBlock(block: unknown, index: number): Promise<unknown> {
   return read
 }
 
-/** With more bytes of media a message would be too long: base64 takes a third more. It names them instead. */
-const heldBytesMax = policy.messageBytesMax * 0.7
-/** Smaller media stay in the message. */
-const smallBytes = 16_384
-
-/** True for an input whose media are too long for a message. */
-export function hasLongMedia(input: unknown): boolean {
-  let bytes = 0
-  for (const block of blocksIn(input))
-    if (isMediaPart(block) && typeof block.mediaType === 'string') bytes += bytesOf(block) ?? 0
-  return bytes > heldBytesMax
-}
-
-/** The input with long media as blobs of this session. */
-export async function withKeptMedia(input: unknown, sessionId: string, blobs: BlobStore): Promise<unknown> {
-  const kept = await Promise.all(blocksIn(input).map((block) => keep(block, sessionId, blobs)))
-  return Array.isArray(input) ? kept : { ...(input as object), content: kept }
-}
-
-function blocksIn(input: unknown): readonly unknown[] {
+/** The content blocks of an input; none if it has another form. */
+export function blocksIn(input: unknown): readonly unknown[] {
   const blocks = Array.isArray(input) ? input : isObject(input) ? input.content : undefined
   return Array.isArray(blocks) ? blocks : []
-}
-
-async function keep(block: unknown, sessionId: string, blobs: BlobStore): Promise<unknown> {
-  if (!isMediaPart(block) || (bytesOf(block) ?? 0) < smallBytes) return block
-  const bytes = heldBytes(block)
-  if (bytes === null) return block
-  const problem = mediaProblem([block])
-  if (problem !== null) throw new InputError(`a medium of the message is wrong: ${problem}`)
-  const answer = await blobs.keep(sessionId, { mediaType: block.mediaType, bytes })
-  if (answer.kind === 'kept') return asBlob(block, answer.ref)
-  const why =
-    answer.kind === 'gone'
-      ? `session ${sessionId} does not exist any more`
-      : answer.kind === 'full'
-        ? `the blobs of session ${sessionId} would be too many, or too many bytes`
-        : 'no blob may have so many bytes'
-  throw new LimitError('message_too_big', `${mediaLabel(block)} cannot be kept: ${why}.`)
 }

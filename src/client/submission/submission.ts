@@ -39,6 +39,7 @@ import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/ses
 import { extraWakeup } from '../../store/wakeups.ts'
 import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
+import { hasLongMedia, mediaAside } from './kept-media.ts'
 import { checkLimits } from './limits.ts'
 
 export interface CreateSession extends ApprovalOptions, GivenTurnShare {
@@ -168,11 +169,11 @@ export class Submission {
    * scripts as may hold them.
    */
   async createMany(
-    requests: readonly CreateSession[],
+    requests: readonly (CreateSession | Promise<CreateSession>)[],
     creating: (sessionId: string, request: CreateSession) => void,
     definition?: Definition,
   ): Promise<PromiseSettledResult<Created>[]> {
-    const prepared = await Promise.allSettled(requests.map((request) => this.#prepare(request, definition)))
+    const prepared = await Promise.allSettled(requests.map(async (request) => this.#prepare(await request, definition)))
     const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
     for (const { order, request } of ready) creating(order.sessionId, request)
     const wasQuiet = this.#wasQuiet()
@@ -210,7 +211,10 @@ export class Submission {
       key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
     const store = this.#stores[partition] as SessionStore
     const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
-    const inputJson = firstInput(request)
+    const { input, blobs } = hasLongMedia(request.input)
+      ? mediaAside(request.input)
+      : { input: request.input, blobs: [] }
+    const inputJson = firstInput({ ...request, input })
     if (definition !== undefined && inputJson !== null) checkInput(definition, kind, inputJson)
     const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
@@ -239,6 +243,7 @@ export class Submission {
       mode,
       mail,
       history,
+      blobs,
       keyDigest,
       limits,
       permissions,

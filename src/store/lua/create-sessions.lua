@@ -18,11 +18,13 @@ ARGV[1] header    json:
     asked          with a key: digest of what is asked for
     keyMs          with a key: how long it is known
     entries        how many entries its history begins with; absent: none
+    blobs          how many blobs its first message names; absent: none
     rests          true: it has no first message, and waits for one
-ARGV[2] texts     of each session: its first message, what is told of it, json, and the entries of its history
+ARGV[2] texts     of each session: its first message, what is told of it, json, the entries of its history, and id, media
+        type and bytes of its blobs
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered.
-Builds  T:w:<id> and its mail:inbox and log of the roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
+Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey = KEYS[1]

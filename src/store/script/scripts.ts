@@ -10,7 +10,7 @@ export const createSessionsScript = defineScript({
   header: words('wakeupMs seed sessions'),
   fields: {
     sessions: words(
-      'session kind pool name mode limits permissions caps approval turnShare key asked keyMs entries rests',
+      'session kind pool name mode limits permissions caps approval turnShare key asked keyMs entries blobs rests',
     ),
   },
   args: words('texts'),

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { Session } from '../../../src/client/session/session.ts'
 import { attachment } from '../../../src/client/submission/attached.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import { policy } from '../../../src/core/policy.ts'
@@ -117,5 +118,33 @@ test('media that are too long for a message are blobs of their session, and the 
   await session.result({ run: 3, signal: AbortSignal.timeout(20_000) })
   expect(JSON.stringify(model.requests.at(-1)?.messages.at(-1))).toContain(
     'left out: its session does not have its bytes',
+  )
+})
+
+test('the first message of a session may have media that are too long for a message, and a bound holds', async () => {
+  const large = Buffer.concat([png, Buffer.alloc(2_000_000)])
+  const model = recordedModel('scripted/eyes', () => say('seen'))
+  const { troupe } = await conversation(model)
+  await using _ = troupe
+  const { client } = troupe
+  const input = [{ type: 'image', data: large, filename: 'large.png' }]
+  const missing = { kind: 'agent', input: [{ type: 'image', file: 'no-such-file.png' }] }
+  const [made, refused] = await client.sessions.createMany([{ kind: 'agent', input, idempotencyKey: 'large' }, missing])
+  expect(refused).toMatchObject({ status: 'rejected', reason: { code: 'input_invalid' } })
+  const session = (made as PromiseFulfilledResult<Session>).value
+  const result = await session.result({ signal: AbortSignal.timeout(20_000) })
+  expect(result).toMatchObject({ status: 'completed' })
+  expect(model.requests.at(-1)?.messages).toEqual([
+    { role: 'user', content: [{ ...image, data: large.toString('base64'), filename: 'large.png' }] },
+  ])
+  const again = await client.sessions.create({ kind: 'agent', input, idempotencyKey: 'large' })
+  expect(again.id).toBe(session.id)
+  expect((await client.audit()).findings).toEqual([])
+  const many = [1, 2, 3, 4].map((fill) => ({
+    type: 'image',
+    data: Buffer.concat([png, Buffer.alloc(9_000_000, fill)]),
+  }))
+  await expect(client.sessions.create({ kind: 'agent', input: many })).rejects.toThrow(
+    /the media of the first message have \d+ bytes; the limit is 33554432: send further media/,
   )
 })

@@ -7,7 +7,7 @@ local function readOrders(tag, header, texts, cursor)
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
     checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'turnShare', 'key')
-    checkNumbersIfAny(order, 'entries')
+    checkNumbersIfAny(order, 'entries', 'blobs')
     if order.key then
       checkTexts(order, 'asked')
       checkNumbers(order, 'keyMs')
@@ -17,9 +17,10 @@ local function readOrders(tag, header, texts, cursor)
     order.recordKey = rootKeyOf(tag, order.session)
     order.inboxKey = order.recordKey .. laneKeys.inbox
     order.firstEntry, order.entries = cursor + 2, order.entries or 0
-    cursor = order.firstEntry + order.entries
+    order.firstBlob, order.blobs = order.firstEntry + order.entries, order.blobs or 0
+    cursor = order.firstBlob + 3 * order.blobs
   end
-  if #texts ~= cursor - 1 then error('the texts should be two for each session, and its entries', 0) end
+  if #texts ~= cursor - 1 then error('the texts should be two for each session, its entries and its blobs', 0) end
   return orders
 end
 
@@ -68,6 +69,19 @@ local function writeRoot(order, now)
   redis.call('HSET', order.recordKey, unpack(record))
 end
 
+-- What its first message names: three texts for each blob, its id, its media type, and its bytes. Bounded by whoever asks for the session.
+local function writeFirstBlobs(tag, order, texts)
+  local base, held = sessionKey(tag, order.session), 0
+  for index = 0, order.blobs - 1 do
+    local from = order.firstBlob + 3 * index
+    local id, body = texts[from], texts[from + 2]
+    redis.call('SET', base .. ':blob:' .. id, body)
+    redis.call('HSET', base .. ':blobs', id, digits(#body) .. ' ' .. texts[from + 1])
+    held = held + #body
+  end
+  if held > 0 then redis.call('HSET', base .. ':blobs', 'bytes', digits(held)) end
+end
+
 -- Sessions that are in the index. The first of each pool gets the new wake-ups of that pool, and its record keeps them.
 local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
   local queued, firsts, events = {}, {}, {}
@@ -76,6 +90,7 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
     local pool = order.pool
     local lastEntry = order.firstEntry + order.entries - 1
     for from = order.firstEntry, lastEntry, 1000 do redis.call('RPUSH', order.recordKey .. ':log', unpack(texts, from, math.min(from + 999, lastEntry))) end
+    writeFirstBlobs(tag, order, texts)
     if not order.rests then
       redis.call('RPUSH', order.inboxKey, order.mail)
       firsts[pool] = firsts[pool] or order

@@ -1,0 +1,104 @@
+/**
+ * Duty: keep media of an input that are too long for a message as blobs of the session; the message names them.
+ * KEPT-MEDIA-1 Blobs are kept before a message names them, or by the script that creates its session. A crash in between leaves a blob that nobody
+ *              names: it goes with its session.
+ */
+import { type Blob, type BlobRef, blobRefOf } from '../../core/blob.ts'
+import { InputError, LimitError } from '../../core/errors.ts'
+import {
+  asBlob,
+  bytesOf,
+  heldBytes,
+  isMediaPart,
+  type MediaPart,
+  mediaLabel,
+  mediaProblem,
+} from '../../core/history/chat/media.ts'
+import { policy } from '../../core/policy.ts'
+import type { BlobStore } from '../../core/ports/ports.ts'
+import { blocksIn } from './attached.ts'
+
+/** With more bytes of media a message would be too long: base64 takes a third more. It names them instead. */
+const heldBytesMax = policy.messageBytesMax * 0.7
+/** Smaller media stay in the message. */
+const smallBytes = 16_384
+
+/** True for an input whose media are too long for a message. */
+export function hasLongMedia(input: unknown): boolean {
+  let bytes = 0
+  for (const block of blocksIn(input))
+    if (isMediaPart(block) && typeof block.mediaType === 'string') bytes += bytesOf(block) ?? 0
+  return bytes > heldBytesMax
+}
+
+/** The input with long media as blobs of this session, which keeps them first. */
+export async function withKeptMedia(input: unknown, sessionId: string, blobs: BlobStore): Promise<unknown> {
+  const keep = async (blob: Blob, block: MediaPart) => {
+    const answer = await blobs.keep(sessionId, blob)
+    if (answer.kind === 'kept') return asBlob(block, answer.ref)
+    const why =
+      answer.kind === 'gone'
+        ? `session ${sessionId} does not exist any more`
+        : answer.kind === 'full'
+          ? `the blobs of session ${sessionId} would be too many, or too many bytes`
+          : tooLong
+    throw notKept(block, why)
+  }
+  const kept = blocksIn(input).map((block) => {
+    const blob = longMedium(block)
+    return blob === null ? block : keep(blob, block as MediaPart)
+  })
+  return withBlocks(input, await Promise.all(kept))
+}
+
+export interface MediaAside {
+  readonly input: unknown
+  /** In the order of the blocks, each once. */
+  readonly blobs: readonly NamedBlob[]
+}
+
+/** Bytes, and the name that follows from them. */
+export interface NamedBlob {
+  readonly ref: BlobRef
+  readonly body: Uint8Array
+}
+
+/** The first input of a session that does not exist yet: its long media aside, for the script that creates the session. */
+export function mediaAside(input: unknown): MediaAside {
+  const blobs = new Map<string, NamedBlob>()
+  const kept = blocksIn(input).map((block) => {
+    const blob = longMedium(block)
+    if (blob === null) return block
+    const ref = blobRefOf(blob)
+    if (ref.bytes > policy.blobBytesMax) throw notKept(block as MediaPart, tooLong)
+    blobs.set(ref.id, { ref, body: blob.bytes })
+    return asBlob(block as MediaPart, ref)
+  })
+  const bytes = blobs.values().reduce((sum, { ref }) => sum + ref.bytes, 0)
+  if (bytes > policy.firstBlobBytesMax)
+    throw new LimitError(
+      'message_too_big',
+      `the media of the first message have ${bytes} bytes; the limit is ${policy.firstBlobBytesMax}: send further media with messages of their own.`,
+    )
+  return { input: withBlocks(input, kept), blobs: [...blobs.values()] }
+}
+
+/** The bytes of a block that is to be kept; null if it stays as it is. */
+function longMedium(block: unknown): Blob | null {
+  if (!isMediaPart(block) || (bytesOf(block) ?? 0) < smallBytes) return null
+  const bytes = heldBytes(block)
+  if (bytes === null) return null
+  const problem = mediaProblem([block])
+  if (problem !== null) throw new InputError(`a medium of the message is wrong: ${problem}`)
+  return { mediaType: block.mediaType, bytes }
+}
+
+function withBlocks(input: unknown, blocks: readonly unknown[]): unknown {
+  return Array.isArray(input) ? blocks : { ...(input as object), content: blocks }
+}
+
+const tooLong = 'no blob may have so many bytes'
+
+function notKept(block: MediaPart, why: string): LimitError {
+  return new LimitError('message_too_big', `${mediaLabel(block)} cannot be kept: ${why}.`)
+}
