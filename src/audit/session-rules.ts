@@ -144,6 +144,13 @@ function stateRules({ session, seen }: Group, say: Say): void {
     return
   }
   if (session.isIndexed === false) say('I16', 'index', `session ${id} has a record and is not in the index`)
+  if (session.isListedAsEnded !== null && session.isListedAsEnded !== (record.end !== null)) {
+    const there =
+      session.isListedAsEnded === undefined
+        ? 'does not have it'
+        : `lists it as one that ${session.isListedAsEnded ? 'has ended' : 'goes on'}`
+    say('I16', 'ends', `session ${id} ${record.end === null ? 'goes on' : 'has ended'}, and the index of ends ${there}`)
+  }
   const count = session.listed + 1 + record.retired
   if (record.workers !== count) say('I16', 'count', `session ${id} counts ${record.workers} workers and lists ${count}`)
   for (const { id: blob, told, there } of session.brokenBlobs)

@@ -107,14 +107,14 @@ export class CreateSessions {
   }
 
   async #send(batch: readonly Prepared[], deadlineMs: number): Promise<CreateAnswer[]> {
-    const { sessions, events } = this.#keys
+    const { sessions, ends, events } = this.#keys
     const args = {
       wakeupMs: this.#policy.wakeupMs,
       seed: newSeed(),
       sessions: batch.map(({ fields }) => fields),
       texts: batch.flatMap(({ texts }) => texts),
     }
-    const replies = await this.#caller.call(createSessionsScript, { sessions, events }, args, { deadlineMs })
+    const replies = await this.#caller.call(createSessionsScript, { sessions, ends, events }, args, { deadlineMs })
     return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, wakeups]) => ({
       kind,
       sessionId,

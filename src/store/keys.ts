@@ -19,6 +19,8 @@ export function partitionKeys(tag: string) {
     meta: `${tag}:meta`,
     /** zset; session id by creation time in ms; until pruned. */
     sessions: `${tag}:sessions`,
+    /** zset; each session: one that has ended by the time of its end in ms, one that goes on by the time of its creation less 4e15, so before all others; until pruned. */
+    ends: `${tag}:ends`,
     /** set; sessions with workers that a cancel or an ended run has not finished yet; until finished. */
     cancelling: `${tag}:cancelling`,
     /** zset; running worker by the end of its lease in ms; until the turn ends. */

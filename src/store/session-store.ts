@@ -300,7 +300,7 @@ export class SessionStore {
   async close(sessionId: string): Promise<{ kind: 'ok'; state: string } | { kind: 'not_found' }> {
     const reply = await this.#caller.call(
       closeScript,
-      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events },
+      { root: rootKey(this.#keys.tag, sessionId), events: this.#keys.events, ends: this.#keys.ends },
       { sessionId },
       { deadlineMs: this.#deadlineMs },
     )

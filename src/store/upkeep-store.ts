@@ -231,7 +231,7 @@ export class RedisUpkeepStore implements UpkeepStore {
   }
 }
 
-/** Where pruning goes on: at a time of creation, behind so many of it. */
+/** Where pruning goes on: at the time of an end, behind so many of it. */
 interface PruneCursor {
   readonly from: number
   readonly passed: number
@@ -252,7 +252,7 @@ export async function pruneOnce(
   const everyMs = Math.max(0, policy.pruneEveryMs - policy.sweepEveryMs)
   const reply = await caller.call(
     pruneScript,
-    { sessions: keys.sessions, cancelling: keys.cancelling, meta: keys.meta },
+    { ends: keys.ends, cancelling: keys.cancelling, meta: keys.meta, sessions: keys.sessions },
     { retentionMs, ...cursor, batch: policy.sweepBatch, node, everyMs },
     { deadlineMs: policy.leaseMs },
   )

@@ -18,6 +18,7 @@ describe('close', () => {
       expect(await place.sessions.close(session.id)).toEqual({ kind: 'ok', state: 'completed' }),
     )
     expect(changed).toEqual({
+      ends: ['<one> now'],
       's:<one>': { state: 'completed', finished: 'now' },
       'w:<one.root>': { mode: 'job' },
       events: [['session.completed <one.root>']],

@@ -54,6 +54,7 @@ describe('the run of a root', () => {
       },
       'w:<one.root>:log': ['{"r":1}', '{"e":1}'],
       'w:<one.root>:mail:inbox': null,
+      ends: ['<one> now'],
       's:<one>': { state: outcome, finished: 'now', 'result:1': `${outcome} 1` },
       leases: null,
       events: [[`${type} <one.root>`, `session.${outcome} <one.root> at 1`]],

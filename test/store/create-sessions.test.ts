@@ -11,6 +11,7 @@ describe('creating a session', () => {
     const limits = { workers: 9, children: 8, depth: 7, mailbox: 6 }
     expect(await place.changed(() => place.create({ limits }))).toEqual({
       sessions: ['<one> now'],
+      ends: ['<one> goes on since now'],
       's:<one>': { wakeups: 'w*-default-1' },
       'w:<one.root>': { status: 'queued', kind: 'echo', name: 'one', limits: '9 8 7 6' },
       'w:<one.root>:mail:inbox': ['i\t-\t"first"'],
@@ -33,6 +34,7 @@ describe('creating a session', () => {
     )
     expect(changed).toEqual({
       sessions: ['<one> now'],
+      ends: ['<one> goes on since now'],
       's:<one>': {},
       'w:<one.root>': { status: 'idle', kind: 'echo', name: 'one', mode: 'conversation', version: '1' },
       'w:<one.root>:log': ['{"a":1}', '{"b":2}'],

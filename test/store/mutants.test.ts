@@ -22,6 +22,7 @@ import { blobMutants } from './support/blob-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
 import { createMutants } from './support/create-mutants.ts'
+import { endMutants } from './support/end-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
 import { forkMutants } from './support/fork-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
@@ -346,6 +347,7 @@ const all = [
   ...releaseMutants,
   ...lineMutants,
   ...wakeupMutants,
+  ...endMutants,
   ...fairMutants,
   ...retryMutants,
   ...amendMutants,

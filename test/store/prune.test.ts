@@ -16,11 +16,20 @@ async function age(place: Place, sessionId: string, createdAgo: number, finished
   const { record } = place.workerKeys(rootIdOf(sessionId))
   const ended = (await place.redis.hget(record, 'ended')) ?? ''
   await place.redis.hset(record, 'ended', ended.replace(/\d{13}/, String(now - finishedAgo)))
+  await place.redis.zadd(place.keys.ends, 'XX', now - finishedAgo, sessionId)
 }
 
 async function finished(place: Place, label: string): Promise<string> {
   const { id } = await place.create({ label })
   await (await place.node().claim()).complete()
+  return id
+}
+
+/** Ended long enough ago, and kept: something of it is still being cancelled. */
+async function kept(place: Place, label: string, finishedAgo: number): Promise<string> {
+  const id = await finished(place, label)
+  await age(place, id, 40 * day, finishedAgo)
+  await place.redis.sadd(place.keys.cancelling, id)
   return id
 }
 
@@ -126,12 +135,8 @@ describe('prune', () => {
 
   test('by a node goes on where it stopped, and begins again at the end', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4, pruneEveryMs: 0 } })
-    for (let number = 0; number < 6; number++) {
-      const { id } = await place.create({ label: `active ${number}` })
-      await age(place, id, 30 * day)
-    }
+    for (let number = 0; number < 6; number++) await kept(place, `kept ${number}`, 30 * day)
     const node = place.node()
-    for (let number = 0; number < 6; number++) await node.claim({ slot: String(number) })
     for (let number = 0; number < 3; number++)
       await age(place, await finished(place, `old ${number}`), 10 * day, 9 * day)
     const counts = [await node.upkeep.prune(), await node.upkeep.prune(), await node.upkeep.prune()]
@@ -144,25 +149,34 @@ describe('prune', () => {
 
   test('by a node passes over no session, even if others removed sessions that it had kept', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
-    for (let number = 0; number < 4; number++)
-      await age(place, await finished(place, `kept ${number}`), 40 * day, 6 * day)
-    const kept = await place.redis.zrange(place.keys.sessions, 0, '-1')
+    for (let number = 0; number < 4; number++) await kept(place, `kept ${number}`, 30 * day)
+    const all = await place.redis.zrange(place.keys.ends, 0, '-1')
     for (let number = 0; number < 3; number++)
       await age(place, await finished(place, `old ${number}`), 30 * day, 9 * day)
     const { upkeep } = place.node()
     expect(await upkeep.prune()).toEqual({ pruned: 0, done: false })
-    await place.redis.zrem(place.keys.sessions, ...kept)
+    await place.redis.zrem(place.keys.ends, ...all)
     expect(await upkeep.prune()).toEqual({ pruned: 3, done: true })
   })
 
-  test('looks past many that were created in one millisecond', async () => {
+  test('does not look at sessions that go on, nor at those that ended a short while ago', async () => {
+    await using place = await Place.open()
+    const goesOn = await place.create({ label: 'goes on' })
+    await age(place, goesOn.id, 30 * day)
+    await place.node().claim()
+    await age(place, await finished(place, 'young'), 30 * day, 6 * day)
+    const looked = await commandsNaming(place.redis, `${place.keys.tag}:w:`, () => place.sessions.prune(7 * day))
+    expect(looked).toEqual([])
+  })
+
+  test('looks past many that ended in one millisecond', async () => {
     await using place = await Place.open({ policy: { sweepBatch: 4 } })
     const moment = (await place.now()) - 30 * day
-    for (let number = 0; number < 11; number++) await finished(place, `kept ${number}`)
+    for (let number = 0; number < 11; number++) await kept(place, `kept ${number}`, 30 * day)
     for (let number = 0; number < 5; number++)
       await age(place, await finished(place, `old ${number}`), 30 * day, 9 * day)
-    for (const id of await place.redis.zrange(place.keys.sessions, 0, '-1'))
-      await place.redis.zadd(place.keys.sessions, 'XX', moment, id)
+    for (const id of await place.redis.zrange(place.keys.ends, 0, '-1'))
+      await place.redis.zadd(place.keys.ends, 'XX', moment, id)
     expect(await place.sessions.prune(7 * day)).toBe(5)
     expect(await place.redis.zcard(place.keys.sessions)).toBe(11)
   })
@@ -263,9 +277,11 @@ describe('prune', () => {
 
   test('takes sessions without a record out of the index', async () => {
     await using place = await Place.open()
-    await place.redis.zadd(place.keys.sessions, 1, '01890a5d-ac96-774b-bcce-b302099a8057')
+    const gone = '01890a5d-ac96-774b-bcce-b302099a8057'
+    await place.redis.zadd(place.keys.sessions, 1, gone)
+    await place.redis.zadd(place.keys.ends, 2, gone)
     expect(await place.sessions.prune(7 * day)).toBe(1)
-    expect(await place.dump()).not.toHaveProperty('sessions')
+    expect(await place.dump()).toEqual({ retired: expect.anything() })
   })
 
   test('without any retention removes sessions that have just finished', async () => {
@@ -284,10 +300,7 @@ describe('a pass of pruning that a node makes', () => {
   /** Three sessions that stay: a pass looks at one of them with each call, and then sees its end. */
   async function openWithThree(): Promise<Place> {
     const place = await Place.open({ policy })
-    for (let number = 0; number < 3; number++) {
-      const { id } = await place.create({ label: `kept ${number}` })
-      await age(place, id, 30 * day - number)
-    }
+    for (let number = 0; number < 3; number++) await kept(place, `kept ${number}`, 30 * day - number)
     return place
   }
   const meta = async (place: Place) => (await place.dump()).meta as Record<string, string>
@@ -325,7 +338,7 @@ describe('a pass of pruning that a node makes', () => {
   test('is neither waited for nor moved by pruning from outside', async () => {
     await using place = await openWithThree()
     expect(await place.node().upkeep.prune()).toEqual(looked)
-    for (let number = 0; number < 3; number++) await (await place.node().claim()).complete()
+    await place.redis.del(place.keys.cancelling)
     const before = await meta(place)
     expect(await place.sessions.prune(0)).toBe(3)
     expect(await meta(place)).toEqual(before)

@@ -70,6 +70,8 @@ export interface SessionPicture {
   readonly cancelled: readonly string[]
   readonly isIndexed: boolean | null
   readonly isCancelling: boolean | null
+  /** Whether the index of ends says that it has ended; undefined: it does not stand there. Null: the index cannot be read. */
+  readonly isListedAsEnded: boolean | null | undefined
   /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
   readonly damage: readonly string[]
   /** Blobs whose keys are not as the index says, and `bytes` if its sum is wrong. */
@@ -88,7 +90,7 @@ export interface Picture {
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 export function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs] = reply as [
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore] = reply as [
     string[],
     number,
     string[],
@@ -96,6 +98,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     number | null,
     string[],
     [string, string, string][],
+    string | null,
   ]
   const fields = toFields(flat)
   const { session, damage: fieldDamage } = readSession(fields)
@@ -107,6 +110,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     cancelled,
     isIndexed: isThere(isIndexed),
     isCancelling: isThere(isCancelling),
+    isListedAsEnded: endScore === null ? null : endScore === '' ? undefined : Number(endScore) >= 0,
     damage,
     brokenBlobs: blobs.map(([id, told, there]) => ({ id, told, there })),
   }

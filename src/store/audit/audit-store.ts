@@ -75,7 +75,7 @@ export class AuditStore {
 
   /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
-    const { meta, nodes, kinds, retired, leases, timers, sessions, redriven, cancelling, events, dead, asks } =
+    const { meta, nodes, kinds, retired, leases, timers, sessions, ends, redriven, cancelling, events, dead, asks } =
       this.#keys
     const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
@@ -93,6 +93,7 @@ export class AuditStore {
         leases,
         timers,
         sessions,
+        ends,
         redriven,
         asks,
         clocks,
@@ -112,10 +113,10 @@ export class AuditStore {
   }
 
   async look(sessionId: string | null, workerIds: readonly string[], pools: readonly string[]): Promise<Picture> {
-    const { leases, timers, sessions, cancelling } = this.#keys
+    const { leases, timers, sessions, cancelling, ends } = this.#keys
     const [session, workers, unreadPools] = (await this.#caller.call(
       lookScript,
-      { leases, timers, sessions, cancelling },
+      { leases, timers, sessions, cancelling, ends },
       { session: sessionId ?? undefined, workers: workerIds, pools, headBytes, budget: budgetBytes },
       { deadlineMs: this.#deadlineMs },
     )) as [Reply, Reply[], string[]]

@@ -38,6 +38,9 @@ const liveMs = 15_000
 
 const lettersAtOnce = 50
 
+/** In the index of ends, a session that goes on stands so far before the time of its creation (store/lua/shared/sessions.lua). */
+const beforeEnds = 4e15
+
 export interface LaneRow {
   readonly lane: Lane
   /** How many mails of this lane were consumed. That is the position of the first one here. */
@@ -94,17 +97,27 @@ export class InspectStore {
 
   /**
    * The newest sessions first; of those of one millisecond, the highest id first. With `from`, only sessions behind that place. The session of
-   * that place may be gone, or be of another partition.
+   * that place may be gone, or be of another partition. `unended`: only those that go on; the others are not looked at.
    */
-  async sessionIds(limit: number, from?: SessionPlace): Promise<SessionPlace[]> {
-    if (from === undefined) return places(await this.#redis.zrevrange(this.#keys.sessions, 0, limit - 1, 'WITHSCORES'))
+  async sessionIds(limit: number, from?: SessionPlace, which: 'all' | 'unended' = 'all'): Promise<SessionPlace[]> {
+    const { key, shift, first } = this.#index(which)
+    if (from === undefined) {
+      const range = [first, '-inf', 'WITHSCORES', 'LIMIT', 0, limit] as const
+      return places(await this.#redis.zrevrangebyscore(key, ...range), shift)
+    }
     const { createdAt, id } = from
-    const beside = await this.#redis.zcount(this.#keys.sessions, createdAt, createdAt)
-    const most = limit + beside
-    const range = [createdAt, '-inf', 'WITHSCORES', 'LIMIT', 0, most] as const
-    return places(await this.#redis.zrevrangebyscore(this.#keys.sessions, ...range))
+    const score = createdAt - shift
+    const beside = await this.#redis.zcount(key, score, score)
+    const range = [score, '-inf', 'WITHSCORES', 'LIMIT', 0, limit + beside] as const
+    return places(await this.#redis.zrevrangebyscore(key, ...range), shift)
       .filter((place) => place.createdAt < createdAt || place.id < id)
       .slice(0, limit)
+  }
+
+  /** By the time of creation, less `shift`; `first` is above all of them. */
+  #index(which: 'all' | 'unended') {
+    if (which === 'all') return { key: this.#keys.sessions, shift: 0, first: '+inf' }
+    return { key: this.#keys.ends, shift: beforeEnds, first: '(0' }
   }
 
   /** The records of these sessions, in their order; null for one that is gone. Reads nothing that may be long. */
@@ -248,6 +261,7 @@ export class InspectStore {
       this.#settledLetters(),
       // The answers to these are not used. If another program wrote over one of these keys, the read fails and names it.
       this.#redis.zcard(this.#keys.sessions),
+      this.#redis.zcard(this.#keys.ends),
       this.#redis.xlen(this.#keys.events),
       this.#redis.zcard(this.#keys.redriven),
       this.#redis.hlen(this.#keys.retired),
@@ -313,7 +327,7 @@ export class InspectStore {
   }
 }
 
-/** Reads a part of the index of sessions. */
-function places(flat: readonly string[]): SessionPlace[] {
-  return scored(flat).map(([id, createdAt]) => ({ id, createdAt }))
+/** Reads a part of an index of sessions. */
+function places(flat: readonly string[], shift: number): SessionPlace[] {
+  return scored(flat).map(([id, score]) => ({ id, createdAt: score + shift }))
 }

@@ -163,14 +163,14 @@ export class ForkStore {
 
   /** The copy is there, as a whole. Returns the wake-ups for its workers. */
   async appear({ sessionId, event, told, ...order }: AppearOrder): Promise<readonly Wakeup[]> {
-    const { tag, sessions, events, timers, asks, cancelling } = this.#keys
+    const { tag, sessions, ends, events, timers, asks, cancelling } = this.#keys
     const workers: HeaderValue = order.workers.map(({ queued, ...worker }) => ({
       ...worker,
       queued: queued ?? undefined,
     }))
     const reply = await this.#caller.call(
       forkScript,
-      { root: rootKey(tag, sessionId), sessions, events, timers, asks, cancelling },
+      { root: rootKey(tag, sessionId), sessions, ends, events, timers, asks, cancelling },
       {
         session: sessionId,
         from: order.from,

@@ -1,10 +1,10 @@
 --[[ close – ends a conversation: at once when its root is idle with nothing waiting, else when what waits has been answered.
 Why a script   an input that arrives while the session is closed must either be refused or be answered.
-KEYS[1] root      hash               KEYS[2] events   stream
+KEYS[1] root      hash               KEYS[2] events   stream            KEYS[3] ends     zset
 ARGV[1] sessionId
 Returns {"ok", state} | {"not_found"}: state is active while the last input is being answered
 Events  session.completed when it ended here. A finished session is "ok" and writes nothing. ]]
-local rootKey, eventsKey = KEYS[1], KEYS[2]
+local rootKey, eventsKey, endsKey = KEYS[1], KEYS[2], KEYS[3]
 local sessionId = ARGV[1]
 
 checkLast(sessionId)
@@ -12,8 +12,11 @@ local kind, path, cancel, ended, status, open = unpack(readFields(rootKey, 'kind
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to close has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'ok', state } end
+checkSort('zset', endsKey)
 redis.call('HSET', rootKey, 'mode', 'job')
 if status ~= 'idle' or open == '1' then return { 'ok', 'active' } end
-redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(nowMs()))
+local now = nowMs()
+redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(now))
+redis.call('ZADD', endsKey, digits(now), sessionId) -- guard: a session that is closed has ended
 redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.completed"]]')
 return { 'ok', 'completed' }

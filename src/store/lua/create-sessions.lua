@@ -1,6 +1,6 @@
 --[[ create-sessions – creates sessions, each with its root worker and the first message: one, or several that go together.
 Why a script   a session without its message, or a message without a place in the run queue, would wait for ever.
-KEYS[1] sessions  zset               KEYS[2] events   stream declared
+KEYS[1] sessions  zset               KEYS[2] ends     zset              KEYS[3] events   stream declared
 ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
   seed             names of new wake-ups begin with it
@@ -27,7 +27,7 @@ Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again":
 Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
-local sessionsKey = KEYS[1]
+local sessionsKey, endsKey = KEYS[1], KEYS[2]
 local header = readHeader(ARGV[1])
 local texts, cursor = ARGV, 2
 
@@ -46,12 +46,15 @@ for index = 1, #orders do
   if not answers[index] then fresh[#fresh + 1] = order end
 end
 local now = #fresh > 0 and nowMs()
-local indexed = {}
+local indexed, unended = {}, {}
 for index = 1, #fresh do
   indexed[2 * index - 1], indexed[2 * index] = digits(now), fresh[index].session
+  unended[2 * index - 1], unended[2 * index] = goesOnSince(now), fresh[index].session
 end
 if #fresh > 0 then
+  checkSort('zset', sessionsKey)
   -- The first write, so it may fail.
+  redis.call('ZADD', endsKey, unpack(unended)) -- guard: a session that is created goes on
   redis.call('ZADD', sessionsKey, unpack(indexed))
   writeSessions(tag, fresh, now, header.seed, header.wakeupMs, texts)
 end

@@ -20,7 +20,7 @@ Returns {next, running, cancelCount, agents, wakeups}: where the next batch begi
         still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
         calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
         on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, held and quiet; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -36,7 +36,7 @@ local sessionId, from, batch, running, cancelCount = header.sessionId, header.fr
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results', sessionKey(tag, sessionId) .. ':reasons')
 checkSort('list', workersKey)
 checkSort('set', cancelledKey, cancellingKey)
-checkSort('zset', tag .. ':timers', tag .. ':asks')
+checkSort('zset', tag .. ':timers', tag .. ':asks', endsKeyOf(tag))
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
@@ -144,6 +144,7 @@ for index = 1, #ids do
       if endsSession then
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
+        writeEnd(tag, sessionId, now) -- guard: a job whose run was cancelled while nobody ran it has ended
         redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled",' .. last .. ']]')
       elseif id == root then
         redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
@@ -170,6 +171,7 @@ if state == 'cancelling' then
     redis.call('HDEL', rootKey, 'paused')
   end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
+  writeEnd(tag, sessionId, now) -- guard: a session that was cancelled has ended
   redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
 end
 return { 'done', '0', cancelCount, {}, wakeups }

@@ -2,6 +2,7 @@
 Why a script   half a copy would run with messages and children that are missing.
 KEYS[1] root      hash               KEYS[2] sessions zset               KEYS[3] events   stream
 KEYS[4] timers    zset               KEYS[5] asks     zset               KEYS[6] cancelling set
+KEYS[7] ends      zset
 ARGV[1] header    json:
   session          id of the copy
   from             id of the session that it is a copy of
@@ -19,7 +20,7 @@ Returns {"ok", wakeups}: also where this call did it before | {"lost", key}: it 
 Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
         T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues.
 Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
-local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
+local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local header, event, told = readHeader(ARGV[1]), ARGV[2], ARGV[3]
 
 local tag = tagOf(rootKey)
@@ -30,7 +31,7 @@ local workers, keys, due, open = listOf(header, 'workers'), textsOf(header, 'key
 if redis.call('EXISTS', rootKey) == 1 then return { 'ok', redis.call('HGET', rootKey, 'startWakeups') or '' } end -- guard: a copy appears once
 checkScores(due, 1, #due)
 checkScores(open, 1, #open)
-checkSort('zset', sessionsKey, timersKey, asksKey)
+checkSort('zset', sessionsKey, endsKey, timersKey, asksKey)
 checkSort('set', cancellingKey)
 
 local function bornKey(id)
@@ -64,6 +65,7 @@ end
 
 local now, woke = nowMs(), newWakes()
 redis.call('ZADD', sessionsKey, digits(now), header.session)
+redis.call('ZADD', endsKey, goesOnSince(now), header.session) -- guard: a copy goes on
 for index = 1, #keys do redis.call('PERSIST', keys[index]) end -- guard: the keys of a copy stay
 for index = 1, #workers do
   local worker = workers[index]

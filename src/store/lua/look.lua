@@ -1,7 +1,7 @@
 --[[ look – a picture of some workers, and of their session, at one moment, for the audit. Writes nothing.
 Why a script   read one after the other, a record and the sets it stands in would disagree on a running system without any fault.
 KEYS[1] leases    zset               KEYS[2] timers   zset               KEYS[3] sessions zset
-KEYS[4] cancelling set
+KEYS[4] cancelling set              KEYS[5] ends     zset
 ARGV[1] header    json:
   session          id; absent: workers alone
   workers          ids
@@ -9,7 +9,7 @@ ARGV[1] header    json:
   headBytes        of each mail that are answered
   budget           most bytes of mails that are read in this call
 Returns {session, workers, pools of which a queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
-        cancelled, what is wrong with its keys, blobs that are not as its index says}, each blob as {id, bytes of the index, bytes of its key}, with
+        cancelled, what is wrong with its keys, blobs that are not as its index says, its score among the ends}, each blob as {id, bytes of the index, bytes of its key}, with
         "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
@@ -17,7 +17,7 @@ Returns {session, workers, pools of which a queue cannot be read}. session: empt
 Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
-local leasesKey, timersKey, sessionsKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local leasesKey, timersKey, sessionsKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header = readHeader(ARGV[1])
 
 local tag = tagOf(leasesKey)
@@ -155,12 +155,14 @@ local function aboutOf(key)
     redis.call('SMEMBERS', key .. ':cancelled'), isIn(sessionsKey, session),
     not unread[cancellingKey] and redis.call('SISMEMBER', cancellingKey, session), {},
     brokenBlobs(key),
+    not unread[endsKey] and (redis.call('ZSCORE', endsKey, session) or ''),
   }
 end
 
 checkRead('zset', leasesKey)
 checkRead('zset', timersKey)
 checkRead('zset', sessionsKey)
+checkRead('zset', endsKey)
 checkRead('zset', tag .. ':asks')
 checkRead('set', cancellingKey)
 for index = 1, #pools do
@@ -171,7 +173,7 @@ if session then
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
     about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
-      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs'), {} }
+      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs'), {}, false }
   end
 end
 local workers = {}

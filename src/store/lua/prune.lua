@@ -1,9 +1,10 @@
 --[[ prune – removes finished sessions that were kept long enough, a batch at a time.
 Why a script   a session must not lose its workers and stay in the index, nor be removed while something of it may still run.
-KEYS[1] sessions  zset               KEYS[2] cancelling set             KEYS[3] meta     hash
+KEYS[1] ends      zset               KEYS[2] cancelling set             KEYS[3] meta     hash
+KEYS[4] sessions  zset
 ARGV[1] header    json:
   retentionMs      how long a finished session is kept
-  from             creation time in ms to go on from; 0 starts a pass
+  from             time of an end in ms to go on from; 0 starts a pass
   passed           how many of exactly that time were kept
   batch            how many sessions are looked at
   node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
@@ -11,10 +12,10 @@ ARGV[1] header    json:
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
 Builds  T:w:<id> with all its keys, the keys of T:s:<session>, T:ask:<id> of its asks; T:retired.
 Events  none: they would outlive what they speak of. ]]
-local sessionsKey, cancellingKey, metaKey = KEYS[1], KEYS[2], KEYS[3]
+local endsKey, cancellingKey, metaKey, sessionsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local header = readHeader(ARGV[1])
 
-local tag = tagOf(sessionsKey)
+local tag = tagOf(endsKey)
 local now = nowMs()
 checkNumbers(header, 'retentionMs', 'from', 'passed', 'batch', 'everyMs')
 checkTextsIfAny(header, 'node')
@@ -39,10 +40,11 @@ local function answer(pruned, isDone)
   if isDone then return { pruned, 'done', '0' } end
   return { pruned, digits(from), digits(passed) }
 end
--- A session cannot have finished before it was created: only those created early enough are looked at. By time and not by rank, which
--- Redis counts off from the oldest: among many that are kept each batch would cost more than the one before.
-passed = math.min(passed, redis.call('ZCOUNT', sessionsKey, digits(from), digits(from)))
-local old = redis.call('ZRANGEBYSCORE', sessionsKey, digits(from), digits(now - retentionMs), 'WITHSCORES', 'LIMIT', passed, batch)
+-- Only those that ended early enough are looked at. By time and not by rank, which Redis counts off from the first: among many that are kept
+-- each batch would cost more than the one before.
+checkSort('zset', sessionsKey)
+passed = math.min(passed, redis.call('ZCOUNT', endsKey, digits(from), digits(from)))
+local old = redis.call('ZRANGEBYSCORE', endsKey, digits(from), digits(now - retentionMs), 'WITHSCORES', 'LIMIT', passed, batch)
 local pruned, budget = 0, batch * 10
 
 -- What these workers ever accepted, for the audit: what their lanes gave away, and what they still hold.
@@ -99,13 +101,13 @@ local function readGoing(id, base, root)
 end
 
 for index = 1, #old, 2 do
-  local id, createdAt = old[index], tonumber(old[index + 1])
+  local id, endedAt = old[index], tonumber(old[index + 1])
   local base, root = sessionKey(tag, id), rootKeyOf(tag, id)
   -- What is damaged is kept, until it is mended.
   local fine, plan = pcall(readGoing, id, base, root)
   if not fine and not damageOf(plan) then error(plan, 0) end
   if not fine or not plan then
-    from, passed = createdAt, (createdAt == from and passed or 0) + 1
+    from, passed = endedAt, (endedAt == from and passed or 0) + 1
   elseif not plan.goes then
     -- The next call goes on with this session. First what takes no room.
     redis.call('HDEL', root, 'resting')
@@ -127,6 +129,7 @@ for index = 1, #old, 2 do
       redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', heldKeyOf(tag, id), quietKeyOf(tag, id),
         originalsKeyOf(tag, id))
       redis.call('ZREM', sessionsKey, id)
+      redis.call('ZREM', endsKey, id) -- guard: a pruned session leaves the index of ends
       pruned = pruned + 1
     else
       redis.call('LTRIM', base .. ':workers', #workers, -1)

@@ -23,7 +23,7 @@ ARGV[4] texts     entries of the history, as many as their count
 Returns {"ok", wakeups}: also where this call did it before | {"not_found"} | {"not_failed", state}: nothing of it failed last, or it is cancelled
         | {"moved"}: the record is not as the caller read it | {"ending"}: children of the failed run are not all cancelled yet
         | {"no_letter"}: it holds no message of this worker, or was put back before
-Builds  T:w:<root>; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
+Builds  T:w:<root>; T:sessions, T:ends; T:s:<session>:cancelled; T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the root's pool; T:nodes, T:pools.
 Events  session.retried. Writes nothing unless it returns "ok". ]]
 local rootKey, logKey, signalsKey, inboxKey, failureKey, resultsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local deadKey, redrivenKey, eventsKey = KEYS[7], KEYS[8], KEYS[10]
@@ -58,6 +58,7 @@ local hit = readCancellation(tag, record, root)
 if hit == 'whole' then return { 'not_failed', 'cancelled' } end -- guard: a session whose workers were cancelled is not retried
 if hit then return { 'ending' } end -- guard: a retried run spawns no child that is cancelled as it is born
 checkSort('list', logKey, signalsKey, inboxKey)
+checkSort('zset', tag .. ':sessions', endsKeyOf(tag))
 checkSort('hash', resultsKey)
 local back
 if letter then
@@ -104,6 +105,8 @@ else
   set('commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: a retry is a new version of the record
 end
 redis.call('HDEL', rootKey, 'ended', 'resting') -- guard: a retried session has not ended
+local createdAt = tonumber(redis.call('ZSCORE', tag .. ':sessions', header.sessionId) or now)
+redis.call('ZADD', endsKeyOf(tag), goesOnSince(createdAt), header.sessionId) -- guard: a retried session goes on
 writeWokenRecord(tag, { id = root, session = header.sessionId, pool = record.pool or atStart.pool, root = record }, now, woke)
 writeStandings(tag, woke.standings)
 wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on retry

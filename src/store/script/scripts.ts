@@ -6,7 +6,7 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 
 export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
-  keys: words('sessions events'),
+  keys: words('sessions ends events'),
   header: words('wakeupMs seed sessions'),
   fields: {
     sessions: words(
@@ -145,7 +145,11 @@ export const dismissScript = defineScript({
   args: words('worker letter'),
 })
 
-export const closeScript = defineScript({ file: 'close.lua', keys: words('root events'), args: words('sessionId') })
+export const closeScript = defineScript({
+  file: 'close.lua',
+  keys: words('root events ends'),
+  args: words('sessionId'),
+})
 
 export const limitScript = defineScript({
   file: 'limit.lua',
@@ -176,7 +180,7 @@ export const amendScript = defineScript({
 
 export const pruneScript = defineScript({
   file: 'prune.lua',
-  keys: words('sessions cancelling meta'),
+  keys: words('ends cancelling meta sessions'),
   header: words('retentionMs from passed batch node everyMs'),
   args: [],
 })
@@ -198,7 +202,7 @@ export const prepareForkScript = defineScript({
 
 export const forkScript = defineScript({
   file: 'fork.lua',
-  keys: words('root sessions events timers asks cancelling'),
+  keys: words('root sessions events timers asks cancelling ends'),
   header: words('session from seed wakeupMs workers keys due open isCancelling'),
   fields: { workers: words('id queued') },
   args: words('event told'),
@@ -215,7 +219,7 @@ export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta
 
 export const lookScript = defineScript({
   file: 'look.lua',
-  keys: words('leases timers sessions cancelling'),
+  keys: words('leases timers sessions cancelling ends'),
   header: words('session workers pools headBytes budget'),
   args: [],
 })

@@ -9,7 +9,7 @@ import { partitionKeys, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 
-const schemaVersion = 7
+const schemaVersion = 8
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {

@@ -259,6 +259,22 @@ export const seeds: readonly Seed[] = [
     words: /which is not in the index/,
   },
   {
+    what: 'a session in the index of ends',
+    scene: 'done',
+    tamper: ({ redis, keys, cast }) => redis.zrem(keys.ends, cast.session.id),
+    invariant: 'I16',
+    names: 'session',
+    words: /has ended, and the index of ends does not have it/,
+  },
+  {
+    what: 'the end of a session in the index of ends',
+    scene: 'done',
+    tamper: ({ redis, keys, cast }) => redis.zadd(keys.ends, -1, cast.session.id),
+    invariant: 'I16',
+    names: 'session',
+    words: /has ended, and the index of ends lists it as one that goes on/,
+  },
+  {
     what: 'the result of a session',
     scene: 'chat',
     tamper: ({ redis, own }) => redis.hdel(own.runResults, '2'),

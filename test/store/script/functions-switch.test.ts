@@ -24,7 +24,7 @@ test.each([
   const redis = openRedis(`${server.url.replace('redis://', `redis://${login}`)}${query}`)
   onTestFinished(() => endRedis(redis))
   const keys = partitionKeys(tagOf(newNamespace(), 0))
-  const args = { root: `${keys.tag}:w:none`, events: keys.events }
+  const args = { root: `${keys.tag}:w:none`, events: keys.events, ends: keys.ends }
   const answer = await new ScriptCaller(redis).call(closeScript, args, { sessionId: 'none' }, { deadlineMs: 20_000 })
   expect(answer[0]).toBe('not_found')
   const libraries = isOldRedis(await admin.info('server')) ? [] : await admin.function('LIST')

@@ -278,7 +278,13 @@ describe.skipIf(!inject('hasFunctions'))('a Redis with functions', () => {
     const caller = new ScriptCaller(admin)
     await postTo(caller)
     await become()
-    const keys = { leases: '{t}:leases', timers: '{t}:timers', sessions: '{t}:sessions', cancelling: '{t}:cancelling' }
+    const keys = {
+      leases: '{t}:leases',
+      timers: '{t}:timers',
+      sessions: '{t}:sessions',
+      cancelling: '{t}:cancelling',
+      ends: '{t}:ends',
+    }
     const args = { session: undefined, workers: ['x'], pools: [], headBytes: 1, budget: 1 }
     const look = () => caller.call(scripts.lookScript, keys, args, { deadlineMs: 20_000 })
     for (let time = 0; time < 3; time++) expect(await look()).toEqual([[], [['x', 1]], []])

@@ -121,7 +121,7 @@ async function dumpValue(redis: Redis, key: string, now: number, words: Words): 
           (await redis.zrange(key, 0, '-1')).map(async (id) => text(`${id} ${await queuedAt(redis, key, id)}`)),
         )
       const scored = pairs(await redis.zrange(key, 0, '-1', 'WITHSCORES')).map(([member, score]) => ({
-        line: text(`${member} ${score}`),
+        line: text(Number(score) < 0 ? `${member} goes on since ${Number(score) + 4e15}` : `${member} ${score}`),
       }))
       // What came in one millisecond has no order.
       return scored.map(({ line }) => line).sort()

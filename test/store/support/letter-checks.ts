@@ -138,6 +138,17 @@ export const noneOfAnUnlistedSessionIsStartedAgain = notStartedAgain(async (plac
 export const noneWhoseAsksCannotBeWrittenIsStartedAgain = notStartedAgain((place) =>
   place.redis.set(place.keys.asks, 'x'),
 )
+export const noneIsStartedAgainWhoseEndCannotBeWritten: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  await node.claim()
+  await place.expireLease(root)
+  await node.sweep({ free: 0 })
+  await place.redis.del(place.keys.ends)
+  await place.redis.set(place.keys.ends, 'x')
+  expect(await node.ask()).toEqual({ kind: 'empty' })
+}
+
 export const noneOfASessionWithoutSetsIsStartedAgain = notStartedAgain((place, _, __, session) =>
   place.redis.set(place.sessionKeys(session).cancelled, 'x'),
 )

@@ -154,18 +154,18 @@ export const oneNodeMakesAPassOfPruning: Check = async (place) => {
   const { keys, redis } = place
   await place.node().upkeep.prune()
   const left = newId(0)
-  await redis.zadd(keys.sessions, 5, left)
+  await redis.zadd(keys.ends, 5, left)
   await place.node({ id: 'node-b' }).upkeep.prune()
-  expect(await redis.zscore(keys.sessions, left)).toBe('5')
+  expect(await redis.zscore(keys.ends, left)).toBe('5')
 }
 
 export const aPassOfPruningOutlivesItsNode: Check = async (place) => {
   const { keys, redis } = place
   await redis.hset(keys.meta, 'pruning', '9 0 node-a', 'prunedAt', '1')
   const left = newId(0)
-  await redis.zadd(keys.sessions, 5, left)
+  await redis.zadd(keys.ends, 5, left)
   await place.node({ id: 'node-b' }).upkeep.prune()
-  expect(await redis.zscore(keys.sessions, left)).toBe('5')
+  expect(await redis.zscore(keys.ends, left)).toBe('5')
 }
 
 /** All that are in line but one have run, in a moment. */

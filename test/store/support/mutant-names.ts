@@ -9,6 +9,7 @@ import * as blobChecks from './blob-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
 import * as createChecks from './create-checks.ts'
+import * as endChecks from './end-checks.ts'
 import * as fairChecks from './fair-checks.ts'
 import * as forkChecks from './fork-checks.ts'
 import * as letterChecks from './letter-checks.ts'
@@ -44,6 +45,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     startChecks,
     forkChecks,
     blobChecks,
+    endChecks,
     fairChecks,
     steerChecks,
   ]

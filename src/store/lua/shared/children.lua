@@ -102,7 +102,7 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
   local common = others.common[which]
   if common then return common end
   local limits = parent.record.limits
-  common = { 'schema', '7', 'depth', digits(parent.depth + 1), 'status', token and 'running' or waits and 'parked' or 'queued' }
+  common = { 'schema', '8', 'depth', digits(parent.depth + 1), 'status', token and 'running' or waits and 'parked' or 'queued' }
   local function set(field, value)
     common[#common + 1] = field
     common[#common + 1] = value

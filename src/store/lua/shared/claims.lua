@@ -85,6 +85,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results, recordKey .. laneKeys.inbox)
   checkSort('hash', recordKey .. ':timers', base .. ':results')
   checkSort('stream', tag .. ':events', tag .. ':dead')
+  if not record.parent then checkSort('zset', endsKeyOf(tag)) end -- guard: a worker that could not commit is checked first: the index of ends
   checkAskKeys(tag, recordKey, session) -- guard: a worker that could not commit is checked first: the keys of its asks
   if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need
     checkSort('list', base .. ':workers') -- guard: a worker that could not commit is checked first: the list of its session

@@ -1,4 +1,19 @@
---[[ sessions – new ones: their roots, first messages and places in the run queue. ]]
+--[[ sessions – new ones: their roots, first messages and places in the run queue; and T:ends, which has each session: one that has ended by the time
+of its end, one that goes on by the time of its creation, and before all that have ended. So whoever looks for some of them meets none of the others. ]]
+
+local beforeEnds = 4e15
+local function endsKeyOf(tag)
+  return tag .. ':ends'
+end
+
+local function writeEnd(tag, session, now)
+  redis.call('ZADD', endsKeyOf(tag), digits(now), session)
+end
+
+-- Of one that goes on: its score there, by the time of its creation.
+local function goesOnSince(createdAt)
+  return digits(createdAt - beforeEnds)
+end
 
 -- The sessions that are asked for, as the header of create-sessions.lua says; their texts stand from `cursor` on.
 local function readOrders(tag, header, texts, cursor)
@@ -47,7 +62,7 @@ local function answerBefore(tag, order, known)
 end
 
 local function writeRoot(order, now)
-  local record = { 'schema', '7', 'kind', order.kind, 'status', order.rests and 'idle' or 'queued' } -- guard: a session without a first message rests
+  local record = { 'schema', '8', 'kind', order.kind, 'status', order.rests and 'idle' or 'queued' } -- guard: a session without a first message rests
   local function set(field, value, absent)
     if value ~= absent then
       record[#record + 1] = field
