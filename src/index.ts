@@ -63,6 +63,7 @@ export type {
   NodeSummary,
   Redriven,
   Sent,
+  SessionsPage,
 } from './client/summaries.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'

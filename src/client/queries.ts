@@ -17,6 +17,8 @@ import type { Dismissed, Redriven } from './summaries.ts'
 export interface SessionsQuery {
   readonly state?: ListedState | undefined
   readonly kind?: string | undefined
+  /** Only sessions whose name contains this text, in capitals or not. */
+  readonly name?: string | undefined
   /** Default 50. */
   readonly limit?: number | undefined
   /** The id of the last session of the page before. */
@@ -113,6 +115,7 @@ const id: Rule = { expects: 'an id', fits: (value) => typeof value === 'string' 
 export const sessionsRules: Rules<SessionsQuery> = {
   state: oneOfRule(listedStates),
   kind: keyRule,
+  name: keyRule,
   limit: count,
   before: id,
 }

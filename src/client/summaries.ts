@@ -16,6 +16,13 @@ export type ListedSession = Pick<
   readonly askedAt: number | null
 }
 
+/** A part of a list of sessions. */
+export interface SessionsPage {
+  readonly sessions: readonly ListedSession[]
+  /** The id to give as `before` for the next page; null at the end. A page with few sessions, or none, may have a next one. */
+  readonly next: string | null
+}
+
 export interface KindSummary {
   readonly kind: string
   readonly pool: string

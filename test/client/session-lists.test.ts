@@ -70,6 +70,43 @@ describe('what sessions.list reads', () => {
   })
 })
 
+describe('sessions that go on', () => {
+  test('are listed without a look at any that has ended', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const ended = await Promise.all(Array.from({ length: 3 }, (_, number) => troupe.create('echo', number)))
+    await Promise.all(ended.map((session) => session.result()))
+    const goesOn = await troupe.create('nobody', 1, { name: 'The Invoice' })
+    const before = await troupe.create('nobody', 1)
+    const asked = await commandsNaming(troupe.redis, `${troupe.tag}:w:`, async () => {
+      const found = await troupe.client.sessions.list({ state: 'active' })
+      expect(found.map(({ id }) => id)).toEqual([before.id, goesOn.id])
+    })
+    const named = asked.flatMap(({ args }) => args)
+    for (const { rootId } of ended) expect(named.filter((arg) => arg.includes(rootId))).toEqual([])
+    expect(named.filter((arg) => arg.includes(goesOn.rootId))).not.toEqual([])
+    expect((await troupe.client.sessions.list({ name: 'invoice' })).map(({ id }) => id)).toEqual([goesOn.id])
+    expect(await troupe.client.sessions.list({ state: 'active', before: goesOn.id })).toEqual([])
+  })
+})
+
+describe('sessions.page', () => {
+  test('looks at a bounded number of sessions, says where it stopped, and goes on there', async () => {
+    await using troupe = await TestTroupe.connect({ partitions: 2 })
+    const wanted = await troupe.create('other')
+    const others = await Promise.all(Array.from({ length: 9 }, (_, number) => troupe.create('echo', number)))
+    const first = await troupe.client.sessions.page({ limit: 4 })
+    expect(first.sessions).toHaveLength(4)
+    expect(first.next).toBe(first.sessions.at(-1)?.id)
+    const found: string[] = []
+    for (let next: string | null | undefined; next !== null; ) {
+      const page = await troupe.client.sessions.page({ limit: 4, ...(next === undefined ? {} : { before: next }) })
+      found.push(...page.sessions.map(({ id }) => id))
+      next = page.next
+    }
+    expect(found.toSorted()).toEqual([wanted, ...others].map(({ id }) => id).toSorted())
+  })
+})
+
 describe('sessions.list over several partitions', () => {
   test('goes on behind the page before, although sessions come and go in between', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 4 })
@@ -105,16 +142,19 @@ describe('sessions.list over several partitions', () => {
 
   test('finds the newest of a state, in whatever partition they lie behind others', async () => {
     await using troupe = await TestTroupe.connect({ partitions: 2 })
-    const key = (partition: number) => tagOf(troupe.namespace, partition).concat(':sessions')
+    const createdAt = async (id: string, score: number) => {
+      const tag = tagOf(troupe.namespace, partitionOf(id))
+      await troupe.redis.zadd(`${tag}:sessions`, score, id)
+      await troupe.redis.zadd(`${tag}:ends`, score - 4e15, id)
+    }
     const created = await Promise.all(Array.from({ length: 30 }, () => troupe.create('echo')))
     const [first, second] = [0, 1].map((partition) => created.filter(({ id }) => partitionOf(id) === partition))
     const cancelled = [...(first ?? []).slice(0, 2), ...(second ?? []).slice(0, 2)]
     await Promise.all(cancelled.map((session) => session.cancel()))
     // Of the first partition they are the newest of all; of the second older than others there, but newer than one of the first.
     const scores = [90, 50, 80, 70]
-    for (const { id } of created) await troupe.redis.zadd(key(partitionOf(id)), partitionOf(id) === 1 ? 85 : 10, id)
-    for (const [index, { id }] of cancelled.entries())
-      await troupe.redis.zadd(key(partitionOf(id)), scores[index] as number, id)
+    for (const { id } of created) await createdAt(id, partitionOf(id) === 1 ? 85 : 10)
+    for (const [index, { id }] of cancelled.entries()) await createdAt(id, scores[index] as number)
     const found = await troupe.client.sessions.list({ state: 'cancelling', limit: 2 })
     expect(found.map(({ createdAt }) => createdAt)).toEqual([90, 80])
   })

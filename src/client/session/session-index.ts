@@ -3,6 +3,8 @@
  * INDEX-1 A page begins behind the last session of the page before, whatever was created or pruned in between. So no session comes twice, and no
  *     session that exists all the time is missing. If that last session was itself pruned, its place is taken from the time in its id, which may
  *     differ by as much as two clocks do.
+ * INDEX-2 Sessions that go on are listed without a look at those that have ended. A page that is wanted by anything else looks at a bounded number
+ *     of sessions, and says where it stopped.
  */
 
 import { damageOf } from '../../core/errors.ts'
@@ -12,12 +14,14 @@ import type { InspectStore, SessionPlace } from '../../store/audit/inspect-store
 import type { ReadSession } from '../../store/record/session-record.ts'
 import type { SessionsQuery, WorkersQuery } from '../queries.ts'
 import { type WorkerReport, workerReport } from '../report.ts'
-import type { ListedSession } from '../summaries.ts'
+import type { ListedSession, SessionsPage } from '../summaries.ts'
 import { readRows } from '../worker-rows.ts'
 import { factsOf, type ListedState, listedStates } from './session-summary.ts'
 
 /** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
 const pageMost = 500
+/** How many sessions of a partition one page looks at. */
+const lookMost = 5_000
 
 /** An entry in the list of a session that cannot be one of its workers; or, without a session, one in the index that cannot be a session. */
 export interface WrongEntry {
@@ -41,11 +45,27 @@ export class SessionIndex {
     this.#storeOf = storeOf
   }
 
-  async list({ limit = 50, before, ...wanted }: SessionsQuery): Promise<ListedSession[]> {
+  /** Looks at as many sessions as it takes. */
+  async list(query: SessionsQuery): Promise<ListedSession[]> {
+    return [...(await this.#list(query, Number.POSITIVE_INFINITY)).sessions]
+  }
+
+  page(query: SessionsQuery): Promise<SessionsPage> {
+    return this.#list(query, lookMost)
+  }
+
+  async #list({ limit = 50, before, ...wanted }: SessionsQuery, most: number): Promise<SessionsPage> {
     if (wanted.kind !== undefined) parseKind(wanted.kind)
     const from = before === undefined ? undefined : await this.#placeOf(before)
-    const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from)))
-    return lists.flat().sort(byAge).slice(0, limit)
+    const lists = await Promise.all(this.#stores.map((store) => listOf(store, limit, wanted, from, most)))
+    // What is older than the place where one partition stopped may have others of that partition before it.
+    const stops = lists.flatMap(({ stoppedAt }) => stoppedAt ?? [])
+    const [stop] = stops.sort(byAge)
+    const all = lists.flatMap(({ found }) => found).sort(byAge)
+    const sure = stop === undefined ? all : all.filter((one) => byAge(one, stop) <= 0)
+    const sessions = sure.slice(0, limit)
+    const next = sessions.length < sure.length ? sessions.at(-1)?.id : stop?.id
+    return { sessions, next: next ?? null }
   }
 
   /** How many sessions are in each state. Reads all of them, a page at a time, and keeps none. */
@@ -66,17 +86,28 @@ export class SessionIndex {
   /** The workers of one session, or of the newest sessions. The root of each comes first. */
   async workers({ sessionId, limit = 200 }: WorkersQuery): Promise<WorkerReport[]> {
     if (sessionId !== undefined) return this.#workersOf(sessionIdOf(sessionId), limit)
-    const found: WorkerReport[] = []
-    for (const { id } of await this.list({ limit })) {
-      if (found.length >= limit) break
-      // If another program wrote over the list of workers of a session, its root can still be shown.
-      const workers = await this.#workersOf(id, limit - found.length).catch((thrown: unknown) => {
-        if (damageOf(thrown) === undefined) throw thrown
-        return this.#workersOf(id, 1)
-      })
-      for (const worker of workers) found.push(worker)
-    }
-    return found
+    // No more sessions than it takes, by the numbers of workers that they say they have.
+    let expected = 0
+    const sessions = (await this.list({ limit })).filter(({ workers }) => {
+      const isWanted = expected < limit
+      expected += workers
+      return isWanted
+    })
+    const members = await this.#membersOf(sessions, limit)
+    const reading = this.#stores.map((store) => {
+      const own = members.filter(({ entry }) => isWorkerIn(store.partition, entry))
+      return readRows(
+        store,
+        own.map(({ entry }) => entry),
+      )
+    })
+    const rows = new Map((await Promise.all(reading)).flat().map((row) => [row.id, row]))
+    return members.flatMap(({ sessionId, entry }) => {
+      const row = rows.get(entry)
+      // A root that has a parent is a child, whose id is written as that of a session.
+      const isOfChild = entry === rootIdOf(sessionId) && row !== undefined && row.record.parentId !== null
+      return row === undefined || isOfChild ? [] : [workerReport(row, sessionId)]
+    })
   }
 
   /** Reports of the workers of the newest sessions, read together: not one session after the other. */
@@ -94,21 +125,27 @@ export class SessionIndex {
   /** All lists are asked for at once, because each answer of a distant Redis takes long. */
   async newestMembers(limit: number): Promise<NewestMembers> {
     const [sessions, wrongInIndex] = await Promise.all([this.list({ limit }), this.#wrongInIndex(limit)])
-    const reading = sessions.map(async ({ id: sessionId }) => {
-      const ids = await this.#storeOf(sessionId)
-        .workerIds(sessionId, limit)
-        .catch((thrown: unknown) => {
-          if (damageOf(thrown) === undefined) throw thrown
-          return [rootIdOf(sessionId)]
-        })
-      return ids.map((entry) => ({ sessionId, entry }))
-    })
-    const members = (await Promise.all(reading)).flat().slice(0, limit)
+    const members = await this.#membersOf(sessions, limit)
     const isWorker = ({ sessionId, entry }: (typeof members)[number]) => isWorkerIn(partitionOf(sessionId), entry)
     return {
       workers: members.filter(isWorker).map(({ entry }) => entry),
       wrong: [...wrongInIndex, ...members.filter((member) => !isWorker(member))],
     }
+  }
+
+  /** Entries of the lists of workers of these sessions, the root of each first: at most `limit`. All lists are asked for at once. */
+  async #membersOf(sessions: readonly ListedSession[], limit: number): Promise<{ sessionId: string; entry: string }[]> {
+    const reading = sessions.map(async ({ id: sessionId }) => {
+      const ids = await this.#storeOf(sessionId)
+        .workerIds(sessionId, limit)
+        .catch((thrown: unknown) => {
+          // If another program wrote over the list of workers of a session, its root can still be shown.
+          if (damageOf(thrown) === undefined) throw thrown
+          return [rootIdOf(sessionId)]
+        })
+      return ids.map((entry) => ({ sessionId, entry }))
+    })
+    return (await Promise.all(reading)).flat().slice(0, limit)
   }
 
   async #wrongInIndex(limit: number): Promise<WrongEntry[]> {
@@ -148,24 +185,35 @@ function sessionIdOf(text: string): string {
   return id
 }
 
-/** Reads pages until it has enough sessions, because those that fit may lie behind very many others. */
+/**
+ * Reads parts of the index until it has enough sessions, or has looked at `most`, because those that fit may lie behind very many others.
+ * `stoppedAt`: the last session that it looked at, if there may be more.
+ */
 async function listOf(
   store: InspectStore,
   limit: number,
-  { state, kind }: SessionsQuery,
+  { state, kind, name }: SessionsQuery,
   start: SessionPlace | undefined,
-): Promise<ListedSession[]> {
+  most: number,
+): Promise<{ readonly found: readonly ListedSession[]; readonly stoppedAt: SessionPlace | undefined }> {
   const found: Listed[] = []
-  const isPicky = state !== undefined || kind !== undefined
-  for (let from = start; found.length < limit; ) {
-    const most = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
-    const page = await store.sessionIds(most, from)
-    for (const one of await readPage(store, page))
-      if ((!state || one.state === state) && (!kind || one.kind === kind)) found.push(one)
-    if (page.length < most) break
+  const isPicky = state !== undefined || kind !== undefined || name !== undefined
+  const which = state === 'active' || state === 'cancelling' ? 'unended' : 'all'
+  const named = name?.toLowerCase()
+  const fits = (one: Listed) =>
+    (!state || one.state === state) &&
+    (!kind || one.kind === kind) &&
+    (named === undefined || one.name.toLowerCase().includes(named))
+  let from = start
+  for (let looked = 0; found.length < limit && looked < most; ) {
+    const wanted = isPicky ? pageMost : Math.min(pageMost, limit - found.length)
+    const page = await store.sessionIds(wanted, from, which)
+    for (const one of await readPage(store, page)) if (fits(one)) found.push(one)
+    if (page.length < wanted) return { found: await withAsks(store, found), stoppedAt: undefined }
+    looked += page.length
     from = page.at(-1)
   }
-  return withAsks(store, found)
+  return { found: await withAsks(store, found), stoppedAt: from }
 }
 
 async function readPage(store: InspectStore, page: readonly SessionPlace[]): Promise<Listed[]> {
@@ -196,6 +244,8 @@ function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadab
   return { id, name, kind, state, mode, createdAt, finishedAt, paused, forkedFrom, workers }
 }
 
+type AgedSession = Pick<ListedSession, 'id' | 'createdAt'>
+
 /** What a list shows of a session whose root cannot be read. */
 const unreadable = {
   name: '',
@@ -208,6 +258,6 @@ const unreadable = {
   workers: 1,
 } as const
 
-function byAge(a: ListedSession, b: ListedSession): number {
+function byAge(a: AgedSession, b: AgedSession): number {
   return (b.createdAt ?? 0) - (a.createdAt ?? 0) || (a.id < b.id ? 1 : -1)
 }

@@ -18,7 +18,7 @@ import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
 import { namesFiles, withAttached } from '../submission/attached.ts'
 import type { CreateSession, Submission } from '../submission/submission.ts'
-import type { ListedSession } from '../summaries.ts'
+import type { ListedSession, SessionsPage } from '../summaries.ts'
 import type { Worker } from '../worker.ts'
 import { blobsNamedIn, copyBlobs } from './branch-blobs.ts'
 import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
@@ -81,8 +81,13 @@ export interface Sessions {
   fork(this: void, worker: Worker, query?: ForkQuery): Promise<Session>
   /** The session with this id. Does not ask Redis. Throws if the id is malformed, or if the namespace lacks its partition. */
   get(this: void, id: string): Session
-  /** Newest first. `before` is the id of the last session of the page before. */
+  /**
+   * Newest first. `before` is the id of the last session of the page before. Looks at as many sessions as it takes to find those that are wanted;
+   * with the state `active` or `cancelling` at those alone that go on.
+   */
   list(this: void, query?: SessionsQuery): Promise<ListedSession[]>
+  /** The same, but looks at some thousands of sessions at most. `next` says where to go on. */
+  page(this: void, query?: SessionsQuery): Promise<SessionsPage>
   /** How many sessions of the namespace are in each state. Reads the records of all of them. */
   counts(this: void): Promise<Readonly<Record<ListedState, number>>>
   /**
@@ -154,10 +159,8 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
       const sessionId = parseId(id, 'session')
       return new Session(sessionId, sessionContext(sessionId))
     },
-    async list(query = {}) {
-      checkOptions('sessions.list', query, sessionsRules, InputError)
-      return index.list(query)
-    },
+    list: async (query = {}) => index.list(checkedQuery('sessions.list', query)),
+    page: async (query = {}) => index.page(checkedQuery('sessions.page', query)),
     counts: () => index.counts(),
     async prune(query = {}) {
       checkOptions('sessions.prune', query, pruneRules, InputError)
@@ -173,4 +176,9 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
 async function withFiles(request: CreateSession): Promise<CreateSession> {
   const input = request?.input
   return namesFiles(input) ? { ...request, input: await withAttached(input) } : request
+}
+
+function checkedQuery(call: string, query: SessionsQuery): SessionsQuery {
+  checkOptions(call, query, sessionsRules, InputError)
+  return query
 }

@@ -13,6 +13,8 @@ import { addLimitOption, addVerb } from '../verb.ts'
 interface ListFlags {
   readonly state?: ListedState
   readonly kind?: string
+  readonly name?: string
+  readonly before?: string
   readonly limit: number
 }
 
@@ -24,27 +26,41 @@ export function addListCommand(group: Command): void {
       addLimitOption(
         command
           .addOption(new Option('--state <state>', 'only sessions in this state').choices(listedStates))
-          .option('--kind <kind>', 'only sessions of this kind'),
+          .option('--kind <kind>', 'only sessions of this kind')
+          .option('--name <text>', 'only sessions whose name contains this text')
+          .option('--before <session>', 'only sessions older than this one: the next page'),
         20,
       ),
     examples: [
       ['troupe session list --state active', 'sessions that go on'],
+      ['troupe session list --name invoice', 'by a part of the name, in capitals or not'],
       ['troupe session list --json | jq -r .sessionId', 'ids for a script'],
     ],
     details: `damaged: another program overwrote data of the session that this list shows. The
-list does not check all data of a session; troupe audit does.`,
+list does not check all data of a session; troupe audit does.
+A list by kind or name looks at the newest 5 000 sessions, and says where to go on.`,
     purpose: 'look',
-    answer: async (troupe, { flags: { state, kind, limit }, namespace }) => {
-      const sessions = await troupe.sessions.list({ limit, state, kind })
-      const such = state === undefined && kind === undefined ? '' : 'such '
+    answer: async (troupe, { flags: { state, kind, name, before, limit }, namespace }) => {
+      const { sessions, next } = await troupe.sessions.page({ limit, state, kind, name, before })
+      const isPart = state !== undefined || kind !== undefined || name !== undefined || before !== undefined
+      const such = isPart ? 'such ' : ''
       return listing(sessions, {
         columns: columnsOf(sessions, Date.now()),
         object: withSessionIds,
-        empty: `There are no ${such}sessions in namespace ${namespace}.`,
-        more: moreNote(sessions, limit, 'newest'),
+        empty:
+          next === null
+            ? `There are no ${such}sessions in namespace ${namespace}.`
+            : `None of those that were looked at is such a session; ${goOn(next)}`,
+        more:
+          moreNote(sessions, limit, 'newest') ??
+          (next === null ? undefined : `Not all sessions were looked at; ${goOn(next)}`),
       })
     },
   })
+}
+
+function goOn(next: string): string {
+  return `go on with --before ${next}.`
 }
 
 /** A session that is paused goes on later: for programs it is active. */
