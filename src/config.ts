@@ -18,6 +18,8 @@ export interface ConfigFlags {
   readonly concurrency?: string | number | undefined
   readonly logLevel?: string | undefined
   readonly model?: string | undefined
+  readonly host?: string | undefined
+  readonly port?: string | number | undefined
 }
 
 export interface Config {
@@ -32,6 +34,12 @@ export interface Config {
   /** `provider/model` of agents that name no model. */
   readonly model: string | undefined
   readonly modelSettings: ModelSettings
+  /** Where the API listens. */
+  readonly host: string
+  /** Undefined: the usual one. */
+  readonly port: number | undefined
+  /** A token of the API, with the right to everything. */
+  readonly token: string | undefined
   /** Folders in which programs are searched, as in PATH. */
   readonly path: string | undefined
   /** The folder in which the user typed the command, if npm runs it in another one. */
@@ -82,6 +90,9 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     logLevel: logLevelOf(of('--log-level', flags.logLevel, 'TROUPE_LOG_LEVEL')),
     model,
     modelSettings: { default: model, env: providerVariables(env) },
+    host: flags.host ?? filled(env.TROUPE_HOST) ?? '127.0.0.1',
+    port: wholeNumber(of('--port', flags.port, 'TROUPE_PORT'), 0, 65_535),
+    token: filled(env.TROUPE_TOKEN),
     path: env.PATH,
     typedIn: filled(env.INIT_CWD),
     calledAs: calledAs(filled(env.npm_lifecycle_event)),

@@ -43,6 +43,7 @@ const claims: readonly Claim[] = [
       'src/runtime/e.ts': "let b: import('../client/client.ts').Troupe\n",
       'src/dev/f.ts': "import '../core/a.ts'\n",
       'src/client/g.ts': "import { h } from '../compose.ts'\n",
+      'src/api/n.ts': "import { b } from '../store/b.ts'\n",
       'src/cli/h.ts': "const { crashMatrix } = await import('../testing/index.ts')\n",
       'src/cli/i.ts': "import { Turn } from '../runtime/turn.ts'\n",
       'src/index.ts': "import { Turn } from './runtime/turn.ts'\n",
@@ -51,6 +52,7 @@ const claims: readonly Claim[] = [
       'src/core/l.ts': "import { b } from '../../workers/reader.ts'\n",
     },
     blamed: [
+      'src/api/n.ts',
       'src/client/g.ts',
       'src/cli/h.ts',
       'src/cli/i.ts',

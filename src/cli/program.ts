@@ -19,6 +19,7 @@ import { addNodeCommand } from './commands/node.ts'
 import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
+import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
 import { addToolsCommand } from './commands/tools.ts'
@@ -38,7 +39,8 @@ Exit codes: 0 ok, 1 it failed, 2 the command is wrong, 69 Redis or a node is
 unavailable, 70 an uncaught error ended the process, 130 interrupted.
 Environment, unless an option overrides it: TROUPE_REDIS_URL (else REDIS_URL),
 TROUPE_NAMESPACE, TROUPE_PARTITIONS, TROUPE_WORKERS, TROUPE_MODEL,
-TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL; and NO_COLOR. Keys and addresses of model
+TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL, TROUPE_HOST, TROUPE_PORT, TROUPE_TOKEN;
+and NO_COLOR. Keys and addresses of model
 providers: their own <PROVIDER>_API_KEY and <PROVIDER>_BASE_URL.
 
 Start with: troupe demo`
@@ -79,6 +81,7 @@ export function buildProgram(): Command {
   addSubmitCommand(program)
   addSendCommand(program)
   addNodeCommand(program)
+  addServeCommand(program)
   program.commandsGroup('Look and act:')
   addSessionCommands(program)
   addWorkerCommands(program)

@@ -89,12 +89,6 @@ async function node(flags: NodeCommandFlags): Promise<void> {
   const { id, kinds } = running
   if (flags.json) printJson({ type: 'ready', node: id, kinds, concurrency: config.concurrency, pid: process.pid })
   else print(`node ${safe(id)} is ready: ${config.concurrency} slots, kinds ${kinds.join(', ')}`)
-  await whenAborted(interrupt.signal)
+  await interrupt.first
   await running.stop()
-}
-
-function whenAborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  // A signal handler alone keeps no process alive; the node's connections do.
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }

@@ -88,6 +88,13 @@ export class Interrupt implements Disposable {
     return this.#controller.signal
   }
 
+  /** Resolves with the first signal. A signal handler alone keeps no process alive: what the command waits for does. */
+  get first(): Promise<void> {
+    const { signal } = this
+    if (signal.aborted) return Promise.resolve()
+    return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
+  }
+
   /** The exit code of the process after the first signal; undefined before. */
   get exitCode(): number | undefined {
     return this.#exitCode

@@ -1,0 +1,101 @@
+/**
+ * Duty: start the HTTP API: `startApi`, which `troupe serve` and `troupe dev` call.
+ * API-1 It listens on the loopback address, and elsewhere only with tokens.
+ * API-2 `close` ends streams and waiting calls, and leaves nothing running.
+ */
+import { ConfigError } from '../core/errors.ts'
+import { type LoggerLike, toWorkerLog } from '../log.ts'
+import { buildApp } from './app.ts'
+import { isLoopback, KnownHosts } from './guard/origin.ts'
+import { type TokenEntry, Tokens } from './guard/tokens.ts'
+import { builtPage } from './page.ts'
+import { Server } from './server.ts'
+
+export interface StartApiOptions {
+  /** Default: redis://127.0.0.1:6379. */
+  readonly redisUrl?: string | undefined
+  readonly namespace?: string | undefined
+  readonly partitions?: number | undefined
+  /** Default: 127.0.0.1. */
+  readonly host?: string | undefined
+  /** 0: one that is free. Default: 7333. */
+  readonly port?: number | undefined
+  /** Who may call. Without tokens only this machine may, and it may do everything. */
+  readonly tokens?: readonly TokenEntry[] | undefined
+  /** Names by which the server is called, beside its address: `troupe.example.com`. */
+  readonly hostNames?: readonly string[] | undefined
+  /** It changes nothing. */
+  readonly isReadOnly?: boolean | undefined
+  /** The page: its folder, or false for none. Default: the built one, if there is one. */
+  readonly page?: string | false | undefined
+  readonly logger?: LoggerLike | undefined
+  /** Requests of one caller within ten seconds. Default 1 000. */
+  readonly rate?: number | undefined
+}
+
+export interface Api extends AsyncDisposable {
+  /** `http://127.0.0.1:7333` */
+  readonly url: string
+  readonly port: number
+  /** True if its page was built. */
+  readonly hasPage: boolean
+  /** Other tokens from now on: streams of callers whose token is gone end. */
+  setTokens(entries: readonly TokenEntry[]): void
+  close(): Promise<void>
+}
+
+const defaultPort = 7_333
+const defaultRate = 1_000
+
+export async function startApi(options: StartApiOptions = {}): Promise<Api> {
+  const { host = '127.0.0.1', port = defaultPort, tokens: entries, isReadOnly = false, rate = defaultRate } = options
+  const { redisUrl, namespace, partitions, logger } = options
+  if (!isLoopback(host) && (entries ?? []).length === 0)
+    throw new ConfigError(
+      `the API would listen on ${host}, where other machines reach it, and has no token: set TROUPE_TOKEN, name a file with --tokens, or leave out --host.`,
+    )
+  const tokens = entries === undefined ? null : new Tokens(entries)
+  const server = new Server({ redisUrl, namespace, partitions, logger, isReadOnly })
+  const page = options.page === false ? null : (options.page ?? builtPage())
+  try {
+    await server.reading()
+    const hosts = new KnownHosts(host, options.hostNames ?? [])
+    const app = await buildApp({ server, hosts, tokens, log: toWorkerLog(logger), rate, page })
+    await listen(app, host, port)
+    const { port: bound } = app.server.address() as { readonly port: number }
+    let closing: Promise<void> | undefined
+    const close = () => {
+      closing ??= (async () => {
+        server.stop()
+        await app.close()
+        await server.close()
+      })()
+      return closing
+    }
+    return {
+      url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
+      port: bound,
+      hasPage: page !== null,
+      setTokens: (next) => tokens?.replace(next),
+      close,
+      [Symbol.asyncDispose]: close,
+    }
+  } catch (error) {
+    await server.close()
+    throw error
+  }
+}
+
+async function listen(app: Awaited<ReturnType<typeof buildApp>>, host: string, port: number): Promise<void> {
+  try {
+    await app.listen({ host, port })
+  } catch (cause) {
+    await app.close()
+    const { code } = cause as NodeJS.ErrnoException
+    if (code === 'EADDRINUSE')
+      throw new ConfigError(`port ${port} of ${host} is taken: choose another one with --port (0: any that is free).`, {
+        cause,
+      })
+    throw new ConfigError(`the API cannot listen on port ${port} of ${host} (${code}).`, { cause })
+  }
+}

@@ -1,0 +1,19 @@
+/** Duty: what the server without its port is made with. */
+import type { WorkerLog } from '../core/definition/worker-log.ts'
+import type { KnownHosts } from './guard/origin.ts'
+import type { Tokens } from './guard/tokens.ts'
+import type { Route } from './route.ts'
+import type { Server } from './server.ts'
+
+export interface AppSettings {
+  readonly server: Server
+  readonly hosts: KnownHosts
+  /** Null: callers on this machine need none. */
+  readonly tokens: Tokens | null
+  readonly log: WorkerLog
+  /** Requests of one caller within ten seconds. */
+  readonly rate: number
+  /** The folder of the page; null for none. */
+  readonly page: string | null
+  readonly routes?: readonly Route[]
+}

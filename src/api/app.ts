@@ -1,0 +1,153 @@
+/**
+ * Duty: the HTTP server without its port: plugins, the checks of each request in their order, the routes, and the form of errors.
+ * Owns: the order of the checks. Does not own: the checks (guard/), the routes (routes/), how streams are written (stream/).
+ * APP-1 The order is: host and origin, address, caller and right, rate, body, schema, handler. What fails first is what the caller is told.
+ * APP-2 No route can be added without a right: the server would not start.
+ */
+import type { IncomingMessage } from 'node:http'
+import rateLimit from '@fastify/rate-limit'
+import swagger from '@fastify/swagger'
+import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify'
+import { jsonSchemaTransform, jsonSchemaTransformObject, validatorCompiler } from 'fastify-type-provider-zod'
+import type { WorkerLog } from '../core/definition/worker-log.ts'
+import { InvariantError } from '../core/errors.ts'
+import type { AppSettings } from './app-settings.ts'
+import { callerOf, nobody } from './guard/access.ts'
+import { replyHeaders } from './guard/headers.ts'
+import { bodyBytesMax, readJsonAlone } from './guard/json-body.ts'
+import { checkOrigin } from './guard/origin.ts'
+import type { Caller, Right } from './guard/rights.ts'
+import { documentInfo } from './openapi.ts'
+import { addPage } from './page.ts'
+import { ApiError, problem } from './problem.ts'
+import { ofThrown } from './refusal.ts'
+import { optionsOf } from './route-options.ts'
+import { routes as allRoutes } from './routes.ts'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    caller: Caller
+  }
+  interface FastifyContextConfig {
+    /** The right that the route needs. */
+    right?: Right | 'open'
+    /** A stream, which takes a ticket in place of a token. */
+    takesTicket?: boolean
+  }
+}
+
+const urlCharsMax = 8_192
+const headerBytesMax = 16_384
+/** A request that has not arrived after this is closed. */
+const arriveMsMax = 8_000
+
+export async function buildApp(settings: AppSettings): Promise<FastifyInstance> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: bodyBytesMax,
+    exposeHeadRoutes: false,
+    forceCloseConnections: true,
+    requestTimeout: arriveMsMax,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: 200 },
+    http: { maxHeaderSize: headerBytesMax, headersTimeout: arriveMsMax, connectionsCheckingInterval: 1_000 },
+    clientErrorHandler: closeWith400,
+  })
+  readJsonAlone(app)
+  app.setValidatorCompiler(validatorCompiler)
+  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
+  app.decorateRequest('caller', null as never)
+  app.addHook('onRoute', refuseWithoutRight)
+  app.addHook('onRequest', async (request, reply) => checkRequest(request, reply, settings))
+  app.addHook('onResponse', async (request, reply) => logRequest(request, reply, settings.log))
+  app.setErrorHandler((thrown, request, reply) => answerError(thrown, request, reply, settings.log))
+  await app.register(swagger, {
+    openapi: documentInfo,
+    transform: jsonSchemaTransform,
+    transformObject: jsonSchemaTransformObject,
+  })
+  await app.register(rateLimit, {
+    max: settings.rate,
+    timeWindow: 10_000,
+    keyGenerator: ({ caller }) => caller.name,
+    errorResponseBuilder: (_, { after }) =>
+      new ApiError(429, 'too_many_requests', `this caller has sent too many requests: try again in ${after}.`),
+  })
+  for (const one of settings.routes ?? allRoutes) app.route(optionsOf(one, settings))
+  await addPage(app, settings.page)
+  return app
+}
+
+function refuseWithoutRight({ config, method, url }: RouteOptions): void {
+  if (config?.right === undefined)
+    throw new InvariantError(`route ${String(method)} ${url} does not say who may call it`)
+}
+
+/** APP-1, up to the caller. A route that nobody knows needs the right to read, so that nobody can try out addresses. */
+function checkRequest(request: FastifyRequest, reply: FastifyReply, { hosts, tokens, server }: AppSettings): void {
+  reply.headers(replyHeaders)
+  request.caller = nobody
+  checkOrigin(request.raw, hosts)
+  if ((request.raw.url ?? '').length > urlCharsMax)
+    throw new ApiError(414, 'request_too_large', `an address may have ${urlCharsMax} characters.`)
+  const { right = 'read', takesTicket = false } = request.routeOptions.config
+  if (right === 'open') return
+  const { ticket } = request.query as { readonly ticket?: unknown }
+  const given = takesTicket && typeof ticket === 'string' ? ticket : undefined
+  request.caller = callerOf(tokens, server.tickets, request.raw, {
+    right: right,
+    ticket: given,
+    path: pathOf(request.raw),
+  })
+}
+
+function pathOf({ url = '' }: IncomingMessage): string {
+  return url.split('?', 1)[0] as string
+}
+
+/** Without the query, which may hold a ticket. */
+function logRequest(request: FastifyRequest, reply: FastifyReply, log: WorkerLog): void {
+  const { method, caller, routeOptions } = request
+  if (routeOptions.config.right === 'open') return
+  log.debug('answered a request', {
+    method,
+    path: pathOf(request.raw),
+    status: reply.statusCode,
+    ms: Math.round(reply.elapsedTime),
+    caller: caller.name,
+  })
+}
+
+function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyReply, log: WorkerLog): void {
+  const { problem, isFault } = ofThrown(thrown)
+  if (isFault)
+    log.error('a request failed by a fault', {
+      id: problem.id,
+      method: request.method,
+      path: pathOf(request.raw),
+      error: thrown,
+    })
+  if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
+  if (problem.status === 503) reply.header('retry-after', '1')
+  reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))
+}
+
+/** Bytes that are no request of HTTP, or that came too slowly. */
+function closeWith400(error: Error & { readonly code?: string }, socket: import('node:net').Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy()
+    return
+  }
+  const isLong = error.code === 'HPE_HEADER_OVERFLOW'
+  const status = isLong ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400
+  const body = JSON.stringify(
+    problem(
+      status,
+      isLong ? 'request_too_large' : 'request_malformed',
+      'this is no request of HTTP that the server reads.',
+    ),
+  )
+  socket.end(
+    `HTTP/1.1 ${status} Bad Request\r\ncontent-type: application/problem+json\r\ncontent-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
+  )
+}

@@ -1,0 +1,78 @@
+/**
+ * Duty: which bearer tokens are known, and who a token belongs to.
+ * BEARER-1 A token is kept only as its SHA-256. It is compared in constant time, with every known token.
+ * BEARER-2 A token has at least 32 characters.
+ */
+import { hash, timingSafeEqual } from 'node:crypto'
+import { z } from 'zod'
+import { ConfigError } from '../../core/errors.ts'
+import { type Caller, rights } from './rights.ts'
+
+/** A token as a file or an option keeps it. */
+export const tokenEntry = z.strictObject({
+  name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}$/, 'must be 1 to 63 letters, digits, "_", ".", "@" or "-"'),
+  rights: z.array(z.enum(rights)).min(1),
+  sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
+})
+export type TokenEntry = z.infer<typeof tokenEntry>
+
+const tokenCharsMin = 32
+
+/** An entry for a token that somebody chose. Throws a ConfigError if it is too short to be one. */
+export function entryOf(token: string, { name, rights }: Caller, where: string): TokenEntry {
+  if (token.length < tokenCharsMin)
+    throw new ConfigError(
+      `${where} has ${token.length} characters, and a token needs at least ${tokenCharsMin}: make one with \`troupe token create\`, or with \`openssl rand -hex 32\`.`,
+    )
+  return { name, rights: [...rights], sha256: hash('sha256', token) }
+}
+
+/** The entries of a file's text. Throws a ConfigError that names what is wrong. */
+export function readEntries(text: string, file: string): TokenEntry[] {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch (cause) {
+    throw new ConfigError(`the token file ${file} is no JSON: make one with \`troupe token create\`.`, { cause })
+  }
+  const read = z.array(tokenEntry).safeParse(value)
+  if (!read.success) {
+    const [issue] = read.error.issues
+    throw new ConfigError(
+      `the token file ${file} cannot be read: at ${issue?.path.join('.') || 'its top'}: ${issue?.message}.`,
+    )
+  }
+  const names = read.data.map(({ name }) => name)
+  const double = names.find((name, index) => names.indexOf(name) !== index)
+  if (double !== undefined) throw new ConfigError(`the token file ${file} has two tokens named ${double}.`)
+  return read.data
+}
+
+export class Tokens {
+  #entries: readonly (Caller & { readonly digest: Buffer })[] = []
+
+  constructor(entries: readonly TokenEntry[]) {
+    this.replace(entries)
+  }
+
+  get size(): number {
+    return this.#entries.length
+  }
+
+  replace(entries: readonly TokenEntry[]): void {
+    this.#entries = entries.map(({ sha256, ...caller }) => ({ ...caller, digest: Buffer.from(sha256, 'hex') }))
+  }
+
+  /** True while this caller's token is still known with the same rights. */
+  knows({ name, rights }: Caller): boolean {
+    return this.#entries.some((entry) => entry.name === name && entry.rights.join() === rights.join())
+  }
+
+  /** Undefined for an unknown token. */
+  callerOf(token: string): Caller | undefined {
+    const digest = Buffer.from(hash('sha256', token), 'hex')
+    let found: Caller | undefined
+    for (const entry of this.#entries) if (timingSafeEqual(entry.digest, digest)) found = entry
+    return found && { name: found.name, rights: found.rights }
+  }
+}

@@ -1,0 +1,56 @@
+/** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
+import type { FieldProblem, HttpCode, ThrownProblem } from './problem.ts'
+import { problem, problemOf } from './problem.ts'
+
+interface FastifyError {
+  readonly code?: string
+  readonly statusCode?: number
+  readonly message: string
+  readonly validation?: readonly { readonly instancePath?: string; readonly message?: string }[]
+  readonly validationContext?: string
+}
+
+const parts: Readonly<Record<string, string>> = {
+  querystring: 'query',
+  params: 'path',
+  body: 'body',
+  headers: 'headers',
+}
+
+const codes: Readonly<Record<number, HttpCode>> = {
+  413: 'request_too_large',
+  414: 'request_too_large',
+  415: 'type_unsupported',
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: 'send the body as JSON, with the header `Content-Type: application/json`.',
+  FST_ERR_CTP_BODY_TOO_LARGE: 'the body is larger than 1 MiB.',
+  FST_ERR_CTP_EMPTY_JSON_BODY: 'the body is empty, and its type says JSON: leave out the type, or send `{}`.',
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: 'the body does not have the length that its header says.',
+  FST_ERR_BAD_URL: 'the address is not written as addresses are.',
+}
+
+export function ofThrown(thrown: unknown): ThrownProblem {
+  const { validation, validationContext = 'body', statusCode, code = '', message } = thrown as FastifyError
+  if (validation !== undefined) {
+    const part = parts[validationContext] ?? validationContext
+    const errors = validation.map(
+      ({ instancePath = '', message = 'is wrong' }): FieldProblem => ({ pointer: `/${part}${instancePath}`, message }),
+    )
+    const [first] = errors
+    const detail = `${first?.pointer.slice(1).replaceAll('/', '.')}: ${first?.message}${errors.length > 1 ? `; and ${errors.length - 1} more` : ''}.`
+    return { problem: problem(400, 'input_invalid', detail, { errors }), isFault: false }
+  }
+  const isOfFastify = code.startsWith('FST_') || thrown instanceof SyntaxError
+  if (isOfFastify && statusCode !== undefined && statusCode < 500)
+    return {
+      problem: problem(statusCode, codes[statusCode] ?? 'request_malformed', sentences[code] ?? sentenceOf(message)),
+      isFault: false,
+    }
+  return problemOf(thrown)
+}
+
+function sentenceOf(message: string): string {
+  return `the request cannot be read: ${message.replace(/\.?$/, '.')}`
+}

@@ -1,0 +1,81 @@
+/** Duty: make a route of fastify of a record (route.ts): its schemas, its right, and the call that its handler gets. */
+import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { z } from 'zod'
+import type { Troupe } from '../client/client.ts'
+import type { AppSettings } from './app-settings.ts'
+import { ApiError } from './problem.ts'
+import { Answer, type Call, type Route } from './route.ts'
+import { problemSchema } from './schemas/problem.ts'
+
+const nothing = z.strictObject({})
+
+export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
+  const { id, method, path, right, tag, summary, description, params, query, body, replies, raw } = one
+  const changes = one.changes ?? method !== 'GET'
+  return {
+    method,
+    url: path,
+    config: { right, takesTicket: raw === 'text/event-stream' },
+    schema: {
+      operationId: id,
+      tags: [tag],
+      summary,
+      ...(description !== undefined && { description }),
+      ...(right === 'open' && { security: [] }),
+      'x-right': right,
+      ...(params !== undefined && { params }),
+      querystring: query ?? nothing,
+      ...(body !== undefined && { body }),
+      response: { ...replies, default: problemSchema },
+    } as never,
+    handler: async (request, reply) => {
+      const { server } = settings
+      if (changes && server.isReadOnly)
+        throw new ApiError(403, 'right_missing', 'this server was started with --read-only, and changes nothing.')
+      const answer = await one.handle(await callOf(request, reply, settings, { changes, ...one }))
+      if (raw !== undefined) return reply
+      if (answer instanceof Answer) return reply.code(answer.status).headers(answer.headers).send(answer.body)
+      return answer === undefined ? reply.code(204).send() : reply.send(answer)
+    },
+  }
+}
+
+async function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { server }: AppSettings,
+  { changes, asksRedis = true }: { readonly changes: boolean; readonly asksRedis?: boolean },
+): Promise<Call> {
+  const { caller } = request
+  let signal: AbortSignal | undefined
+  return {
+    params: request.params as never,
+    query: request.query as never,
+    body: request.body as never,
+    caller,
+    server,
+    request,
+    reply,
+    troupe: (asksRedis ? await (changes ? server.acting(caller.name) : server.reading()) : undefined) as Troupe,
+    idempotencyKey: keyOf(request),
+    get signal() {
+      signal ??= AbortSignal.any([server.stopping, goneSignal(reply)])
+      return signal
+    },
+  }
+}
+
+/** The same key of two callers is two keys, and none of them is a key of the library or of the command line. */
+function keyOf({ headers, caller }: FastifyRequest): string | undefined {
+  const key = headers['idempotency-key']
+  if (key === undefined) return undefined
+  if (typeof key !== 'string' || !/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new ApiError(400, 'request_malformed', 'Idempotency-Key takes 1 to 255 visible characters of ASCII.')
+  return `http/${caller.name}/${key}`
+}
+
+function goneSignal({ raw }: FastifyReply): AbortSignal {
+  const gone = new AbortController()
+  raw.once('close', () => gone.abort(new Error('the caller has gone')))
+  return gone.signal
+}

@@ -1,0 +1,132 @@
+/** Duty: the routes that create, find, show and end sessions. */
+import { z } from 'zod'
+import type { Session } from '../../client/session/session.ts'
+import { namesFiles } from '../../client/submission/attached.ts'
+import { InputError } from '../../core/errors.ts'
+import type { RunResult } from '../../core/history/entry.ts'
+import { waited } from '../prefer.ts'
+import { Answer, type Call, route } from '../route.ts'
+import { count, kind, reason, sessionId, sessionParams } from '../schemas/parts.ts'
+import { createBody, created, listedSession, listedState, report, runResult } from '../schemas/session.ts'
+
+const tag = 'sessions'
+
+export const listSessions = route({
+  id: 'listSessions',
+  method: 'GET',
+  path: '/v1/sessions',
+  right: 'read',
+  tag,
+  summary: 'Sessions, newest first',
+  query: z.strictObject({
+    state: listedState.optional(),
+    kind: kind.optional(),
+    cursor: sessionId.optional().describe('`nextCursor` of the page before.'),
+    limit: count(500).optional().describe('Default 50.'),
+  }),
+  replies: { 200: z.object({ sessions: z.array(listedSession), nextCursor: z.string().nullable() }) },
+  cli: { command: 'session list' },
+  async handle({ troupe, query: { cursor, limit = 50, ...wanted } }) {
+    const sessions = await troupe.sessions.list({ ...wanted, before: cursor, limit })
+    return { sessions, nextCursor: sessions.length < limit ? null : (sessions.at(-1)?.id ?? null) }
+  },
+})
+
+export const createSession = route({
+  id: 'createSession',
+  method: 'POST',
+  path: '/v1/sessions',
+  right: 'operate',
+  tag,
+  summary: 'Create a session',
+  description:
+    'With the header `Prefer: wait=30` it waits so many seconds, at most 60, for the result of the run, and answers 200 with it, else 202. The same `Idempotency-Key` gives the same session again.',
+  body: createBody,
+  replies: { 200: created, 202: created },
+  cli: { command: 'submit' },
+  async handle(call) {
+    const { troupe, body, idempotencyKey, request } = call
+    refuseFiles(body.input)
+    const session = await troupe.sessions.create({ ...body, ...(idempotencyKey !== undefined && { idempotencyKey }) })
+    const { id, rootId, warning } = session
+    const answer = { sessionId: id, workerId: rootId, warning }
+    const headers = { location: `/v1/sessions/${id}` }
+    const seconds = waited(request.headers.prefer)
+    if (seconds === undefined) return new Answer(202, answer, headers)
+    const result = await resultWithin(session, seconds, call)
+    const told = { ...headers, 'preference-applied': `wait=${seconds}` }
+    return result === undefined ? new Answer(202, answer, told) : new Answer(200, { ...answer, result }, told)
+  },
+})
+
+/** The library reads files that a block names. Over HTTP these would be files of the server. */
+function refuseFiles(input: unknown): void {
+  if (namesFiles(input)) throw new InputError('a block of the input names a file: send its bytes, in `data` as base64.')
+}
+
+/** Undefined if the run has not ended by then. */
+async function resultWithin(
+  session: Session,
+  seconds: number,
+  { signal }: Pick<Call, 'signal'>,
+  run?: number,
+): Promise<RunResult | undefined> {
+  const late = AbortSignal.timeout(seconds * 1_000)
+  try {
+    return await session.result({ run, signal: AbortSignal.any([signal, late]) })
+  } catch (thrown) {
+    if (late.aborted && thrown === late.reason) return undefined
+    throw thrown
+  }
+}
+
+export const showSession = route({
+  id: 'showSession',
+  method: 'GET',
+  path: '/v1/sessions/:id',
+  right: 'read',
+  tag,
+  summary: 'A session with all its workers, and why it does not go on',
+  params: sessionParams,
+  replies: { 200: report },
+  cli: { command: 'session show' },
+  handle: ({ troupe, params }) => troupe.sessions.get(params.id).report(),
+})
+
+export const sessionResult = route({
+  id: 'sessionResult',
+  method: 'GET',
+  path: '/v1/sessions/:id/result',
+  right: 'read',
+  tag,
+  summary: 'The result of a run, or 202 if it has not ended',
+  params: sessionParams,
+  query: z.strictObject({
+    wait: z.coerce.number().int().min(0).max(60).optional().describe('Seconds to wait for it. Default 0.'),
+    run: count(Number.MAX_SAFE_INTEGER).optional().describe('Default: the run in progress, or the last.'),
+  }),
+  replies: { 200: runResult, 202: z.object({ status: z.literal('running') }) },
+  cli: { command: 'session result' },
+  async handle(call) {
+    const { troupe, params, query } = call
+    const session = troupe.sessions.get(params.id)
+    const result = await resultWithin(session, query.wait ?? 0, call, query.run)
+    return result ?? new Answer(202, { status: 'running' }, { 'retry-after': '1' })
+  },
+})
+
+export const cancelSession = route({
+  id: 'cancelSession',
+  method: 'POST',
+  path: '/v1/sessions/:id/cancel',
+  right: 'operate',
+  tag,
+  summary: 'Cancel a session: from now on nothing of it starts, spawns or commits',
+  params: sessionParams,
+  body: z.strictObject({ reason: reason.optional() }).optional(),
+  replies: { 202: z.object({ cancelled: z.boolean().describe('False: it had ended before, and keeps its state.') }) },
+  cli: { command: 'session cancel' },
+  async handle({ troupe, params, body }) {
+    return new Answer(202, { cancelled: await troupe.sessions.get(params.id).cancel(body?.reason) })
+  },
+})

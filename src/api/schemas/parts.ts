@@ -1,0 +1,31 @@
+/** Duty: schemas that many others have in common: ids, times, pages. */
+import { z } from 'zod'
+import { preview } from '../../core/check/preview.ts'
+import { nameRule } from '../../core/definition/worker-name.ts'
+import { isKind, kindRule } from '../../core/ids.ts'
+
+const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[78][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}$/
+const idOf = (what: string) => z.string().regex(uuid, `must be the id of a ${what}`)
+
+export const sessionId = idOf('session')
+export const kind = z
+  .string()
+  .max(64)
+  .refine(isKind, { error: ({ input }) => `${preview(input)} is no kind: ${kindRule}` })
+export const name = z
+  .string()
+  .min(1)
+  .max(64)
+  .refine((text) => nameRule.fits(text), { error: `must be ${nameRule.expects}` })
+export const sessionParams = z.strictObject({ id: sessionId })
+
+/** In ms since 1970. */
+export const time = z.number()
+export const maybeTime = time.nullable()
+export const reason = z.string().max(4_096)
+/** A number in a query. */
+export const count = (most: number) => z.coerce.number().int().min(1).max(most)
+export const yesOrNo = z.enum(['true', 'false'])
+/** Any JSON value. */
+export const json = z.unknown()
+export const jsonObject = z.record(z.string(), z.unknown())

@@ -1,0 +1,81 @@
+/**
+ * Duty: what all routes of one server share: its clients, its settings, and what it remembers.
+ * SERVER-1 Reading goes through one client. What changes something goes through a client of the caller's name, so that events say who did it.
+ */
+import { connectInternal, type Troupe } from '../client/client.ts'
+import type { LoggerLike } from '../log.ts'
+import { Tickets } from './guard/tickets.ts'
+
+export interface ServerSettings {
+  readonly redisUrl?: string | undefined
+  readonly namespace?: string | undefined
+  readonly partitions?: number | undefined
+  readonly logger?: LoggerLike | undefined
+  /** It changes nothing, and its Redis user needs no right to. */
+  readonly isReadOnly: boolean
+}
+
+/** How long a call may take while Redis is away: no caller should wait longer for a 503. */
+const deadlineMs = 5_000
+
+export class Server implements AsyncDisposable {
+  readonly settings: ServerSettings
+  readonly tickets = new Tickets()
+  readonly #acting = new Map<string, Promise<Troupe>>()
+  #reading: Promise<Troupe> | undefined
+  /** Aborted when the server stops: streams and waiting calls end. */
+  readonly #stopping = new AbortController()
+
+  constructor(settings: ServerSettings) {
+    this.settings = settings
+  }
+
+  get stopping(): AbortSignal {
+    return this.#stopping.signal
+  }
+
+  get isReadOnly(): boolean {
+    return this.settings.isReadOnly
+  }
+
+  reading(): Promise<Troupe> {
+    this.#reading ??= this.#open(undefined, () => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  /** The client in the name of this caller. */
+  acting(name: string): Promise<Troupe> {
+    let client = this.#acting.get(name)
+    if (client === undefined) {
+      client = this.#open(name, () => this.#acting.delete(name))
+      this.#acting.set(name, client)
+    }
+    return client
+  }
+
+  // A client that could not be opened is opened anew by the next call.
+  #open(actor: string | undefined, onFailure: () => void): Promise<Troupe> {
+    const { redisUrl, namespace, partitions, logger, isReadOnly } = this.settings
+    const purpose = isReadOnly ? 'look' : 'create'
+    const client = connectInternal({ redisUrl, namespace, partitions, logger, actor, purpose, deadlineMs })
+    client.catch(onFailure)
+    return client
+  }
+
+  /** Ends what waits. Connections that are idle stay until `close`. */
+  stop(): void {
+    this.#stopping.abort(new Error('the server stops'))
+  }
+
+  async close(): Promise<void> {
+    this.stop()
+    const clients = [...this.#acting.values(), ...(this.#reading ? [this.#reading] : [])]
+    await Promise.all(clients.map(async (client) => (await client.catch(() => undefined))?.close()))
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close()
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Duty: write server-sent events to one caller, whatever its speed.
+ * SSE-1 What waits to be sent is bounded: beyond `lagBytesMax` nothing more is taken until the caller has read (`drained`).
+ * SSE-2 Text is JSON on one line, so no value can end an event or begin another one.
+ * SSE-3 A quiet stream sends a comment from time to time, so that proxies keep it open and a dead caller is noticed.
+ */
+import type { ServerResponse } from 'node:http'
+
+export interface StreamEvent {
+  /** The position from which a caller resumes; undefined for what moves no position. */
+  readonly id?: string | undefined
+  readonly type: string
+  readonly json: string
+}
+
+const lagBytesMax = 1_048_576
+const heartbeatMs = 15_000
+/** A caller that has read nothing for so long is gone. */
+const stallMsMax = 60_000
+/** How soon a browser connects again. */
+const retryMs = 2_000
+
+export class SseWriter implements Disposable {
+  readonly #out: ServerResponse
+  readonly #heart: NodeJS.Timeout
+  #pending: string[] = []
+  #isFlushing = false
+  #wroteAt = Date.now()
+
+  constructor(out: ServerResponse, headers: Readonly<Record<string, string>>) {
+    this.#out = out
+    out.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
+    this.#write(`retry: ${retryMs}\n\n`)
+    this.#heart = setInterval(() => this.#beat(), heartbeatMs)
+  }
+
+  /** True while the caller reads slower than events come. */
+  get lags(): boolean {
+    return this.#out.writableLength > lagBytesMax
+  }
+
+  send({ id, type, json }: StreamEvent): void {
+    this.#write(`${id === undefined ? '' : `id: ${id}\n`}event: ${type}\ndata: ${json}\n\n`)
+  }
+
+  /** Resolves once the caller has read what waited. Rejects when it is gone, or reads nothing for long: then its connection is closed. */
+  async drained(signal: AbortSignal): Promise<void> {
+    this.#flush()
+    signal.throwIfAborted()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const stop = () => reject(signal.reason as Error)
+    const timer = setTimeout(() => {
+      this.#out.destroy()
+      reject(new Error('the caller reads nothing'))
+    }, stallMsMax)
+    this.#out.once('drain', resolve)
+    signal.addEventListener('abort', stop, { once: true })
+    try {
+      await promise
+    } finally {
+      clearTimeout(timer)
+      this.#out.off('drain', resolve)
+      signal.removeEventListener('abort', stop)
+    }
+  }
+
+  end(): void {
+    this.#flush()
+    this.#out.end()
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#heart)
+    this.end()
+  }
+
+  #beat(): void {
+    if (Date.now() - this.#wroteAt >= heartbeatMs - 100) this.#write(':\n\n')
+  }
+
+  // What comes in one pass of the event loop goes out as one piece.
+  #write(text: string): void {
+    this.#pending.push(text)
+    if (this.#isFlushing) return
+    this.#isFlushing = true
+    setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    this.#isFlushing = false
+    if (this.#pending.length === 0 || this.#out.destroyed) return
+    const text = this.#pending.join('')
+    this.#pending = []
+    this.#wroteAt = Date.now()
+    this.#out.write(text)
+  }
+}

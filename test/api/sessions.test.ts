@@ -1,0 +1,78 @@
+/** Sessions over HTTP: created, waited for, listed, shown, followed, cancelled. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { TestApi } from './support/test-api.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+/** Waits for a timer that is due in an hour. */
+const waiter = defineWorker({
+  receive(message, self) {
+    if (message.kind === 'input') self.after(3_600_000, 'late')
+  },
+})
+
+let api: TestApi
+beforeAll(async () => {
+  api = await TestApi.start({ echo, waiter })
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const create = (body: object, headers?: Record<string, string>) => api.post('/v1/sessions', body, headers)
+
+test('a session that is created with Prefer: wait answers 200 with its result', async () => {
+  const { status, headers, body } = await create({ kind: 'echo', input: { a: 1 } }, { prefer: 'wait=30' })
+  expect({ status, result: body.result }).toEqual({
+    status: 200,
+    result: { status: 'completed', run: 1, value: { a: 1 } },
+  })
+  expect(headers.get('location')).toBe(`/v1/sessions/${body.sessionId}`)
+})
+
+test('one that does not end in time answers 202, and is shown with why it does not go on', async () => {
+  const { status, body } = await create({ kind: 'waiter', input: 1 }, { prefer: 'wait=0' })
+  expect({ status, result: body.result }).toEqual({ status: 202, result: undefined })
+  const shown = await api.get(`/v1/sessions/${body.sessionId}`)
+  expect(shown.body.session).toMatchObject({ id: body.sessionId, state: 'active' })
+  expect(await api.get(`/v1/sessions/${body.sessionId}/result`)).toMatchObject({
+    status: 202,
+    body: { status: 'running' },
+  })
+  expect(await api.post(`/v1/sessions/${body.sessionId}/cancel`, { reason: 'enough' })).toMatchObject({
+    status: 202,
+    body: { cancelled: true },
+  })
+  expect(await api.get(`/v1/sessions/${body.sessionId}/result?wait=30`)).toMatchObject({
+    status: 200,
+    body: { status: 'cancelled' },
+  })
+})
+
+test('the same idempotency key gives the same session', async () => {
+  const key = { 'idempotency-key': 'order-7' }
+  const [first, second] = [await create({ kind: 'echo' }, key), await create({ kind: 'echo' }, key)]
+  expect(second.body.sessionId).toBe(first.body.sessionId)
+})
+
+test('a list goes on behind its cursor', async () => {
+  for (let number = 0; number < 3; number++) await create({ kind: 'echo', input: number, name: `n${number}` })
+  const first = await api.get('/v1/sessions?limit=2')
+  const second = await api.get(`/v1/sessions?limit=2&cursor=${first.body.nextCursor}`)
+  const ids = [...first.body.sessions, ...second.body.sessions].map(({ id }: { id: string }) => id)
+  expect(new Set(ids).size).toBe(4)
+  expect(first.body.sessions[0].name).toBe('n2')
+})
+
+test('a stream tells each stored event once, and ends with the session', async () => {
+  const { body } = await create({ kind: 'echo', input: 'x' })
+  const text = (await api.get(`/v1/sessions/${body.sessionId}/events?after=0-0&transient=false`)).body as string
+  const types = [...text.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)
+  expect(types).toEqual(['session.created', 'run.started', 'run.completed', 'session.completed'])
+  const [, second = ''] = /^id: (.*)$/m.exec(text) ?? []
+  const rest = (await api.get(`/v1/sessions/${body.sessionId}/events`, { 'last-event-id': second })).body as string
+  expect([...rest.matchAll(/^event: (.*)$/gm)].map(([, type]) => type)).toEqual(types.slice(1))
+})
+
+test('an input may name no file: it would be one of the server', async () => {
+  const input = [{ type: 'file', file: '/etc/passwd' }]
+  expect(await create({ kind: 'echo', input })).toMatchObject({ status: 400, body: { code: 'input_invalid' } })
+})

@@ -1,0 +1,52 @@
+/** The API in the test's own process, in front of a node, and a caller of it. */
+import { type Api, type StartApiOptions, startApi } from '../../../src/api/api.ts'
+import { TestTroupe, type Workers } from '../../support/test-troupe.ts'
+
+export interface Reply {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the API answers
+  readonly body: any
+}
+
+export class TestApi implements AsyncDisposable {
+  readonly troupe: TestTroupe
+  readonly api: Api
+
+  private constructor(troupe: TestTroupe, api: Api) {
+    this.troupe = troupe
+    this.api = api
+  }
+
+  static async start(workers: Workers, options: StartApiOptions = {}): Promise<TestApi> {
+    const troupe = await TestTroupe.start({ workers })
+    const { redisUrl, namespace } = troupe
+    return new TestApi(troupe, await startApi({ redisUrl, namespace, port: 0, ...options }))
+  }
+
+  url(path: string): string {
+    return `${this.api.url}${path}`
+  }
+
+  async call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Reply> {
+    const type = body === undefined ? {} : { 'content-type': 'application/json' }
+    const init = { method, headers: { ...type, ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) }
+    const reply = await fetch(this.url(path), init)
+    const text = await reply.text()
+    const isJson = /json/.test(reply.headers.get('content-type') ?? '')
+    return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text }
+  }
+
+  get(path: string, headers?: Record<string, string>): Promise<Reply> {
+    return this.call('GET', path, undefined, headers)
+  }
+
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Reply> {
+    return this.call('POST', path, body, headers)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.api.close()
+    await this.troupe[Symbol.asyncDispose]()
+  }
+}
