@@ -7,7 +7,7 @@
  * DOCS-4 A log or report line that the operations page quotes is in the sources.
  */
 import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { eventTypes } from '../src/core/event/event.ts'
 import { defaultSessionLimits, hardSessionLimits, policy } from '../src/core/policy.ts'
@@ -209,8 +209,8 @@ function agentRunDiagram(): string {
 
 /** The duty of each script and why it is a script, from the first lines of its header. */
 function scriptTable(): string {
-  const rows = globSync('src/store/lua/*.lua', { cwd: root })
-    .sort()
+  const rows = globSync('src/store/lua/**/*.lua', { cwd: root, exclude: ['src/store/lua/shared/**'] })
+    .sort((one, other) => basename(one).localeCompare(basename(other)))
     .flatMap((file) => {
       const header = /^--\[\[ ([\w-]+) – ([^\n]+)\n(?:Why a script\s+([^\n]+))?/.exec(read(file))
       return header?.[3] === undefined ? [] : [[`[${header[1]}](../../${file})`, header[2] ?? '', header[3]]]

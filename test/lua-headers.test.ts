@@ -1,5 +1,6 @@
 /** Each Lua file agrees with its header and its descriptor; and each disagreement would be noticed. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scriptLibrary } from '../src/store/script/script-source.ts'
 import * as scripts from '../src/store/script/scripts.ts'
@@ -10,18 +11,23 @@ const read = (file: string) => readFileSync(new URL(file, folder), 'utf8')
 const shared = readdirSync(new URL('shared/', folder))
   .map((file) => read(`shared/${file}`))
   .join('\n')
+/** Where each script is, by its name. */
+const paths = new Map(
+  globSync('**/*.lua', { cwd: folder, exclude: ['shared/**'] }).map((path) => [basename(path), path] as const),
+)
 const descriptors = Object.values(scripts)
 
 describe('the scripts', () => {
   test('each file has one descriptor, and each descriptor a file', () => {
-    const files = readdirSync(folder).filter((file) => file.endsWith('.lua'))
-    expect(descriptors.map(({ file }) => file).sort()).toEqual(files.sort())
+    expect(descriptors.map(({ file }) => file).sort()).toEqual([...paths.keys()].sort())
   })
 
   test.each(descriptors)(
     '$file does what its header and its descriptor say',
     ({ file, keys, header, fields, args }) => {
-      expect(disagreements({ file, text: read(file), shared, keys, header, fields, args })).toEqual([])
+      expect(
+        disagreements({ file, text: read(paths.get(file) as string), shared, keys, header, fields, args }),
+      ).toEqual([])
     },
   )
 

@@ -1,4 +1,4 @@
-/** Duty: the form of a commit's arguments and answers, as the header of lua/commit.lua has them. */
+/** Duty: the form of a commit's arguments and answers, as the header of lua/turn/commit.lua has them. */
 
 import { defaultName } from '../core/definition/worker-name.ts'
 import { InvariantError } from '../core/errors.ts'

@@ -6,11 +6,18 @@ import { createHash } from 'node:crypto'
 import { InvariantError } from '../../core/errors.ts'
 import { luaFiles } from './lua-files.ts'
 
+/** The scripts by their names, whichever room of the folder they are in. */
+const scripts: ReadonlyMap<string, string> = new Map(
+  Object.entries(luaFiles)
+    .filter(([path]) => !path.startsWith('shared/'))
+    .map(([path, text]) => [path.slice(path.lastIndexOf('/') + 1), text]),
+)
+
 const read = (file: string) => withoutComments(readMarked(file))
 
 /** A file of the folder as it is, with its comments. */
 function readMarked(file: string): string {
-  const text = luaFiles[file]
+  const text = scripts.get(file) ?? luaFiles[file]
   if (text === undefined) throw new InvariantError(`there is no script ${file}.`)
   return text
 }
@@ -91,8 +98,7 @@ function wordOf(file: string): string {
 }
 
 function linkLibrary(): ScriptLibrary {
-  const scripts = Object.keys(luaFiles).filter((file) => !file.includes('/'))
-  const functions = scripts.sort().map((file) => [wordOf(file), read(file)] as const)
+  const functions = [...scripts.keys()].sort().map((file) => [wordOf(file), read(file)] as const)
   const texts = [...files.map((pieces) => textOf(pieces)), ...functions.map(([, text]) => text)].map(wordsOf)
   const front = files.map((pieces, index) => blockOf(pieces, texts.toSpliced(index, 1)))
   const digest = createHash('sha1')

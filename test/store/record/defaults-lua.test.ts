@@ -1,5 +1,5 @@
 /** What an absent field of a record stands for is said twice, for scripts and for everyone else: the two agree. */
-import { readdirSync, readFileSync } from 'node:fs'
+import { globSync, readFileSync } from 'node:fs'
 import { expect, inject, test } from 'vitest'
 import { rootScriptFields, sessionFields } from '../../../src/store/record/session-record.ts'
 import { scriptFields, workerFields } from '../../../src/store/record/worker-record.ts'
@@ -9,8 +9,7 @@ import { runLua } from '../support/run-lua.ts'
 const table = [...Object.values(workerFields), ...Object.values(sessionFields)]
 const names = new Set([...table.map(({ name }) => name), ...scriptFields, ...rootScriptFields])
 const folder = new URL('../../../src/store/lua/', import.meta.url)
-const files = [...readdirSync(folder), ...readdirSync(new URL('shared/', folder)).map((file) => `shared/${file}`)]
-const scripts = files.filter((file) => file.endsWith('.lua')).map((file) => readFileSync(new URL(file, folder), 'utf8'))
+const scripts = globSync('**/*.lua', { cwd: folder }).map((file) => readFileSync(new URL(file, folder), 'utf8'))
 
 test('scripts and readers take an absent field for the same', async () => {
   const redis = openRedis(inject('redisUrl'))
