@@ -16,6 +16,7 @@ import { coarseState, fineState, runStates, workerStates } from '../src/core/wor
 import { formats } from '../src/formats/formats.ts'
 import { featureNames, features } from '../src/formats/parts/features.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import { type MetricFacts, metrics } from '../src/telemetry/metric-catalogue.ts'
 import { commandPages } from './command-pages.ts'
 import { table } from './markdown-table.ts'
 import { requirementCounts, requirementProblems, requirementTables } from './requirements.ts'
@@ -35,6 +36,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/reference/commands.md': { commands: commandPages },
   'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/reference/scripts.md': { scripts: scriptTable },
+  'docs/reference/metrics.md': { metrics: metricTable },
   'docs/formats.md': { formats: formatTable, losses: lossLists },
   'docs/requirements.md': { counts: requirementCounts, lines: requirementTables },
   ...typePages,
@@ -68,6 +70,14 @@ export async function docsProblems(write = false): Promise<string[]> {
     else problems.push(`${page} is stale: run \`node scripts/docs.ts\``)
   }
   return [...problems, ...checks.flatMap((check) => check())]
+}
+
+function metricTable(): string {
+  const all: readonly (readonly [string, MetricFacts])[] = Object.entries(metrics)
+  return table(
+    ['metric', 'type', 'labels', 'says of', 'means'],
+    all.map(([name, { type, labels, scope, help }]) => [`\`${name}\``, type, labels.join(', '), scope, help]),
+  )
 }
 
 function formatTable(): string {

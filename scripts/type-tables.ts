@@ -74,7 +74,7 @@ const pages: Readonly<Record<string, readonly (readonly [file: string, declarati
     ['src/client/queries.ts', 'LettersQuery'],
     ['src/client/queries.ts', 'AuditQuery'],
     ['src/compose.ts', 'StartNodeOptions'],
-    ['src/compose.ts', 'TroupeNode'],
+    ['src/runtime/node/running-node.ts', 'TroupeNode'],
   ],
 }
 

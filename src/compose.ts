@@ -6,6 +6,8 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { connectRules } from './client/connect-options.ts'
+import { metricsPage } from './client/health/metrics-page.ts'
+import { namespaceFacts } from './client/health/namespace-facts.ts'
 import { openSubmission } from './client/session/submitted-job.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
@@ -17,7 +19,7 @@ import type { WorkerLog } from './core/definition/worker-log.ts'
 import { ConfigError } from './core/errors.ts'
 import { policy as defaultPolicy, type Policy, retentionMsMin } from './core/policy.ts'
 import type { TurnStore } from './core/ports/ports.ts'
-import { safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
+import { noTelemetry, safeTelemetry, type Telemetry } from './core/ports/telemetry.ts'
 import type { Waker } from './core/ports/wake.ts'
 import { checkCeiling, type Permissions, restrictions } from './core/worker/permissions.ts'
 import { type LoggerLike, toWorkerLog } from './log.ts'
@@ -28,8 +30,10 @@ import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
 import { makeKinds, noKinds, workersOf } from './runtime/node/node-kinds.ts'
 import { checkPools, poolOf } from './runtime/node/pools.ts'
+import { type Listener, RunningNode, type TroupeNode } from './runtime/node/running-node.ts'
 import { currentUserCall } from './runtime/node/user-code.ts'
 import { kindsOfFiles, loadWorkers, readWorkers } from './runtime/node/worker-loader.ts'
+import { InspectStore } from './store/audit/inspect-store.ts'
 import { RedisBlobStore } from './store/blob-store.ts'
 import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
@@ -38,7 +42,7 @@ import { hearCancels } from './store/person/cancel-notices.ts'
 import { ReadStore } from './store/read-store.ts'
 import { hearChannels } from './store/redis/channels.ts'
 import { Connections } from './store/redis/connections.ts'
-import { guarded } from './store/redis/guarded.ts'
+import { guarded, guardedReads } from './store/redis/guarded.ts'
 import { awaitRedis, type Redis } from './store/redis/redis.ts'
 import { orElse } from './store/script/replies.ts'
 import { ScriptCaller } from './store/script/script.ts'
@@ -48,11 +52,16 @@ import { checkRedis } from './store/set-up/set-up.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
+import { CountingTelemetry } from './telemetry/counting-telemetry.ts'
+import { joinedTelemetry } from './telemetry/joined-telemetry.ts'
+import { MetricSet } from './telemetry/metric-set.ts'
+import { type MetricsAddress, openMetricsServer } from './telemetry/metrics-server.ts'
 import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
 import { Watchdog } from './watchdog/watchdog.ts'
 
+export type { TroupeNode }
 export { kindsOfFiles, loadWorkers, readWorkers }
 
 export interface StartNodeOptions {
@@ -79,6 +88,8 @@ export interface StartNodeOptions {
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls, tool calls and steps of recipes, and counts of tokens, iterations and ends of agents' runs. Default: none. */
   readonly telemetry?: Telemetry | undefined
+  /** Answer with metrics at this port, for Prometheus: `http://127.0.0.1:<port>/metrics`. Port 0: any free one. Default: no. */
+  readonly metrics?: MetricsAddress | undefined
   /** How long to wait for Redis at the start. Default 5 s. */
   readonly deadlineMs?: number | undefined
   /**
@@ -116,6 +127,10 @@ const nodeRules: Rules<StartNodeOptions> = {
     expects: 'an object with startSpan and count',
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
   },
+  metrics: {
+    expects: 'an object like { port: 9464 }',
+    fits: (value) => isObject(value) && Number.isInteger(value.port),
+  },
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   endIfBlocked: yesOrNo,
   models: { expects: 'an object like { default: "openai/gpt-5", env: { OPENAI_API_KEY: "…" } }', fits: isObject },
@@ -124,15 +139,6 @@ const nodeRules: Rules<StartNodeOptions> = {
 const modelRules: Rules<ModelSettings> = {
   default: { expects: 'provider/model, like openai/gpt-5', fits: (value) => typeof value === 'string' },
   env: { isRequired: true, expects: 'an object of variables, like { OPENAI_API_KEY: "…" }', fits: isObject },
-}
-
-export interface TroupeNode extends AsyncDisposable {
-  readonly id: string
-  readonly kinds: readonly string[]
-  /** Turns running now. */
-  readonly busy: number
-  /** Drains: turns end at their next step, at the latest after the drain time (`drainMs`); `force` gives them back at once. Safe to call twice. */
-  stop(options?: { force?: boolean }): Promise<void>
 }
 
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */
@@ -154,13 +160,16 @@ export async function startNode(options: StartNodeOptions): Promise<TroupeNode> 
   if (entries.length === 0) throw new ConfigError(noKinds(options.workers, broken.size))
   checkPools(pools ?? [], [...new Set(entries.map(([, definition]) => poolOf(definition)))].sort())
   const models = options.models ?? readModelSettings()
-  const maker = new KindMaker(openModels(models), safeTelemetry(options.telemetry))
+  const counted = options.metrics && new MetricSet()
+  const ports = [options.telemetry, counted && new CountingTelemetry(counted)].filter((port) => port !== undefined)
+  const telemetry = safeTelemetry(joinedTelemetry(ports))
+  const maker = new KindMaker(openModels(models), telemetry)
   const wanted = entries.filter(([, definition]) => pools === undefined || pools.includes(poolOf(definition)))
   const kinds = makeKinds(maker, wanted, options.skipBroken ? leaveOut : undefined)
   if (kinds.length === 0) throw new ConfigError(noKinds(options.workers, wanted.length))
   const offline = offlineNotice(wanted, models)
   if (offline) log[offline.level](offline.message, { kinds: offline.kinds })
-  return startInternalNode({ ...options, kinds, isWatched: true, onStopped: () => maker.close() })
+  return startInternalNode({ ...options, telemetry, counted, kinds, isWatched: true, onStopped: () => maker.close() })
 }
 
 /** Kinds of these that no node could be started with here, and why: a model without its key, for one. */
@@ -187,6 +196,8 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
   readonly aroundTurns?: (turns: TurnStore) => TurnStore
   /** A thread tells what ends or blocks the node. The bench and most tests have none. */
   readonly isWatched?: boolean
+  /** What telemetry has counted, for the page of metrics. */
+  readonly counted?: MetricSet | undefined
   /** When the node has stopped, also because it could not start. */
   readonly onStopped?: () => Promise<void>
 }
@@ -231,6 +242,7 @@ interface Parts {
   readonly concurrency: number
   readonly permissions: Permissions | null
   readonly aroundTurns: (turns: TurnStore) => TurnStore
+  readonly telemetry: Telemetry
 }
 
 function partsOf(
@@ -256,6 +268,7 @@ function partsOf(
     concurrency: options.concurrency ?? policy.slots,
     permissions: options.permissions ? checkCeiling(options.permissions) : null,
     aroundTurns: options.aroundTurns ?? ((turns) => turns),
+    telemetry: options.telemetry ?? noTelemetry,
   }
 }
 
@@ -274,7 +287,18 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
       blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
     }
   })
-  return new RuntimeNode({ id, kinds, concurrency, policy, permissions, stores, waker, live: parts.live, log })
+  return new RuntimeNode({
+    id,
+    kinds,
+    concurrency,
+    policy,
+    permissions,
+    stores,
+    waker,
+    live: parts.live,
+    log,
+    telemetry: parts.telemetry,
+  })
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
@@ -282,7 +306,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
   const node = nodeOf(parts, waker)
   let watchdog: Watchdog | undefined
-  const started = new ComposedNode(node, [...parts.kinds.keys()], async () => {
+  const started = new RunningNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
     await watchdog?.stop()
     connections.close()
@@ -302,6 +326,9 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       const sessionId = parts.live.followed.note(announcement)
       if (sessionId !== null) node.tellFollower(partition, sessionId)
     }
+    const { metrics, counted } = options
+    if (metrics && counted)
+      started.servesMetrics(await openMetricsServer(metrics, () => metricsOf(parts, node, counted)))
     await hearFollowers(subscriber, places, onFollower, policy.leaseMs)
     await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
@@ -310,6 +337,15 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     await started.stop({ force: true })
     throw error
   }
+}
+
+function metricsOf(parts: Parts, node: RuntimeNode, counted: MetricSet): Promise<string> {
+  const { redis, places, policy, concurrency } = parts
+  const stores = places.map(({ keys, partition }) =>
+    guardedReads(new InspectStore(redis, keys, partition), policy.leaseMs),
+  )
+  const own = { troupe_slots: concurrency, troupe_slots_used: node.turnsRunning }
+  return metricsPage(() => namespaceFacts(stores), counted, own)
 }
 
 function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOptions): Watchdog {
@@ -321,11 +357,6 @@ function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOption
   const tags = places.map(({ keys }) => keys.tag)
   const turns = () => node.heldTurns()
   return new Watchdog({ nodeId, redisUrl, tags, policy, isJson, endIfBlocked, currentCall: currentUserCall, turns })
-}
-
-interface Listener {
-  ready(): Promise<unknown>
-  stop(): Promise<void>
 }
 
 /** Wake-ups of this node's pools in every partition; submissions in the first partition. */
@@ -352,49 +383,4 @@ function listenersOf(
   })
   const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
   return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
-}
-
-class ComposedNode implements TroupeNode {
-  readonly kinds: readonly string[]
-  readonly #node: RuntimeNode
-  readonly #close: () => Promise<void>
-  #listeners: readonly Listener[] = []
-  #stopping: Promise<void> | undefined
-
-  constructor(node: RuntimeNode, kinds: readonly string[], close: () => Promise<void>) {
-    this.#node = node
-    this.kinds = kinds
-    this.#close = close
-  }
-
-  /** From now on they are stopped with the node. Resolves when all are ready. */
-  async listen(listeners: readonly Listener[]): Promise<void> {
-    this.#listeners = listeners
-    await Promise.all(listeners.map((listener) => listener.ready()))
-  }
-
-  get id(): string {
-    return this.#node.id
-  }
-
-  get busy(): number {
-    return this.#node.turnsRunning
-  }
-
-  stop(options: { force?: boolean } = {}): Promise<void> {
-    if (this.#stopping && options.force) void this.#node.stop({ force: true })
-    this.#stopping ??= this.#stop(options)
-    return this.#stopping
-  }
-
-  async #stop(options: { force?: boolean }): Promise<void> {
-    const draining = this.#node.stop(options)
-    await Promise.all(this.#listeners.map((listener) => listener.stop()))
-    await draining
-    await this.#close()
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.stop()
-  }
 }

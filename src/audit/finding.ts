@@ -14,6 +14,11 @@ export interface AuditFinding {
   readonly what: string
 }
 
+/** It says that a message is lost, doubled or in no known place. */
+export function isOfMessages({ invariant }: AuditFinding): boolean {
+  return ['I1', 'I2', 'I16'].includes(invariant)
+}
+
 /** A finding that is not sure yet, and the workers that must be read together to see it again. */
 export interface Suspicion extends AuditFinding {
   readonly involved: readonly string[]

@@ -1,6 +1,7 @@
 /** Duty: `connect`, and the client that it returns: the calls that programs and the command line make. */
 
 import { type AuditReport, audit } from '../audit/audit.ts'
+import { isOfMessages } from '../audit/finding.ts'
 import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from '../config.ts'
 import { checkOptions } from '../core/check/check-options.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
@@ -12,6 +13,7 @@ import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit/audit-store.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
+import { keepLastAudit } from '../store/audit/last-audit.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
 import { AskStore } from '../store/person/ask-store.ts'
 import { LetterStore } from '../store/person/letter-store.ts'
@@ -30,6 +32,7 @@ import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { EventHub } from './event/event-hub.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookForHoldups } from './health/held-up.ts'
+import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
 import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
 import { Approvals } from './person/approvals.ts'
@@ -278,10 +281,20 @@ export class Troupe implements AsyncDisposable {
         `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
       )
     const { onProgress } = query
-    if (query.sessionId === undefined) return audit(this.#audits, null, onProgress)
+    if (query.sessionId === undefined) {
+      const report = await audit(this.#audits, null, onProgress)
+      if (query.record) await this.#keepAudit(report)
+      return report
+    }
     const sessionId = parseId(query.sessionId, 'session')
     this.#inspectOf(sessionId, 'session')
     return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
+  }
+
+  async #keepAudit({ findings }: AuditReport): Promise<void> {
+    const found = { unaccounted: findings.filter(isOfMessages).length, findings: findings.length }
+    const keep = () => keepLastAudit(this.#redis, this.#namespace, found)
+    await guarded('recording the audit', keep, this.#deadlineMs)
   }
 
   /**
@@ -301,6 +314,11 @@ export class Troupe implements AsyncDisposable {
   async #retentionMs(): Promise<number> {
     const read = () => retentionOf(this.#redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
+  }
+
+  /** How the namespace stands, in numbers that are cheap to read: for monitors, every few seconds. */
+  facts(): Promise<NamespaceFacts> {
+    return namespaceFacts(this.#inspect)
   }
 
   /** The facts that `troupe doctor` judges. */

@@ -82,6 +82,8 @@ export interface AuditQuery {
   readonly sessionId?: string | undefined
   /** Called after each session, because an audit of many takes minutes. */
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined
+  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions. */
+  readonly record?: boolean | undefined
 }
 
 export interface HistoryQuery {
@@ -141,6 +143,7 @@ export const redriveRules: Rules<RedriveQuery> = { ...lettersRules, newSession: 
 export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
   onProgress: callback,
+  record: yesOrNo,
 }
 export const positionRule = wholeNumberRule(0, Number.MAX_SAFE_INTEGER)
 export const contextRules: Rules<ContextQuery> = { at: positionRule }

@@ -2,6 +2,7 @@
  * Duty: `testHandler` and `testAgent`: run a worker without processes and without Redis, and show what it asked for.
  * Owns: what a test gives and gets. Does not own: the worker's record in memory (memory-worker.ts), turns, handlers and agents (runtime).
  */
+
 import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from '../core/definition/define-worker.ts'
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
@@ -10,6 +11,7 @@ import { askId } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { policy, type WorkerLimits } from '../core/policy.ts'
 import type { SpawnOrder } from '../core/ports/ports.ts'
+import { noTelemetry } from '../core/ports/telemetry.ts'
 import { encodeAnswer } from '../core/worker/ask/ask.ts'
 import { type Failure, toFailure } from '../core/worker/failure.ts'
 import { decodeMessage, type Outcome } from '../core/worker/message.ts'
@@ -254,6 +256,7 @@ class WorkerTest {
       nodeId: 'test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish: () => {} },
+      telemetry: noTelemetry,
       workerLog: () => log,
     }
   }

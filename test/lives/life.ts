@@ -19,6 +19,7 @@ import { cancelledText, interruptedText } from '../../src/core/history/run/open-
 import { lastTurn, lastUndone } from '../../src/core/history/undone.ts'
 import { policy } from '../../src/core/policy.ts'
 import type { AskOrder, CommitRequest } from '../../src/core/ports/ports.ts'
+import { noTelemetry } from '../../src/core/ports/telemetry.ts'
 import { type ApprovalDetails, bindDecision } from '../../src/core/worker/ask/approval-ask.ts'
 import { decodeAskBody } from '../../src/core/worker/ask/ask.ts'
 import { toFailure } from '../../src/core/worker/failure.ts'
@@ -365,6 +366,7 @@ export class Life {
       nodeId: 'test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish: () => {} },
+      telemetry: noTelemetry,
       workerLog: () => silent,
     }
   }

@@ -43,11 +43,12 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
     expect(await troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
   }
   const worker = { sessionId: expect.any(String), workerId: expect.any(String) }
+  const run = { ...worker, kind: 'agent', run: 1 }
   expect(telemetry.spans).toEqual([
-    ['turn', { ...worker, kind: 'agent', run: 1 }, { outcome: 'ended' }],
-    ['model_call', { ...worker, model: 'test/m', iteration: 1 }, { outcome: 'replied' }],
-    ['tool_call', { ...worker, tool: 'look', toolCallId: 'c1', attempt: 1 }, { outcome: 'done' }],
-    ['model_call', { ...worker, model: 'test/m', iteration: 2 }, { outcome: 'replied' }],
+    ['turn', { ...run, pool: 'default', starts: 1, waitedMs: expect.any(Number) }, { outcome: 'ended' }],
+    ['model_call', { ...run, model: 'test/m', iteration: 1 }, { outcome: 'replied' }],
+    ['tool_call', { ...run, tool: 'look', toolCallId: 'c1', attempt: 1 }, { outcome: 'done' }],
+    ['model_call', { ...run, model: 'test/m', iteration: 2 }, { outcome: 'replied' }],
   ])
   expect(telemetry.counts).toEqual([
     ['tokens.input', 10],
@@ -57,6 +58,7 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
     ['tokens.output', 3],
     ['iterations', 1],
     ['runs', 1],
+    ['runs.ended', 1],
   ])
   expect(telemetry.attributes.filter(([name]) => name === 'iterations' || name === 'runs')).toEqual([
     ['iterations', { ...worker, iteration: 1, toolCalls: 1 }],

@@ -13,19 +13,25 @@ import { count } from '../view/amounts.ts'
 import { type Column, tableLines } from '../view/table.ts'
 import { eitherId } from './verb.ts'
 
+interface AuditFlags extends ConnectionFlags {
+  readonly record?: boolean
+}
+
 export function addAuditCommand(program: Command): void {
   const command = program
     .command('audit')
     .description('account for every accepted message, and check that the stored data is consistent')
     .argument('[session]', 'id of a session, or of one of its workers; default: all sessions')
+    .option('--record', 'keep how it ended for the metrics, where an alert finds it; only of all sessions')
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe audit', 'all sessions; nodes may keep working'],
     ['troupe audit 0199…', 'one session'],
+    ['troupe audit --record', 'every hour, for the alert on messages that are not accounted for'],
     ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor'],
   ])
   command.addHelpText('after', exitCodesHelp)
-  command.action(async (sessionId: string | undefined, flags: ConnectionFlags) => {
+  command.action(async (sessionId: string | undefined, flags: AuditFlags) => {
     const report = await reportOf(sessionId, flags)
     if (flags.json) printObjects(report)
     else show(report)
@@ -38,14 +44,14 @@ Exit codes: 0 no finding, 1 a finding. Without a result:
 2 the command is wrong, or nothing was ever started in the namespace,
 66 no such session, 69 Redis is unavailable, 70 the audit itself failed.`
 
-async function reportOf(sessionId: string | undefined, flags: ConnectionFlags): Promise<AuditReport> {
+async function reportOf(sessionId: string | undefined, flags: AuditFlags): Promise<AuditReport> {
   try {
     using progress = new ProgressLine()
     const onProgress = ({ sessions, workers }: AuditProgress) =>
       progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} checked`)
-    return await withTroupe(flags, 'look', async (troupe) => {
+    return await withTroupe(flags, flags.record ? 'change' : 'look', async (troupe) => {
       const wanted = sessionId === undefined ? undefined : await eitherId(troupe, sessionId, 'session')
-      return troupe.audit({ sessionId: wanted, onProgress })
+      return troupe.audit({ sessionId: wanted, onProgress, record: flags.record })
     })
   } catch (thrown) {
     throw new Unanswered(thrown)

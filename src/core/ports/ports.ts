@@ -80,6 +80,8 @@ export interface Assignment extends RunPosition {
   readonly version: number
   readonly starts: number
   readonly crashes: number
+  /** When it came into the run queue, by the clock of Redis; absent if it stood in none, as children of the same turn. */
+  readonly queuedAt?: number | null
   /** What the last node of the worker said before it died; null if it said nothing. */
   readonly lastWords: string | null
   readonly stateJson: string | null

@@ -22,6 +22,12 @@ export type CounterName =
   | 'iterations'
   /** A run of an agent has ended: with `outcome`, and the `iterations` and `toolCalls` of the whole run. */
   | 'runs'
+  /** The end of a run of any kind is recorded: with `outcome`, and the `code` of its failure if it failed. */
+  | 'runs.ended'
+  /** It is recorded that nobody knows whether a tool call took effect. */
+  | 'calls.unknown'
+  /** A sweep of this node took away leases that had ended during a turn. */
+  | 'leases.lost'
 
 export type Attributes = Readonly<Record<string, string | number | boolean>>
 

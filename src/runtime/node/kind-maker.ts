@@ -69,8 +69,10 @@ export function handlerKind(name: string, definition: HandlerDefinition, telemet
 function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   if (telemetry === noTelemetry) return behaviour
   return (turn) => {
-    const { sessionId, workerId, kind, run } = turn.assignment
-    const span = telemetry.startSpan('turn', { sessionId, workerId, kind, run })
+    const { sessionId, workerId, kind, pool, run, starts, queuedAt } = turn.assignment
+    // By two clocks: Redis says since when, this node until when.
+    const waited = queuedAt == null ? {} : { waitedMs: Math.max(0, Date.now() - queuedAt) }
+    const span = telemetry.startSpan('turn', { sessionId, workerId, kind, pool, run, starts, ...waited })
     // The behaviour of a cancelled turn may return earlier than the turn is over, or much later.
     void turn.finished.then((outcome) => span.end({ outcome }))
     return behaviour(turn)

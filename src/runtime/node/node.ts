@@ -10,6 +10,7 @@ import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { unhostedPool } from '../../core/ids.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { HeldTurn, LivePublisher, PoolLoad } from '../../core/ports/ports.ts'
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import type { FirstClaim, Waker, Wakeup, Waking } from '../../core/ports/wake.ts'
 import type { Permissions } from '../../core/worker/permissions.ts'
 import { AwakeSlot, type SlotHost } from '../slot/awake-slot.ts'
@@ -36,11 +37,13 @@ export interface NodeOptions {
   readonly waker: Waker
   readonly live: LivePublisher
   readonly log: WorkerLog
+  readonly telemetry?: Telemetry
 }
 
 export class RuntimeNode {
   readonly id: string
   readonly #o: NodeOptions
+  readonly #telemetry: Telemetry
   readonly #slots: Slots
   readonly #suspects: SuspectGate
   readonly #slotHost: SlotHost
@@ -56,6 +59,7 @@ export class RuntimeNode {
     this.id = options.id
     this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
+    this.#telemetry = options.telemetry ?? noTelemetry
     this.#logOf = { log: options.log, live: options.live, nodeId: options.id }
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
@@ -91,6 +95,7 @@ export class RuntimeNode {
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
+        noteHealed: (leases) => this.#telemetry.count('leases.lost', leases, { partition: number }),
         register: () => stores.upkeep.announce(this.#slots.total, this.#kindLines()),
       }),
       isPaused: false,
@@ -200,6 +205,7 @@ export class RuntimeNode {
       nodeId: this.id,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',
       live: this.#o.live,
+      telemetry: this.#telemetry,
       workerLog: (assignment, run) => turnLog(this.#logOf, assignment, run),
     }
   }

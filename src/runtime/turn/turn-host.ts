@@ -3,6 +3,7 @@
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Policy } from '../../core/policy.ts'
 import type { Assignment, BlobStore, LivePublisher, NextClaim, SlotOffer, TurnStore } from '../../core/ports/ports.ts'
+import type { Telemetry } from '../../core/ports/telemetry.ts'
 import type { Wakeup } from '../../core/ports/wake.ts'
 import type { Step } from './step.ts'
 
@@ -41,6 +42,7 @@ export interface TurnHost {
   /** What this node knows of a kind; empty for a kind it does not host. */
   describeKind(kind: string): string
   readonly live: LivePublisher
+  readonly telemetry: Telemetry
   /** A log with the worker's ids. */
   workerLog(assignment: Assignment, run: number): WorkerLog
 }

@@ -19,6 +19,7 @@ import type { RunState } from '../../core/worker/run-state.ts'
 import { forAny, goOn, type TurnWait } from '../../core/worker/wait.ts'
 import { LazySignal } from './lazy-signal.ts'
 import { Lease } from './lease.ts'
+import { noteRecorded } from './recorded.ts'
 import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
@@ -356,8 +357,7 @@ export class Turn {
         this.host.wake(answer.wakeups)
         if (answer.isPaused) this.pausing.begin()
         if (answer.steered) this.steers.note(answer.steered, step.position.run)
-        if (step.timers.length > 0) this.host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
-        if (end?.retryMs !== undefined) this.host.noteTimer(end.retryMs)
+        noteRecorded(this.host, this.assignment, step, end?.retryMs)
         if (end) this.#finish('ended')
         return
       case 'fenced':

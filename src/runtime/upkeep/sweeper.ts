@@ -21,6 +21,8 @@ export interface SweeperHost {
   wake(wakeups: readonly Wakeup[]): void
   /** All sessions of the partition are paused, or no more. */
   learnPause(isPaused: boolean): void
+  /** This sweep took away leases that had ended during a turn. */
+  noteHealed(leases: number): void
   learnKinds(pools: ReadonlyMap<string, string>): void
   /** Announces the node again: a Redis that lost its data must not forget what is hosted. */
   register(): Promise<void>
@@ -82,6 +84,7 @@ export class Sweeper {
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
       this.#host.learnPause(swept.isPaused)
+      if (swept.healed > 0) this.#host.noteHealed(swept.healed)
       if (swept.wasGone) await this.#registerAgain()
       if (swept.setBack !== null) this.#tellOfClock(swept.setBack)
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)

@@ -9,7 +9,7 @@ import { type Lane, lanes } from '../../core/worker/message.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
 import { type ExpiredWorker, expiredWorkers } from '../leases.ts'
-import { type AskCount, openAsksOf } from '../person/open-asks.ts'
+import { type AskCount, type OldestAsk, oldestAsks, openAsksOf } from '../person/open-asks.ts'
 import { pauseOfAll } from '../person/pauses.ts'
 import { ReadStore } from '../read-store.ts'
 import type { PauseNote } from '../record/pause-note.ts'
@@ -21,6 +21,7 @@ import type { Redis } from '../redis/redis.ts'
 import { refusalOf } from '../redis/store-error.ts'
 import { orElse, type RecordFields, repliesOf, scored } from '../script/replies.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker-rows.ts'
+import { type LastAudit, lastAudit } from './last-audit.ts'
 
 /** The place of a session among all, by age. */
 export interface SessionPlace {
@@ -143,6 +144,16 @@ export class InspectStore {
   /** Rows of the workers that exist, in the order of `ids`. Callers pass no more ids than one answer may hold. */
   workers(ids: readonly string[]): Promise<WorkerRow[]> {
     return this.#rows.of(ids, () => this.nodesBySight())
+  }
+
+  /** The oldest open asks: their sorts and since when they wait. */
+  oldestAsks(most: number): Promise<OldestAsk[]> {
+    return oldestAsks(this.#redis, this.#keys, most)
+  }
+
+  /** What the last audit found that somebody recorded; null if none was. */
+  lastAudit(): Promise<LastAudit | null> {
+    return lastAudit(this.#redis, this.#keys)
   }
 
   /** Of all sessions; null if they are not paused. */
@@ -316,10 +327,11 @@ export class InspectStore {
     return readAccess(this.#redis)
   }
 
-  /** INFO as a table, for doctor. */
-  async info(): Promise<RecordFields> {
+  /** INFO as a table, or one section of it. */
+  async info(section?: 'memory'): Promise<RecordFields> {
     const fields: Record<string, string> = {}
-    for (const line of (await this.#redis.info()).split('\r\n')) {
+    const text = await (section === undefined ? this.#redis.info() : this.#redis.info(section))
+    for (const line of text.split('\r\n')) {
       const colon = line.indexOf(':')
       if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
     }

@@ -5,7 +5,7 @@
 import { type AskSort, askSorts, decodeAskBody } from '../../core/worker/ask/ask.ts'
 import { askKey, type PartitionKeys, sessionKeys, workerKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
-import { orElse, repliesOf } from '../script/replies.ts'
+import { orElse, repliesOf, scored } from '../script/replies.ts'
 
 export interface OpenAsk {
   readonly id: string
@@ -74,12 +74,30 @@ export async function openAsksOf(
   })
 }
 
+export interface OldestAsk {
+  readonly sort: AskSort
+  readonly askedAt: number
+}
+
+/** The oldest open asks of the partition. An ask that ends meanwhile counts as a question. */
+export async function oldestAsks(redis: Redis, keys: PartitionKeys, most: number): Promise<OldestAsk[]> {
+  const open = scored(await orElse(redis.zrange(keys.asks, 0, String(most - 1), 'WITHSCORES'), []))
+  const reading = redis.pipeline()
+  for (const [id] of open) reading.hget(askKey(keys.tag, id), 'sort')
+  const sorts = await repliesOf(reading)
+  return open.map(([, askedAt], index) => ({ sort: sortOf(sorts[index]), askedAt }))
+}
+
+function sortOf(word: unknown): AskSort {
+  return askSorts.find((known) => known === word) ?? 'question'
+}
+
 /** Undefined for a record that another program wrote over. */
 function openAsk(id: string, reply: unknown): OpenAsk | undefined {
   const [sort, body, at] = listOr(reply)
   const question = decodeAskBody(body ?? '')?.question
   if (question === undefined) return undefined
-  return { id, kind: askSorts.find((known) => known === sort) ?? 'question', question, askedAt: Number(at ?? 0) }
+  return { id, kind: sortOf(sort), question, askedAt: Number(at ?? 0) }
 }
 
 /** A key that another program wrote over answers an error, and counts as empty here: the audit names it. */

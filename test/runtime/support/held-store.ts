@@ -3,6 +3,7 @@
 import { newId } from '../../../src/core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, policy } from '../../../src/core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, SessionSpending } from '../../../src/core/ports/ports.ts'
+import { noTelemetry } from '../../../src/core/ports/telemetry.ts'
 import { defaultApproval } from '../../../src/core/worker/ask/session-approval.ts'
 import type { TurnHost } from '../../../src/runtime/turn/turn-host.ts'
 import { MemoryBlobs } from '../../../src/testing/memory-blobs.ts'
@@ -93,6 +94,7 @@ export class HeldStore {
       describeKind: () => '',
       live: { isFollowed: () => false, publish() {} },
       poolOf: () => 'default',
+      telemetry: noTelemetry,
       workerLog: () => silentLog,
     }
   }

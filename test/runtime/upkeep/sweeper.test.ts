@@ -9,7 +9,14 @@ import { waitUntil } from '../../support/wait-until.ts'
 
 function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> = {}): Sweeper {
   const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const nothing = { answer() {}, wake() {}, learnPause() {}, learnKinds() {}, register: () => Promise.resolve() }
+  const nothing = {
+    answer() {},
+    wake() {},
+    learnPause() {},
+    learnKinds() {},
+    noteHealed() {},
+    register: () => Promise.resolve(),
+  }
   return new Sweeper(store, place.policy, { log, slots: 1, poolLoads: () => [], ...nothing, ...more })
 }
 

@@ -21,8 +21,8 @@ export async function askModel(
   limits: AgentLimits = {},
   telemetry: Telemetry = noTelemetry,
 ): Promise<ModelReply> {
-  const { sessionId, workerId } = turn.assignment
-  const attributes = { sessionId, workerId, model: model.id, iteration }
+  const { sessionId, workerId, kind, run } = turn.assignment
+  const attributes = { sessionId, workerId, kind, run, model: model.id, iteration }
   const span = telemetry.startSpan('model_call', attributes)
   try {
     const reply = await answerOf(turn, model, request, iteration, limits)

@@ -96,9 +96,9 @@ async function runCall(host: CallsHost, local: LocalCall | LostCall): Promise<Ca
 }
 
 async function runTool(host: CallsHost, { tool, call, input }: LocalCall): Promise<ToolOutcome> {
-  const { workerId, sessionId } = host.journal.turn.assignment
+  const { workerId, sessionId, kind, run } = host.journal.turn.assignment
   const { toolCallId, toolName } = call
-  const attributes = { sessionId, workerId, tool: toolName, toolCallId, attempt: host.failedAttempts + 1 }
+  const attributes = { sessionId, workerId, kind, run, tool: toolName, toolCallId, attempt: host.failedAttempts + 1 }
   const span = host.telemetry.startSpan('tool_call', attributes)
   const { live } = host.journal.turn
   live.beginCall(call, { isStored: tool.effect === 'once' })

@@ -205,9 +205,10 @@ function checkStep(
 async function attempt({ host, plan }: Running, { label, phase }: PlannedStep, sub: LocalCall): Promise<ToolOutcome> {
   const { journal, telemetry, executor, failedAttempts } = host
   const { tool, call, input } = sub
-  const { workerId, sessionId } = journal.turn.assignment
+  const { workerId, sessionId, kind, run } = journal.turn.assignment
   const { toolCallId, toolName } = call
-  const attributes = { sessionId, workerId, tool: toolName, toolCallId, label, phase, attempt: failedAttempts + 1 }
+  const attempt = failedAttempts + 1
+  const attributes = { sessionId, workerId, kind, run, tool: toolName, toolCallId, label, phase, attempt }
   const span = telemetry.startSpan('sub_call', attributes)
   const { live } = journal.turn
   live.beginCall(call, { isStored: tool.effect === 'once' })

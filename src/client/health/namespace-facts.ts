@@ -1,0 +1,79 @@
+/**
+ * Duty: how a namespace stands, in numbers that are cheap to read: for metrics, which are read every few seconds.
+ * NAMESPACE-1 The cost grows with nodes, pools and kinds alone, never with sessions, workers or messages.
+ */
+import { unhostedPool } from '../../core/ids.ts'
+import { type AskSort, askSorts } from '../../core/worker/ask/ask.ts'
+import type { InspectStore } from '../../store/audit/inspect-store.ts'
+
+export interface NamespaceFacts {
+  readonly pools: readonly {
+    readonly pool: string
+    readonly waiting: number
+    readonly oldestMs: number
+    readonly nodes: number
+  }[]
+  /** Waiting workers by kind, of kinds that no live node hosts; of the first 100 of each pool. */
+  readonly unhosted: readonly { readonly kind: string; readonly workers: number }[]
+  readonly running: number
+  readonly expiredLeases: number
+  readonly timers: number
+  readonly stalledNodes: number
+  readonly slots: number
+  readonly deadLetters: number
+  readonly asks: readonly { readonly sort: AskSort; readonly waiting: number; readonly oldestMs: number }[]
+  readonly isPaused: boolean
+  readonly audit: { readonly unaccounted: number; readonly findings: number; readonly agoMs: number } | null
+  readonly redis: { readonly usedBytes: number; readonly maxBytes: number }
+}
+
+const firstOfPool = 100
+const oldestAsks = 500
+
+export async function namespaceFacts(stores: readonly InspectStore[]): Promise<NamespaceFacts> {
+  const first = stores[0] as InspectStore
+  const { now, live, stalled } = await first.nodesBySight()
+  const known = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
+  const names = [...new Set([...live.flatMap(({ pools }) => pools), ...known, unhostedPool])].sort()
+  const facts = await Promise.all(stores.map((store) => store.queueFacts(names)))
+  const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
+  const oldest = (times: readonly number[]) => (times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)))
+  const asks = (await Promise.all(stores.map((store) => store.oldestAsks(oldestAsks)))).flat()
+  const [audit, info] = await Promise.all([first.lastAudit(), first.info('memory')])
+  return {
+    pools: names.map((pool, index) => {
+      const of = facts.flatMap((fact) => fact.pools[index] ?? [])
+      return {
+        pool,
+        waiting: of.reduce((total, fact) => total + fact.queued, 0),
+        oldestMs: oldest(of.flatMap((fact) => fact.oldest?.since ?? [])),
+        nodes: live.filter((node) => node.pools.includes(pool)).length,
+      }
+    }),
+    unhosted: await unhostedOf(stores, names, new Set(live.flatMap(({ kinds }) => kinds))),
+    running: sum((fact) => fact.running),
+    expiredLeases: sum((fact) => fact.expiredLeases),
+    timers: sum((fact) => fact.timers),
+    stalledNodes: stalled.length,
+    slots: live.reduce((total, { slots }) => total + slots, 0),
+    deadLetters: sum((fact) => fact.dead - fact.settled),
+    asks: askSorts.map((sort) => {
+      const of = asks.filter((ask) => ask.sort === sort)
+      return { sort, waiting: of.length, oldestMs: oldest(of.map(({ askedAt }) => askedAt)) }
+    }),
+    isPaused: (await Promise.all(stores.map((store) => store.pauseNote()))).some((note) => note !== null),
+    audit: audit && { unaccounted: audit.unaccounted, findings: audit.findings, agoMs: Math.max(0, now - audit.at) },
+    redis: { usedBytes: Number(info.used_memory ?? 0), maxBytes: Number(info.maxmemory ?? 0) },
+  }
+}
+
+async function unhostedOf(
+  stores: readonly InspectStore[],
+  pools: readonly string[],
+  hosted: ReadonlySet<string>,
+): Promise<NamespaceFacts['unhosted']> {
+  const read = pools.flatMap((pool) => stores.map((store) => store.queuedKinds(pool, firstOfPool)))
+  const waiting = (await Promise.all(read)).flat().filter(({ kind }) => !hosted.has(kind))
+  const byKind = Map.groupBy(waiting, ({ kind }) => kind)
+  return [...byKind].map(([kind, workers]) => ({ kind, workers: workers.length }))
+}

@@ -1,0 +1,23 @@
+/** Duty: what a node does when Redis has recorded a step: it looks again when the step's timers are due, and counts what the step says. */
+import type { Assignment } from '../../core/ports/ports.ts'
+import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
+import type { Step } from './step.ts'
+import type { TurnHost } from './turn-host.ts'
+
+/** `retryMs`: the turn ended with it, and its worker is tried again then. */
+export function noteRecorded(host: TurnHost, assignment: Assignment, step: Step, retryMs: number | undefined): void {
+  if (step.timers.length > 0) host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
+  if (retryMs !== undefined) host.noteTimer(retryMs)
+  if (host.telemetry !== noTelemetry) countStep(host.telemetry, assignment, step)
+}
+
+function countStep(telemetry: Telemetry, { sessionId, workerId, kind }: Assignment, step: Step): void {
+  const { outcome, failure, notes } = step
+  const attributes = { sessionId, workerId, kind }
+  if (outcome !== undefined) {
+    const code = outcome === 'failed' && failure ? { code: failure.code } : {}
+    telemetry.count('runs.ended', 1, { ...attributes, outcome, ...code })
+  }
+  const unknown = notes.filter(([type]) => type === 'tool.unknown').length
+  if (unknown > 0) telemetry.count('calls.unknown', unknown, attributes)
+}
