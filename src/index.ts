@@ -62,6 +62,7 @@ export type {
   KindSummary,
   ListedSession,
   NodeSummary,
+  PoolSummary,
   Redriven,
   Sent,
   SessionsPage,

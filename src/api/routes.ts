@@ -1,5 +1,6 @@
 /** Duty: the list of all routes. A route that is not here does not exist. */
 import type { Route } from './route.ts'
+import { autoscale, listPools } from './routes/pools.ts'
 import { healthz, openapi, readyz } from './routes/server.ts'
 import { cancelSession, createSession, listSessions, sessionResult, showSession } from './routes/sessions.ts'
 import { followSession } from './routes/streams.ts'
@@ -16,4 +17,6 @@ export const routes: readonly Route[] = [
   sessionResult,
   cancelSession,
   followSession,
+  listPools,
+  autoscale,
 ]

@@ -16,7 +16,9 @@ import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
 import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNodeCommand } from './commands/node.ts'
+import { addNodeListCommand } from './commands/node-list.ts'
 import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
+import { addPoolCommands } from './commands/pool/pool.ts'
 import { addRunCommand } from './commands/run.ts'
 import { addSendCommand } from './commands/send.ts'
 import { addServeCommand } from './commands/serve.ts'
@@ -80,7 +82,7 @@ export function buildProgram(): Command {
   addRunCommand(program)
   addSubmitCommand(program)
   addSendCommand(program)
-  addNodeCommand(program)
+  addNodeListCommand(addNodeCommand(program))
   addServeCommand(program)
   program.commandsGroup('Look and act:')
   addSessionCommands(program)
@@ -90,6 +92,7 @@ export function buildProgram(): Command {
   addResumeAllCommand(program)
   addAskCommands(program)
   addApprovalCommands(program)
+  addPoolCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)
@@ -107,7 +110,8 @@ function throwWithAdvice(command: Command): void {
       ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
       : 'troupe'
     // People easily put an option of a command in front of the command.
-    if (error.code === 'commander.unknownOption' && command.commands.length > 0)
+    // `node` is a command of its own beside `node list`.
+    if (error.code === 'commander.unknownOption' && command.commands.length > 0 && command.name() !== 'node')
       error.message += ' (options stand behind the command)'
     throw error
   })

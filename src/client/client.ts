@@ -17,6 +17,7 @@ import { keepLastAudit } from '../store/audit/last-audit.ts'
 import { type Place, placesOf, tagOf } from '../store/keys.ts'
 import { AskStore } from '../store/person/ask-store.ts'
 import { LetterStore } from '../store/person/letter-store.ts'
+import { PoolStore } from '../store/pool-store.ts'
 import type { NodeRow } from '../store/record/register-line.ts'
 import { guarded, guardedReads } from '../store/redis/guarded.ts'
 import { awaitRedis, closeRedis, endRedis, openRedis, type Redis } from '../store/redis/redis.ts'
@@ -38,6 +39,7 @@ import { DeadLetters } from './letter/dead-letters.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './person/pause.ts'
+import { Pools } from './pools.ts'
 import {
   type AuditQuery,
   auditRules,
@@ -45,6 +47,8 @@ import {
   type DismissQuery,
   deadLettersRules,
   lettersRules,
+  type NodesQuery,
+  nodesRules,
   type RedriveQuery,
   redriveRules,
   type WorkersQuery,
@@ -128,6 +132,8 @@ export class Troupe implements AsyncDisposable {
   readonly approvals: Approvals
   /** Creates, finds and removes sessions. */
   readonly sessions: Sessions
+  /** How much work each pool has. */
+  readonly pools: Pools
   #closing: Promise<void> | undefined
 
   constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
@@ -167,6 +173,8 @@ export class Troupe implements AsyncDisposable {
       })),
       { waker, namespace: this.#namespace, actor: options.actor },
     )
+    const pools = this.#places.map(({ keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
+    this.pools = new Pools(pools, () => this.nodes())
     this.approvals = new Approvals(this.asks, this.#submission)
     this.sessions = sessionsOf({
       submission: this.#submission,
@@ -221,8 +229,11 @@ export class Troupe implements AsyncDisposable {
     return store
   }
 
-  async nodes(): Promise<NodeSummary[]> {
-    return (await this.#allNodes()).live
+  /** The nodes that run. `stalled: true`: also those that were not seen for the time of a lease, marked so, until they are forgotten. */
+  async nodes(query: NodesQuery = {}): Promise<NodeSummary[]> {
+    checkOptions('nodes', query, nodesRules, InputError)
+    const { live, stalled } = await this.#allNodes()
+    return query.stalled ? [...live, ...stalled.map((node) => ({ ...node, stalled: true as const }))] : live
   }
 
   async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {

@@ -48,6 +48,11 @@ export interface AsksQuery {
   readonly limit?: number | undefined
 }
 
+export interface NodesQuery {
+  /** Also nodes that were not seen for the time of a lease. */
+  readonly stalled?: boolean | undefined
+}
+
 export interface PruneQuery {
   /** Removes sessions that ended longer ago than this, in ms. Default: 7 days. */
   readonly olderThanMs?: number | undefined
@@ -131,6 +136,7 @@ export const asksRules: Rules<AsksQuery> = {
   after: id,
   limit: wholeNumberRule(1, 10_000),
 }
+export const nodesRules: Rules<NodesQuery> = { stalled: yesOrNo }
 export const pruneRules: Rules<PruneQuery> = { olderThanMs: wholeNumberRule(0, Number.MAX_SAFE_INTEGER) }
 export const deadLettersRules: Rules<DeadLettersQuery> = { workerId: id, limit: count }
 export const lettersRules: Rules<LettersQuery<never>> = {

@@ -42,6 +42,26 @@ export interface NodeSummary {
   readonly kinds: readonly string[]
   readonly pid: number | null
   readonly host: string | null
+  /** It was not seen for the time of a lease: it stands still, or died without a word. */
+  readonly stalled?: true
+}
+
+/** How much work a pool has, and how many nodes that needs. */
+export interface PoolSummary {
+  readonly pool: string
+  /** Workers in its run queues. */
+  readonly waiting: number
+  /** For how long the first of them has waited. */
+  readonly oldestMs: number | null
+  /** Timers and retries of its workers that are due within a minute. */
+  readonly due: number
+  /** Turns that have lasted longer than a moment. */
+  readonly busy: number
+  /** Live nodes, and the slots of all of them. */
+  readonly nodes: number
+  readonly slots: number
+  /** Nodes with a slot for each that waits, is due or is busy: with as many slots as its nodes have on average, or 50 without a node. */
+  readonly expectedNodes: number
 }
 
 /** A message, or a step of a run, that took its node down again and again, so that it was put aside. */

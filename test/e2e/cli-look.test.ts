@@ -277,6 +277,17 @@ describe.concurrent('troupe worker and mailbox', () => {
   })
 })
 
+describe.concurrent('troupe node list and troupe pool list', () => {
+  it('show the nodes, and what waits in each pool', async () => {
+    const nodes = await cli.both('node', 'list')
+    expect(nodes.text).toMatch(/^ID +HOST +PID +STATE +SEEN +SLOTS +POOLS +KINDS\n\S+ .* live /)
+    expect(nodes.objects[0]).toMatchObject({ slots: expect.any(Number), pools: expect.arrayContaining(['default']) })
+    const pools = await cli.both('pool', 'list')
+    expect(pools.text).toMatch(/^POOL +WAITING +OLDEST +DUE +BUSY +NODES +SLOTS +EXPECTED\n/)
+    expect(pools.objects.find(({ pool }) => pool === 'default')).toMatchObject({ nodes: 1 })
+  })
+})
+
 describe.concurrent('troupe kinds', () => {
   it('lists the kinds of nodes together with the kinds of local files', async () => {
     await cli.project.write(

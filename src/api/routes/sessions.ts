@@ -18,17 +18,20 @@ export const listSessions = route({
   right: 'read',
   tag,
   summary: 'Sessions, newest first',
+  description:
+    'A page may have fewer sessions than its limit, or none, and a next one: each looks at some thousands of sessions at most.',
   query: z.strictObject({
     state: listedState.optional(),
     kind: kind.optional(),
+    name: z.string().min(1).max(64).optional().describe('A part of the name, in capitals or not.'),
     cursor: sessionId.optional().describe('`nextCursor` of the page before.'),
     limit: count(500).optional().describe('Default 50.'),
   }),
   replies: { 200: z.object({ sessions: z.array(listedSession), nextCursor: z.string().nullable() }) },
   cli: { command: 'session list' },
   async handle({ troupe, query: { cursor, limit = 50, ...wanted } }) {
-    const sessions = await troupe.sessions.list({ ...wanted, before: cursor, limit })
-    return { sessions, nextCursor: sessions.length < limit ? null : (sessions.at(-1)?.id ?? null) }
+    const { sessions, next } = await troupe.sessions.page({ ...wanted, before: cursor, limit })
+    return { sessions: [...sessions], nextCursor: next }
   },
 })
 

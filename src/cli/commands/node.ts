@@ -30,7 +30,8 @@ interface NodeCommandFlags extends NodeFlags {
   readonly metrics?: MetricsAddress
 }
 
-export function addNodeCommand(program: Command): void {
+/** Returns the command, which has others below it. */
+export function addNodeCommand(program: Command): Command {
   const command = program
     .command('node')
     .description('run a node until it is stopped')
@@ -60,7 +61,7 @@ export function addNodeCommand(program: Command): void {
     'after',
     '\nSIGTERM and SIGINT drain it: running turns end at their next step. A second\nsignal ends it at once. A lost terminal also drains it; without a terminal (nohup,\na service) it ignores SIGHUP.',
   )
-  command.action(node)
+  return command.action(node)
 }
 
 /** A parser for commander. The least is a minute, because callers that wait for a result read it from the finished session. */

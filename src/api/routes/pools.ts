@@ -1,0 +1,49 @@
+/** Duty: the routes for what starts and stops nodes: how much work each pool has. */
+import { z } from 'zod'
+import type { PoolSummary } from '../../client/summaries.ts'
+import { isPool } from '../../core/ids.ts'
+import { route } from '../route.ts'
+import { schemaOf } from '../schemas/schema-of.ts'
+
+const tag = 'pools'
+
+const pool = schemaOf<PoolSummary>()(
+  'Pool',
+  z.object({
+    pool: z.string(),
+    waiting: z.number().describe('Workers in its run queues.'),
+    oldestMs: z.number().nullable().describe('For how long the first of them has waited.'),
+    due: z.number().describe('Timers and retries of its workers that are due within a minute.'),
+    busy: z.number().describe('Turns that have lasted longer than a moment.'),
+    nodes: z.number().describe('Live nodes.'),
+    slots: z.number().describe('Slots of all of them.'),
+    expectedNodes: z.number().describe('Nodes with a slot for each that waits, is due or is busy.'),
+  }),
+)
+
+export const listPools = route({
+  id: 'listPools',
+  method: 'GET',
+  path: '/v1/pools',
+  right: 'read',
+  tag,
+  summary: 'Pools, what waits in each, and how many nodes that takes',
+  replies: { 200: z.object({ pools: z.array(pool) }) },
+  cli: { command: 'pool list' },
+  async handle({ troupe }) {
+    return { pools: await troupe.pools.list() }
+  },
+})
+
+export const autoscale = route({
+  id: 'autoscale',
+  method: 'GET',
+  path: '/v1/autoscale',
+  right: 'read',
+  tag,
+  summary: 'One pool, for an autoscaler; of a pool that nobody knows, that nothing waits',
+  query: z.strictObject({ pool: z.string().refine(isPool, { error: 'must be the name of a pool' }) }),
+  replies: { 200: pool },
+  cli: { command: 'pool list' },
+  handle: ({ troupe, query }) => troupe.pools.get(query.pool),
+})

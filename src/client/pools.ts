@@ -1,0 +1,58 @@
+/**
+ * Duty: `troupe.pools`: how much work each pool has, and how many nodes that work needs.
+ * POOLS-1 A list costs the same however many workers wait. An autoscaler may ask for it every few seconds.
+ */
+import { policy } from '../core/policy.ts'
+import { type PoolStore, type PoolWork, sumOf } from '../store/pool-store.ts'
+import type { NodeSummary, PoolSummary } from './summaries.ts'
+
+/** A timer that is due so soon needs a node by then. */
+const dueMs = 60_000
+
+export class Pools {
+  readonly #stores: readonly PoolStore[]
+  readonly #nodes: () => Promise<NodeSummary[]>
+
+  constructor(stores: readonly PoolStore[], nodes: () => Promise<NodeSummary[]>) {
+    this.#stores = stores
+    this.#nodes = nodes
+  }
+
+  /** One pool. One that nobody knows has no work. */
+  get = async (name: string): Promise<PoolSummary> => {
+    const found = (await this.list()).find(({ pool }) => pool === name)
+    return found ?? summaryOf(sumOf(name, []), [], 0)
+  }
+
+  /** Every pool that ever had a node or a queued worker, by name. */
+  list = async (): Promise<PoolSummary[]> => {
+    const now = await (this.#stores[0] as PoolStore).now()
+    const [nodes, work] = await Promise.all([
+      this.#nodes(),
+      Promise.all(this.#stores.map((store) => store.work(now, now + dueMs))),
+    ])
+    const byPool = Map.groupBy(work.flat(), ({ pool }) => pool)
+    const names = new Set([...byPool.keys(), ...nodes.flatMap(({ pools }) => pools)])
+    return [...names].sort().map((pool) => summaryOf(sumOf(pool, byPool.get(pool) ?? []), nodes, now))
+  }
+}
+
+function summaryOf({ pool, waiting, oldestSince, due, busy }: PoolWork, nodes: readonly NodeSummary[], now: number) {
+  const own = nodes.filter(({ pools }) => pools.includes(pool))
+  const slots = own.reduce((sum, node) => sum + node.slots, 0)
+  return {
+    pool,
+    waiting,
+    oldestMs: oldestSince === null ? null : Math.max(0, now - oldestSince),
+    due,
+    busy,
+    nodes: own.length,
+    slots,
+    expectedNodes: nodesFor(waiting + due + busy, own.length === 0 ? policy.slots : slots / own.length),
+  }
+}
+
+/** How many nodes have a slot for each. A node that is drained has no slots. */
+function nodesFor(turns: number, slotsOfNode: number): number {
+  return Math.ceil(turns / Math.max(1, slotsOfNode))
+}

@@ -1,0 +1,141 @@
+/**
+ * Duty: how much work the pools of one partition have: for lists, and for what starts and stops nodes. It never writes.
+ * POOL-STORE-1 A read costs as much with a million workers as with one. It counts, and looks at the first workers and timers alone: if there are
+ *     more, their pools are taken to be as those of the first ones.
+ */
+import { defaultPool, isPool, unhostedPool } from '../core/ids.ts'
+import { type PartitionKeys, workerKeys } from './keys.ts'
+import { poolOfKindLine } from './record/register-line.ts'
+import type { Redis } from './redis/redis.ts'
+import { orElse, repliesOf } from './script/replies.ts'
+
+export interface PoolWork {
+  readonly pool: string
+  /** Workers in its run queues. */
+  readonly waiting: number
+  /** Since when the first of them waits, in ms since 1970. */
+  readonly oldestSince: number | null
+  /** Timers, retries and expiries of its workers that are due by then. */
+  readonly due: number
+  /** Turns that have lasted longer than a moment. */
+  readonly busy: number
+}
+
+const lookMost = 100
+
+export class PoolStore {
+  readonly #redis: Redis
+  readonly #keys: PartitionKeys
+
+  constructor(redis: Redis, keys: PartitionKeys) {
+    this.#redis = redis
+    this.#keys = keys
+  }
+
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.#redis.time()
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+
+  /** The work of each pool that ever had a node or a queued worker. `dueBy`: in ms since 1970. */
+  async work(now: number, dueBy: number): Promise<PoolWork[]> {
+    const registered = (await orElse(this.#redis.smembers(this.#keys.pools), [])).filter(isPool)
+    const pools = [...new Set([defaultPool, ...registered])].filter((pool) => pool !== unhostedPool)
+    const own = await Promise.all(pools.map((pool) => this.#workOf(pool, now)))
+    const parts = [...own, ...(await this.#due(dueBy)), ...(await this.#unhosted())]
+    return [...Map.groupBy(parts, ({ pool }) => pool)].map(([pool, some]) => sumOf(pool, some))
+  }
+
+  async #workOf(pool: string, now: number): Promise<PoolWork> {
+    const { run, busy, kindQueues, kindQueue } = this.#keys
+    const kinds = await orElse(this.#redis.smembers(kindQueues(pool)), [])
+    const queues = [run(pool), ...kinds.map((kind) => kindQueue(pool, kind))]
+    const counting = this.#redis.pipeline().zcount(busy(pool), now, '+inf')
+    for (const queue of queues) counting.zcard(queue).zrange(queue, 0, '0')
+    const [turns, ...replies] = await repliesOf(counting)
+    const lengths = replies.filter((_, index) => index % 2 === 0)
+    const firsts = replies.flatMap((reply) => (Array.isArray(reply) ? reply.map(String) : []))
+    const since = await this.#fieldOf(firsts, 'queuedAt')
+    return {
+      pool,
+      waiting: lengths.reduce<number>((sum, length) => sum + numberIn(length), 0),
+      oldestSince: oldest(since.map((text) => (text === null ? null : Number(text)))),
+      due: 0,
+      busy: numberIn(turns),
+    }
+  }
+
+  /** Timers are of the whole partition. */
+  async #due(dueBy: number): Promise<PoolWork[]> {
+    const { timers } = this.#keys
+    const [count, first] = await Promise.all([
+      orElse(this.#redis.zcount(timers, '-inf', dueBy), 0),
+      orElse(this.#redis.zrangebyscore(timers, '-inf', dueBy, 'LIMIT', 0, lookMost), []),
+    ])
+    const pools = await this.#fieldOf(
+      first.map((timer) => timer.slice(0, 36)),
+      'pool',
+    )
+    const shares = sharesOf(pools.map((pool) => pool ?? defaultPool))
+    return [...shares].map(([pool, share]) => ({ ...none, pool, due: Math.ceil(count * share) }))
+  }
+
+  /** Workers of kinds that no live node hosts: they are work of the pool in which their kind was hosted last. */
+  async #unhosted(): Promise<PoolWork[]> {
+    const queue = this.#keys.run(unhostedPool)
+    const [count, first] = await Promise.all([
+      orElse(this.#redis.zcard(queue), 0),
+      orElse(this.#redis.zrange(queue, 0, String(lookMost - 1)), []),
+    ])
+    if (first.length === 0) return []
+    const [kinds, since] = await Promise.all([this.#fieldOf(first, 'kind'), this.#fieldOf(first, 'queuedAt')])
+    const lines = await orElse(this.#redis.hmget(this.#keys.kinds, ...kinds.map((kind) => kind ?? '')), [])
+    const pools = first.map((_, index) => {
+      const line = lines[index]
+      return line == null ? unhostedPool : poolOfKindLine(line)
+    })
+    return [...sharesOf(pools)].map(([pool, share]) => ({
+      ...none,
+      pool,
+      waiting: Math.ceil(count * share),
+      oldestSince: oldest(since.map((text, index) => (text === null || pools[index] !== pool ? null : Number(text)))),
+    }))
+  }
+
+  /** A field of the records of these workers; null where it is not there. */
+  async #fieldOf(ids: readonly string[], field: string): Promise<(string | null)[]> {
+    if (ids.length === 0) return []
+    const reading = this.#redis.pipeline()
+    for (const id of ids) reading.hget(workerKeys(this.#keys.tag, id).record, field)
+    return (await repliesOf(reading)).map((reply) => (typeof reply === 'string' ? reply : null))
+  }
+}
+
+const none = { waiting: 0, oldestSince: null, due: 0, busy: 0 }
+
+/** A key that another program wrote over answers an error: the audit names it. */
+function numberIn(reply: unknown): number {
+  return typeof reply === 'number' ? reply : 0
+}
+
+function oldest(times: readonly (number | null)[]): number | null {
+  const known = times.filter((at) => at !== null)
+  return known.length === 0 ? null : Math.min(...known)
+}
+
+/** How large a part of these names each is. */
+function sharesOf(names: readonly string[]): Map<string, number> {
+  const groups = Map.groupBy(names, (name) => name)
+  return new Map([...groups].map(([name, some]) => [name, some.length / names.length]))
+}
+
+export function sumOf(pool: string, parts: readonly PoolWork[]): PoolWork {
+  const sum = (of: (part: PoolWork) => number) => parts.reduce((total, part) => total + of(part), 0)
+  return {
+    pool,
+    waiting: sum(({ waiting }) => waiting),
+    oldestSince: oldest(parts.map(({ oldestSince }) => oldestSince)),
+    due: sum(({ due }) => due),
+    busy: sum(({ busy }) => busy),
+  }
+}
