@@ -154,7 +154,12 @@ export class Troupe implements AsyncDisposable {
     this.#audits = this.#places.map(({ keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
-    this.#hub = new EventHub(this.#namespace, () => openRedis(redisUrl), deadlineMs, redis)
+    this.#hub = new EventHub({
+      namespace: this.#namespace,
+      open: () => openRedis(redisUrl),
+      deadlineMs,
+      commands: redis,
+    })
     this.#submission = new Submission({
       redis,
       caller,

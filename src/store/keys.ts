@@ -37,6 +37,8 @@ export function partitionKeys(tag: string) {
     kinds: `${tag}:kinds`,
     /** stream; what happened, an entry of each script that reports something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
     events: `${tag}:events`,
+    /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
+    sessionEvents: (session: string) => `${tag}:events:${session}`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
     /** zset; `<dead letter> <position in the inbox> <wake-ups>` of each redriven one, or `<dead letter> dismissed`, by its time; goes with its letter. */

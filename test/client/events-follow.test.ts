@@ -1,8 +1,11 @@
 /** Who follows a session: until when, and what is left of it afterwards. */
 import { getEventListeners } from 'node:events'
+import { setImmediate as later } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../src/client/client.ts'
-import { EventHub } from '../../src/client/event/event-hub.ts'
+import { EventHub, type Listener } from '../../src/client/event/event-hub.ts'
 import type { Session } from '../../src/client/session/session.ts'
 import { sessionEvents } from '../../src/client/session/session-events.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
@@ -11,11 +14,15 @@ import { newId, rootIdOf } from '../../src/core/ids.ts'
 import type { LiveListener } from '../../src/store/event/live-channel.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import { newNamespace } from '../support/namespace.ts'
+import { reportEvent } from '../support/report-event.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
 
 /** Long before silence makes a follower look whether the session still goes on. */
 const soon = () => AbortSignal.timeout(20_000)
@@ -128,7 +135,8 @@ test('a follower that begins as its client is closed opens no connection', async
     opened.push(redis)
     return redis
   }
-  const hub = new EventHub(newNamespace(), open, 5_000)
+  const hub = new EventHub({ namespace: newNamespace(), open, deadlineMs: 5_000, commands: open() })
+  opened.length = 0
   await hub.stop()
   await hub.listenLive(newId(0), () => {})
   for (const redis of opened) redis.disconnect()
@@ -137,7 +145,7 @@ test('a follower that begins as its client is closed opens no connection', async
 
 /** Tells what it is given, when the test says so. */
 class HandHub extends EventHub {
-  tell: (event: RawEvent | null) => void = () => {}
+  tell: Listener = () => {}
   say: LiveListener | undefined
   isHeard = false
   override async listen(_: string, listener: (event: RawEvent | null) => void): Promise<string> {
@@ -151,6 +159,10 @@ class HandHub extends EventHub {
   override unlisten(_: string, listener: (event: RawEvent | null) => void): void {
     if (listener === this.tell) this.isHeard = false
   }
+}
+
+function handHub({ namespace, redis: commands, redisUrl }: TestTroupe): HandHub {
+  return new HandHub({ namespace, open: () => openRedis(redisUrl), deadlineMs: 5_000, commands })
 }
 
 const sendSome = (session: Session) => Promise.all(Array.from({ length: 9 }, (_, number) => session.root.send(number)))
@@ -207,7 +219,7 @@ test('a follower in the middle of an entry gets no more of it once its client is
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
   const sessionId = newId(0)
-  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const hub = handHub(troupe)
   const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
   const following = sessionEvents(sessionId, { hub, redis, tag, deadlineMs: 5_000, ...sure }, {})
   const first = following.next()
@@ -221,7 +233,7 @@ test('a follower in the middle of an entry gets no more of it once its client is
 test('a follower that lags behind live events gets nothing more once its client is closed, and the hub keeps nothing for it', async () => {
   await using troupe = await TestTroupe.connect()
   const { redis, tag } = troupe
-  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const hub = handHub(troupe)
   const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
   const id = newId(0)
   const following = sessionEvents(id, { hub, redis, tag, deadlineMs: 5_000, ...sure }, { transient: false })
@@ -240,7 +252,7 @@ test('past events do not come again when it turns out that earlier ones were tri
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })
-  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const hub = handHub(troupe)
   const { redis, tag } = troupe
   const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
   const controller = new AbortController()
@@ -273,7 +285,7 @@ test('nor do they come again with a look after silence', async () => {
   await using troupe = await TestTroupe.start({ workers: { echo } })
   const session = await troupe.create('echo', 1, { keepOpen: true })
   await session.result({ run: 1 })
-  const hub = new HandHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+  const hub = handHub(troupe)
   const { redis, tag } = troupe
   let isOver = false
   const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(isOver) }
@@ -294,5 +306,49 @@ test('nor do they come again with a look after silence', async () => {
   await following
   const ids = seen.map(({ id }) => id)
   expect(ids).toEqual([...new Set(ids)])
+  await hub.stop()
+})
+
+test('a follower that stands still keeps a bounded part of what comes, gets every stored event once, and is told how much it lost (EVENTS-3)', async () => {
+  await using troupe = await TestTroupe.connect()
+  const { redis, namespace, tag } = troupe
+  const hub = handHub(troupe)
+  const id = newId(0)
+  const sure = { createdAt: () => Promise.resolve(null), hasEnded: () => Promise.resolve(false) }
+  const controller = new AbortController()
+  const following = sessionEvents(id, { hub, redis, tag, deadlineMs: 5_000, ...sure }, { signal: controller.signal })
+  const first = following.next()
+  await waitUntil('it listens', () => hub.isHeard && hub.say)
+  const stored = 1_300
+  const waiting = new Set<WeakRef<RawEvent>>()
+  for (let number = 0; number < stored; number++) {
+    const newest = await reportEvent(redis, { namespace, about: id, notes: `[["run.warned",{"number":${number}}]]` })
+    const event: RawEvent = {
+      id: `${newest}.0`,
+      type: 'run.warned',
+      sessionId: id,
+      workerId: rootIdOf(id),
+      at: 0,
+      details: { number },
+    }
+    waiting.add(new WeakRef(event))
+    hub.tell(event, 50)
+    hub.say?.({ sessionId: id, workerId: id, notes: [['run.warned', { number }]] }, 10_000)
+  }
+  await later()
+  collectGarbage()
+  const kept = [...waiting].filter((event) => event.deref() !== undefined).length
+  expect(kept).toBeLessThan(1_100)
+  const events = [(await first).value as RawEvent]
+  const isWarning = ({ type }: RawEvent) => type === 'run.warned'
+  const lost = () =>
+    events.reduce((total, { type, details }) => total + (type === 'events.dropped' ? Number(details.count) : 0), 0)
+  // Each was said twice: stored, and transient.
+  while (events.filter(isWarning).length + lost() < 2 * stored) events.push((await following.next()).value as RawEvent)
+  const numbers = events.filter(({ transient }) => !transient).map(({ details }) => details.number)
+  expect(numbers).toEqual(Array.from({ length: stored }, (_, number) => number))
+  expect(events.filter(({ type }) => type === 'events.dropped')).toHaveLength(1)
+  controller.abort()
+  await following.return()
   await hub.stop()
 })

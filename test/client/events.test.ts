@@ -44,7 +44,8 @@ class LateHub extends EventHub implements AsyncDisposable {
   #waiting: (() => void)[] = []
 
   constructor(troupe: TestTroupe) {
-    super(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+    const { namespace, redis: commands } = troupe
+    super({ namespace, open: () => openRedis(troupe.redisUrl), deadlineMs: 5_000, commands })
   }
 
   override listen(sessionId: string, listener: (event: RawEvent | null) => void): Promise<string> {

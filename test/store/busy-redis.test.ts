@@ -1,7 +1,7 @@
 /** A Redis that is busy with a long script is asked again, by whoever asks it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connectInternal, type Troupe } from '../../src/client/client.ts'
-import { EventTail } from '../../src/store/event/event-tail.ts'
+import { newestEntry } from '../../src/store/event/event-pages.ts'
 import { hearCancels } from '../../src/store/person/cancel-notices.ts'
 import { hearChannels } from '../../src/store/redis/channels.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
@@ -116,15 +116,14 @@ describe('a Redis that is busy with a script of somebody else', () => {
     expect(session).toBe(id)
   })
 
-  test('is asked again by a tail that begins to listen', async () => {
+  test('is asked again by who begins to follow events', async () => {
     await using place = await Place.open({ redisUrl: server.url })
     const newest = await place.redis.xadd(place.keys.events, '*', 'one', '[]')
     await using proxy = await TcpProxy.start(server.url)
     const connection = openRedis(proxy.url)
-    const tail = new EventTail(connection, place.keys, 5_000)
     await connection.ping()
-    expect(await begunWhileBusy(someReply(proxy), () => tail.listen(() => {}))).toBe(newest)
-    await tail.stop()
+    expect(await begunWhileBusy(someReply(proxy), () => newestEntry(connection, place.keys, 5_000))).toBe(newest)
+    connection.disconnect()
   })
 
   test('is asked again by a node that begins to hear of cancels and wake-ups', async () => {

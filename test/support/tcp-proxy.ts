@@ -24,6 +24,7 @@ export class TcpProxy implements AsyncDisposable {
   #isReset: () => boolean = () => false
   #losing = { word: '', left: 0, lost: 0 }
   #opened = 0
+  #replyBytes = 0
 
   private constructor(server: Server, target: URL, port: number) {
     this.#server = server
@@ -54,6 +55,11 @@ export class TcpProxy implements AsyncDisposable {
   /** How many connections there were through the proxy by now. */
   get opened(): number {
     return this.#opened
+  }
+
+  /** Bytes that came from Redis by now. */
+  get replyBytes(): number {
+    return this.#replyBytes
   }
 
   /** Ends all connections and refuses new ones. */
@@ -146,6 +152,7 @@ export class TcpProxy implements AsyncDisposable {
       far.write(chunk)
     })
     far.on('data', (chunk) => {
+      this.#replyBytes += chunk.length
       if (isDoomed && this.#losing.left > 0) {
         this.#losing.left--
         this.#losing.lost++

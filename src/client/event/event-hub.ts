@@ -1,62 +1,80 @@
 /**
  * Duty: hand the events of each session to its listeners in this client.
- * Owns: one event tail for each partition, opened for the first listener; and one connection for transient events, opened for the first listener
- * who wants them. Does not own: the order of past and live events for one follower (session-events.ts).
- * HUB-1 It remembers how a session ended if this client created it while a tail was listening: then `result()` needs no read.
+ * Owns: which sessions this client listens to; one connection for their events and one for what is transient, each opened for the first listener
+ * who wants it. Does not own: what was lost on the way (partition-feed.ts), the order of past and live events for one follower (session-events.ts).
+ * HUB-1 It remembers how a session ended if this client created it and listened before that: then `result()` needs no read.
  */
-import type { Ended, RawEvent } from '../../core/event/event.ts'
-import { endIn, mayEndRun, saysRetried, sessionIn } from '../../core/event/event-notes.ts'
+import { setImmediate } from 'node:timers/promises'
+import { type Ended, isEventBefore, type RawEvent, streamIdOf } from '../../core/event/event.ts'
+import { endIn, mayEndRun, saysCreated, saysRetried, sessionIn } from '../../core/event/event-notes.ts'
 import { partitionOf, rootIdOf } from '../../core/ids.ts'
-import { EventTail } from '../../store/event/event-tail.ts'
+import { EventChannels } from '../../store/event/event-channels.ts'
 import { announceFollower } from '../../store/event/followed-sessions.ts'
 import { type LiveListener, LiveTail } from '../../store/event/live-channel.ts'
 import { partitionKeys, tagOf } from '../../store/keys.ts'
 import { clientClosed, type Redis, withDeadline } from '../../store/redis/redis.ts'
 import { type EventEntry, eventsOf } from '../../store/script/replies.ts'
+import { PartitionFeed, type Report } from './partition-feed.ts'
 
-/** Gets each event. `events.trimmed`: later events may be lost. `null`: the client was closed, and no event follows. Must not throw. */
-type Listener = (event: RawEvent | null) => void
+/**
+ * Gets each event, and about how many bytes it has. `events.trimmed`: later events may be lost. `null`: the client was closed, and no event
+ * follows. Must not throw.
+ */
+export type Listener = (event: RawEvent | null, bytes?: number) => void
 
 /** What this client wants to know of one session. */
 interface Watched {
   /** undefined: its end is not remembered. null: it has not ended. */
   ended: Ended | null | undefined
+  /** Its end is to be remembered, if the session is created after this client began to listen. */
+  isAwaited: boolean
+  /** Where its newest event stands that was told here: `<stream id>.<part>`, or a stream id, behind all of its parts. */
+  last: string
   listeners: Listener[]
   wakers: (() => void)[]
 }
 
+export interface EventHubOptions {
+  readonly namespace: string
+  /** A new connection, which then only subscribes. */
+  readonly open: () => Redis
+  /** How long it may take until it listens. */
+  readonly deadlineMs: number
+  /** For reads, and to tell nodes that somebody follows. It stays the caller's. */
+  readonly commands: Redis
+  /** How often it looks for events that were lost. */
+  readonly lookMs?: number
+}
+
 /** So many ends are remembered. The oldest is forgotten first; then the end is read from the record. */
 const trackedMax = 10_000
-/** A blocking read never ends while Redis is away. `stop` waits no longer than this for it. */
-const stopMsMax = 1_000
 /** No follower waits longer than this for a subscription, because transient events may be missed. */
 const subscribeMsMax = 1_000
+const lookMs = 10_000
 
 export class EventHub {
-  readonly #namespace: string
-  readonly #open: () => Redis
-  readonly #deadlineMs: number
-  readonly #tails = new Map<number, Promise<EventTail>>()
-  /** Tails with a connection, including those that do not listen yet. */
-  readonly #connected = new Set<EventTail>()
-  /** Partitions whose tail listens. */
-  readonly #listening = new Set<number>()
+  readonly #o: EventHubOptions
+  readonly #channels: EventChannels
+  readonly #feeds = new Map<number, PartitionFeed>()
   readonly #watched = new Map<string, Watched>()
-  /** How many of them have an end that is remembered. */
+  /** How many of them have an end that is remembered, or is to be. */
   #trackedCount = 0
   readonly #live: LiveTail
+  #looking: NodeJS.Timeout | undefined
   #isStopped = false
 
-  /**
-   * `open` returns a new connection, because a tail blocks its own. `deadlineMs`: how long a tail may take until it listens. `commands`: the
-   * connection over which nodes learn that somebody follows; without it they never do.
-   */
-  constructor(namespace: string, open: () => Redis, deadlineMs: number, commands?: Redis) {
-    this.#namespace = namespace
-    this.#open = open
-    this.#deadlineMs = deadlineMs
+  constructor(options: EventHubOptions) {
+    this.#o = options
+    const { namespace, open, deadlineMs, commands } = options
+    this.#channels = new EventChannels({
+      open,
+      deadlineMs,
+      channelOf: (sessionId) => partitionKeys(tagOf(namespace, partitionOf(sessionId))).sessionEvents(sessionId),
+      onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
+      onGap: () => this.#fillGap(),
+    })
     this.#live = new LiveTail(open, namespace, async (sessionId, isNew) =>
-      commands ? announceFollower(commands, namespace, sessionId, isNew) : true,
+      announceFollower(commands, namespace, sessionId, isNew),
     )
   }
 
@@ -67,9 +85,22 @@ export class EventHub {
 
   /** Calls the listener for each event of the session from now on. Resolves, once it listens, with the id of the event before them. */
   async listen(sessionId: string, listener: Listener): Promise<string> {
-    const tail = await this.#tail(partitionOf(sessionId))
-    this.#watch(sessionId).listeners.push(listener)
-    return tail.last
+    if (this.#isStopped) throw clientClosed()
+    const watched = this.#watch(sessionId)
+    watched.listeners.push(listener)
+    try {
+      await this.#channels.listen(sessionId)
+      if (watched.last === '') {
+        const newest = await this.#feed(partitionOf(sessionId)).begin()
+        // An event may have come while this was asked.
+        if (watched.last === '') watched.last = newest
+      }
+    } catch (error) {
+      this.unlisten(sessionId, listener)
+      throw error
+    }
+    this.#looking ??= setInterval(() => this.#look(), this.#o.lookMs ?? lookMs).unref()
+    return streamIdOf(watched.last)
   }
 
   unlisten(sessionId: string, listener: Listener): void {
@@ -81,9 +112,16 @@ export class EventHub {
 
   /** Calls back when a run of the session may have ended, or when the client is closed. Resolves once it listens. */
   async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
-    const partition = partitionOf(sessionId)
-    if (!this.#listening.has(partition)) await this.#tail(partition)
-    this.#watch(sessionId).wakers.push(wake)
+    // A client that was closed still knows what it has learnt.
+    if (this.#isStopped && !this.#channels.isOpen) throw clientClosed()
+    const watched = this.#watch(sessionId)
+    watched.wakers.push(wake)
+    try {
+      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channels.listen(sessionId)
+    } catch (error) {
+      this.stopWaking(sessionId, wake)
+      throw error
+    }
   }
 
   stopWaking(sessionId: string, wake: () => void): void {
@@ -109,12 +147,17 @@ export class EventHub {
     this.#live.unlisten(sessionId, listener)
   }
 
-  /** Remembers the end of a session that is about to be created, if the tail listens: else the session might end before the tail does. */
+  /**
+   * Remembers the end of a session that is about to be created, if it begins to listen before that: the event of its creation tells. A client that
+   * never waited for anything does not begin.
+   */
   track(sessionId: string): void {
-    if (!this.#listening.has(partitionOf(sessionId))) return
+    if (this.#isStopped || !this.#channels.isOpen) return
     const watched = this.#watch(sessionId)
+    if (watched.isAwaited || watched.ended !== undefined) return
     this.#trackedCount++
-    watched.ended = null
+    watched.isAwaited = true
+    this.#channels.listen(sessionId).catch(() => this.forget(sessionId))
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
   }
 
@@ -133,11 +176,17 @@ export class EventHub {
     return this.#watched.get(sessionId)?.ended
   }
 
+  /** It was tracked, and the event of its creation has not come, or not yet. */
+  isAwaited(sessionId: string): boolean {
+    return this.#watched.get(sessionId)?.isAwaited === true
+  }
+
   /** The caller has the end now, or will read it from the record. */
   forget(sessionId: string): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
-    if (watched.ended !== undefined) this.#trackedCount--
+    if (watched.isAwaited || watched.ended !== undefined) this.#trackedCount--
+    watched.isAwaited = false
     watched.ended = undefined
     this.#dropIfIdle(sessionId, watched)
   }
@@ -145,77 +194,122 @@ export class EventHub {
   #watch(sessionId: string): Watched {
     let watched = this.#watched.get(sessionId)
     if (watched === undefined) {
-      watched = { ended: undefined, listeners: [], wakers: [] }
+      watched = { ended: undefined, isAwaited: false, last: '', listeners: [], wakers: [] }
       this.#watched.set(sessionId, watched)
     }
     return watched
   }
 
-  #dropIfIdle(sessionId: string, { ended, listeners, wakers }: Watched): void {
-    if (ended === undefined && listeners.length === 0 && wakers.length === 0) this.#watched.delete(sessionId)
+  #dropIfIdle(sessionId: string, { ended, isAwaited, listeners, wakers }: Watched): void {
+    if (ended !== undefined || isAwaited || listeners.length > 0 || wakers.length > 0) return
+    if (this.#watched.delete(sessionId)) this.#channels.unlisten(sessionId)
   }
 
-  async #tail(partition: number): Promise<EventTail> {
-    if (this.#isStopped) throw clientClosed()
-    let opening = this.#tails.get(partition)
-    if (opening === undefined) {
-      opening = this.#openTail(partition)
-      this.#tails.set(partition, opening)
-      opening.catch(() => this.#tails.delete(partition))
+  #feed(partition: number): PartitionFeed {
+    let feed = this.#feeds.get(partition)
+    if (feed === undefined) {
+      const { namespace, commands: redis, deadlineMs } = this.#o
+      feed = new PartitionFeed({
+        redis,
+        keys: partitionKeys(tagOf(namespace, partition)),
+        deadlineMs,
+        isNew: (entry) => this.#isMissed(entry),
+        tell: (report) => this.#tell(report),
+        onTrimmed: (after) => this.#tellTrimmed(partition, after),
+        settled: () => this.#channels.settled(),
+      })
+      this.#feeds.set(partition, feed)
     }
-    return opening
+    return feed
   }
 
-  async #openTail(partition: number): Promise<EventTail> {
-    const keys = partitionKeys(tagOf(this.#namespace, partition))
-    const onTrimmed = (after: string) => this.#tellTrimmed(partition, after)
-    const tail = new EventTail(this.#open(), keys, this.#deadlineMs, onTrimmed)
-    this.#connected.add(tail)
-    try {
-      await tail.listen((entry) => this.#tell(entry))
-    } catch (error) {
-      // The next listener opens another tail. This one would try to connect for ever, and nobody would listen to it.
-      this.#connected.delete(tail)
-      await tail.stop()
-      throw error
-    }
-    this.#listening.add(partition)
-    return tail
-  }
-
-  #tell(entry: EventEntry): void {
-    const { about, notes } = entry
+  /** Should a listener have got it, and did not? */
+  #isMissed({ about, id, part }: EventEntry): boolean {
     const watched = this.#watched.get(sessionIn(about))
-    if (watched === undefined) return
+    return watched !== undefined && watched.listeners.length > 0 && isEventBefore(watched.last, `${id}.${part}`)
+  }
+
+  #tell({ entries }: Report): void {
+    for (const entry of entries) this.#tellEntry(entry)
+  }
+
+  #tellEntry(entry: EventEntry): void {
+    const { about, notes, id, part } = entry
+    const watched = this.#watched.get(sessionIn(about))
+    const position = `${id}.${part}`
+    if (watched === undefined || (watched.last !== '' && !isEventBefore(watched.last, position))) return
+    watched.last = position
     // This comes first: waiters read the record even if the notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
+    if (watched.isAwaited && saysCreated(notes)) {
+      watched.isAwaited = false
+      watched.ended = null
+    }
     if (watched.ended === null) watched.ended = endIn(notes)
     else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
-    if (watched.listeners.length === 0) return
-    for (const event of eventsOf(entry)) for (const tell of watched.listeners) tell(event)
+    if (watched.listeners.length === 0) {
+      // Its end stays here until somebody asks, which may be never.
+      if (isFinal(watched.ended)) this.#channels.unlisten(sessionIn(about))
+      return
+    }
+    const events = eventsOf(entry)
+    const bytes = notes.length / Math.max(1, events.length)
+    for (const event of events) for (const tell of watched.listeners) tell(event, bytes)
   }
 
-  /** Ends may be among the lost events, so waiters read the records. */
-  #tellTrimmed(partition: number, after: string): void {
+  /** Messages were lost. Who waits for an end reads the record, and who follows gets what was added since. */
+  #fillGap(): void {
     for (const [sessionId, watched] of this.#watched) {
-      if (partitionOf(sessionId) !== partition) continue
-      if (watched.ended === null) this.forget(sessionId)
+      if (watched.ended === null || watched.isAwaited) this.forget(sessionId)
       for (const wake of watched.wakers) wake()
-      for (const tell of watched.listeners) tell(trimmedEvent(sessionId, after))
+    }
+    for (const feed of this.#followedFeeds()) void feed.fill()
+  }
+
+  #followedFeeds(): PartitionFeed[] {
+    const partitions = new Set<number>()
+    for (const [sessionId, { listeners }] of this.#watched)
+      if (listeners.length > 0) partitions.add(partitionOf(sessionId))
+    return [...partitions].map((partition) => this.#feed(partition))
+  }
+
+  #look(): void {
+    const followed = this.#followedFeeds()
+    for (const feed of this.#feeds.values()) {
+      if (followed.includes(feed)) feed.look().catch(() => {})
+      else feed.rest()
+    }
+    if (followed.length > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
+  }
+
+  /** Some events may be lost for good. */
+  #tellTrimmed(partition: number, after: string): void {
+    for (const [sessionId, { listeners }] of this.#watched) {
+      if (partitionOf(sessionId) !== partition) continue
+      for (const tell of listeners) tell(trimmedEvent(sessionId, after))
     }
   }
 
-  /** Tells each listener that no event follows. */
+  /** Tells each listener that no event follows. Resolves when who waited knows it. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    clearInterval(this.#looking)
+    for (const feed of this.#feeds.values()) feed.stop()
     for (const { listeners, wakers } of this.#watched.values()) {
       for (const wake of wakers) wake()
       for (const tell of listeners) tell(null)
     }
     this.#live.stop()
-    const stopping = Promise.all([...this.#connected].map((tail) => tail.stop()))
-    await Promise.race([stopping, new Promise((resolve) => setTimeout(resolve, stopMsMax).unref())])
+    this.#channels.stop()
+    await setImmediate()
   }
+}
+
+/** A session that failed may be retried, and then end in another way. */
+function isFinal(ended: Ended | null | undefined): boolean {
+  return ended?.status === 'completed' || ended?.status === 'cancelled'
 }
 
 /** Stands for events that are no longer kept. The report and the histories have the same facts. */

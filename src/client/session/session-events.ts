@@ -4,6 +4,7 @@
  * EVENTS-1 Stored events come in order and each once, with none missing between past and live. Transient events do not change that.
  * EVENTS-2 A transient event carries the id of the stored event before it. So a follower can resume after any event and misses no stored one.
  * EVENTS-3 A slow follower loses transient events, but no stored ones, and is told how many it lost. If the stream was trimmed before it came to an event, it gets a note.
+ *    What waits here for it is bounded, by number and by bytes: beyond that it reads stored events from the stream, when it comes to them.
  * EVENTS-4 A follower without an event for long checks the session. If the session has ended, it gets the events that it missed. If the session
  *    is gone, for example after FLUSHALL, it fails.
  * EVENTS-5 A follower that stops, by its signal or with its client, gets nothing more, even if past events are left. It does not wait for a
@@ -14,12 +15,12 @@ import { type Rules, signalRule, yesOrNo } from '../../core/check/check-options.
 import { RuntimeError } from '../../core/errors.ts'
 import { isEventBefore, isEventId, type RawEvent } from '../../core/event/event.ts'
 import { rootIdOf } from '../../core/ids.ts'
-import { readEvents } from '../../store/event/event-tail.ts'
-import type { LiveWord } from '../../store/event/live-channel.ts'
+import { readEvents } from '../../store/event/event-pages.ts'
+import type { LiveListener } from '../../store/event/live-channel.ts'
 import { partitionKeys } from '../../store/keys.ts'
 import { clientClosed, type Redis } from '../../store/redis/redis.ts'
 import type { EarlyNotes, ReceivedNote } from '../event/early-notes.ts'
-import { type EventHub, trimmedEvent } from '../event/event-hub.ts'
+import { type EventHub, type Listener, trimmedEvent } from '../event/event-hub.ts'
 import { LiveFilter } from '../event/live-filter.ts'
 import { orAborted } from '../or-aborted.ts'
 
@@ -59,12 +60,19 @@ interface Gap {
   dropped: number
 }
 
-type Arrival = RawEvent | ReceivedNote | Gap
+/** Stored events that arrived here were dropped: they are in the stream. */
+interface Behind {
+  readonly isBehind: true
+}
+
+type Arrival = RawEvent | ReceivedNote | Gap | Behind
 
 const silenceMs = 30_000
 
-/** Transient events are dropped while this many events wait for the follower. */
-const lagMax = 10_000
+/** So much waits for the follower at most, each sort by itself: so many arrivals, of so many characters. */
+const storedMax = 1_000
+const transientMax = 10_000
+const lengthMax = 1_048_576
 
 export async function* sessionEvents(
   sessionId: string,
@@ -124,8 +132,8 @@ async function* storedAndLive(
           yield* transientEvents({ ...arrival, notes: filter.pass(arrival, arrival.at) }, seen)
           continue
         }
-        if (arrival.type === 'events.trimmed') {
-          const after = isEventBefore(seen, arrival.id) ? arrival.id : seen
+        if ('isBehind' in arrival || arrival.type === 'events.trimmed') {
+          const after = 'id' in arrival && isEventBefore(seen, arrival.id) ? arrival.id : seen
           past = yield* pastEvents(sessionId, context, after, isUnwanted)
           if (past === 'ended') return
           inbox.passOver(past?.readTo)
@@ -182,8 +190,10 @@ async function* pastEvents(
   // No event of a session is older than the session. So the stream need not be read from its beginning.
   const from = after === '0-0' ? `${Math.max(0, ((await context.createdAt()) ?? 1) - 1)}-0` : after
   let [seen, readTo, isOver] = [from, from, false]
+  let count: number | undefined
   for (;;) {
-    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo, context.deadlineMs)
+    const page = await readEvents(context.redis, partitionKeys(context.tag), readTo, context.deadlineMs, count)
+    count = page.nextCount
     if (page.trimmed) yield trimmedEvent(sessionId, readTo)
     for (const event of page.events) {
       if (isUnwanted()) return 'ended'
@@ -204,19 +214,23 @@ async function* pastEvents(
 
 /** Events that have arrived for one follower and wait for it. */
 class Inbox {
-  #arrived: Arrival[] = []
+  #waiting: { readonly arrival: Arrival; readonly length: number }[] = []
+  readonly #stored = new Load(storedMax)
+  readonly #transient = new Load(transientMax)
   /** The last gap among them. */
   #gap: Gap | undefined
+  /** Stored events are dropped until the follower comes to this. */
+  #behind: Behind | undefined
   #wake = () => {}
   #close = () => {}
   #readTo: string | undefined
 
   /** Resolves once both sorts of events arrive, with the id of the last stored event before them. */
   async open(sessionId: string, hub: EventHub, withTransient: boolean): Promise<string> {
-    const onEvent = (event: RawEvent | null) => (event === null ? this.wake() : this.#push(event))
-    const onWord = (word: LiveWord) => {
-      if (this.#arrived.length < lagMax) this.#push({ ...word, at: Date.now() })
-      else this.#drop(word.notes.length)
+    const onEvent: Listener = (event, length = 0) => (event === null ? this.wake() : this.#keep(event, length))
+    const onWord: LiveListener = (word, length = 0) => {
+      if (this.#transient.isFull) this.#drop(word.notes.length)
+      else this.#push({ ...word, at: Date.now() }, length)
     }
     this.#close = () => {
       hub.unlisten(sessionId, onEvent)
@@ -232,17 +246,29 @@ class Inbox {
   /** The follower got stored events up to here from the stream. Transient events from before the last of them are past as well. */
   passOver(readTo: string | undefined): void {
     this.#readTo = readTo
-    const isPast = (arrival: Arrival) => 'id' in arrival && !this.#isNew(arrival)
-    this.#arrived = this.#arrived.slice(this.#arrived.findLastIndex(isPast) + 1)
-    if (this.#gap && !this.#arrived.includes(this.#gap)) this.#gap = undefined
+    const past = this.#waiting.findLastIndex(({ arrival }) => 'id' in arrival && !this.#isNew(arrival)) + 1
+    this.#takeOut(past)
   }
 
   take(): Arrival | undefined {
     for (;;) {
-      const arrival = this.#arrived.shift()
-      if (arrival === this.#gap) this.#gap = undefined
+      const [arrival] = this.#takeOut(1)
       if (arrival === undefined || !('id' in arrival) || this.#isNew(arrival)) return arrival
     }
+  }
+
+  #takeOut(count: number): Arrival[] {
+    return this.#waiting.splice(0, count).map(({ arrival, length }) => {
+      if (arrival === this.#gap) this.#gap = undefined
+      if (arrival === this.#behind) this.#behind = undefined
+      this.#loadOf(arrival)?.take(length)
+      return arrival
+    })
+  }
+
+  #loadOf(arrival: Arrival): Load | undefined {
+    if ('id' in arrival) return this.#stored
+    return 'notes' in arrival ? this.#transient : undefined
   }
 
   nextWake(): Promise<void> {
@@ -259,15 +285,29 @@ class Inbox {
     this.#close()
   }
 
-  #push(arrival: Arrival): void {
-    this.#arrived.push(arrival)
+  #keep(event: RawEvent, length: number): void {
+    if (this.#behind !== undefined) return
+    if (!this.#stored.isFull) {
+      this.#push(event, length)
+      return
+    }
+    // Those that wait come from the stream as well, and what is transient between them has no place any more.
+    const dropped = this.#takeOut(this.#waiting.length).reduce((total, arrival) => total + notesIn(arrival), 0)
+    if (dropped > 0) this.#drop(dropped)
+    this.#behind = { isBehind: true }
+    this.#push(this.#behind, 0)
+  }
+
+  #push(arrival: Arrival, length: number): void {
+    this.#loadOf(arrival)?.add(length)
+    this.#waiting.push({ arrival, length })
     this.#wake()
   }
 
   #drop(notes: number): void {
     if (this.#gap === undefined) {
       this.#gap = { dropped: 0 }
-      this.#push(this.#gap)
+      this.#push(this.#gap, 0)
     }
     this.#gap.dropped += notes
   }
@@ -276,6 +316,35 @@ class Inbox {
   #isNew({ id, type }: RawEvent): boolean {
     return this.#readTo === undefined || type === 'events.trimmed' || isEventBefore(this.#readTo, id)
   }
+}
+
+/** What waits of one sort. */
+class Load {
+  readonly #most: number
+  #count = 0
+  #length = 0
+
+  constructor(most: number) {
+    this.#most = most
+  }
+
+  get isFull(): boolean {
+    return this.#count >= this.#most || this.#length >= lengthMax
+  }
+
+  add(length: number): void {
+    this.#count++
+    this.#length += length
+  }
+
+  take(length: number): void {
+    this.#count--
+    this.#length -= length
+  }
+}
+
+function notesIn(arrival: Arrival): number {
+  return 'dropped' in arrival ? arrival.dropped : 'notes' in arrival ? arrival.notes.length : 0
 }
 
 function droppedEvent(sessionId: string, id: string, count: number): RawEvent {

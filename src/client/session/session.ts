@@ -3,6 +3,7 @@
  * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result, unless a failed
  *           session was retried.
  */
+import { setImmediate } from 'node:timers/promises'
 import { checkOptions } from '../../core/check/check-options.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { ConflictError, InputError, InvariantError, NotFoundError } from '../../core/errors.ts'
@@ -180,12 +181,14 @@ export class Session<Result = unknown> {
   // unless no event came for long (`missed`).
   async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
     if (run === undefined && this.#result) return this.#result
-    const tracked = run === undefined ? this.#context.hub.ended(this.id) : undefined
+    const { hub } = this.#context
+    if (run === undefined && hub.isAwaited(this.id)) await this.#awaitCreation()
+    const tracked = run === undefined ? hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
     if (tracked && tracked.result !== null) {
       // A session that failed may be retried, and then end in another way.
       if (tracked.result.status !== 'failed') this.#result = tracked.result
-      this.#context.hub.forget(this.id)
+      hub.forget(this.id)
       return tracked.result
     }
     if (tracked && tracked.position !== null) return this.#readResult(null, tracked.status, tracked.position)
@@ -202,6 +205,12 @@ export class Session<Result = unknown> {
     if (!isOver) return wanted
     if (state === 'cancelled') return { status: 'cancelled', run: wanted }
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
+  }
+
+  /** What tells the hub that the session was created may have arrived, and not been read. */
+  async #awaitCreation(): Promise<void> {
+    await setImmediate()
+    if (this.#context.hub.isAwaited(this.id)) this.#context.hub.forget(this.id)
   }
 
   async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {

@@ -105,6 +105,31 @@ export interface SessionsContext {
   readonly retentionMs: () => Promise<number>
 }
 
+/** Sessions that one call is about to create: the hub remembers their ends, but for those that come to nothing. */
+class TrackedSessions implements Disposable {
+  readonly #hub: EventHub
+  readonly #ids = new Set<string>()
+
+  constructor(hub: EventHub) {
+    this.#hub = hub
+  }
+
+  add(sessionId: string, { keepOpen }: CreateSession): void {
+    if (keepOpen) return
+    this.#ids.add(sessionId)
+    this.#hub.track(sessionId)
+  }
+
+  keep(sessionId: string): void {
+    this.#ids.delete(sessionId)
+  }
+
+  /** What is left was refused, or its key was used before. */
+  [Symbol.dispose](): void {
+    for (const sessionId of this.#ids) this.#hub.forget(sessionId)
+  }
+}
+
 export function sessionsOf({ submission, index, hub, sessionContext, retentionMs }: SessionsContext): Sessions {
   // Types of results exist for the compiler alone, so one implementation serves a name and a definition.
   const create = async (first: unknown, ...more: readonly unknown[]): Promise<Session<never>> => {
@@ -116,11 +141,13 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     const followed = async (sessionId: string) => {
       early = await EarlyNotes.open(hub, sessionId)
     }
+    using tracked = new TrackedSessions(hub)
     const creating = (sessionId: string) => {
-      if (!request.keepOpen) hub.track(sessionId)
+      tracked.add(sessionId, request)
       return follow ? followed(sessionId) : undefined
     }
     const made = await submission.create(await withFiles(request), creating, definition)
+    tracked.keep(made.sessionId)
     return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
   }
   const createMany = async (first: unknown, second?: unknown): Promise<PromiseSettledResult<Session<never>>[]> => {
@@ -128,11 +155,10 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     const requested = definition === undefined ? first : second
     if (!Array.isArray(requested))
       throw new InputError('sessions.createMany takes an array of what sessions.create takes.')
-    const track = (sessionId: string, { keepOpen }: CreateSession) => {
-      if (!keepOpen) hub.track(sessionId)
-    }
+    using tracked = new TrackedSessions(hub)
     const requests = (requested as CreateSession[]).map(withFiles)
-    const results = await submission.createMany(requests, track, definition)
+    const results = await submission.createMany(requests, (id, request) => tracked.add(id, request), definition)
+    for (const result of results) if (result.status === 'fulfilled') tracked.keep(result.value.sessionId)
     return results.map((result) => {
       if (result.status === 'rejected') return result
       const { sessionId, warning } = result.value

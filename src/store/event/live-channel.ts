@@ -25,7 +25,8 @@ export interface LiveWord {
   readonly isRepeat?: true
 }
 
-export type LiveListener = (word: LiveWord) => void
+/** Gets each word, and about how many bytes it has. */
+export type LiveListener = (word: LiveWord, bytes?: number) => void
 
 /** Tells the nodes that somebody follows. Resolves with whether any node received it. Must not reject. */
 export type Announce = (sessionId: string, isNew: boolean) => Promise<boolean>
@@ -166,7 +167,7 @@ export class LiveTail {
     if (!listeners || !word) return
     for (const listener of listeners.all) {
       try {
-        listener(word)
+        listener(word, text.length)
       } catch {
         // A listener's failure is its own; it must not stop the others.
       }

@@ -33,6 +33,7 @@ const parts = [
   'defaults',
   'checks',
   'records',
+  'events',
   'spending',
   'waits',
   'wakeups',

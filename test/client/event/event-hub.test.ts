@@ -1,13 +1,13 @@
 /** The connections over which a client follows events: none outlives the client, nor an attempt to listen that failed. */
 import { describe, expect, inject, test, vi } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
-import { EventHub } from '../../../src/client/event/event-hub.ts'
+import { EventHub, type EventHubOptions } from '../../../src/client/event/event-hub.ts'
 import { defineWorker } from '../../../src/core/definition/define-worker.ts'
 import type { RawEvent } from '../../../src/core/event/event.ts'
 import { newId } from '../../../src/core/ids.ts'
-import { partitionKeys } from '../../../src/store/keys.ts'
 import { openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
+import { reportEvent } from '../../support/report-event.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { trimEvents } from '../../support/trim-events.ts'
@@ -50,8 +50,20 @@ test('a client that is closed while it begins to listen to events leaves no conn
   await waitUntil('none is open', () => proxy.connections === 0)
 })
 
+/** A hub of a namespace, and the connection of its client. */
+function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<EventHubOptions> = {}) {
+  const commands = openRedis(inject('redisUrl'))
+  const hub = new EventHub({ namespace, open: () => openRedis(redisUrl), deadlineMs: 5_000, commands, ...more })
+  const stop = hub.stop.bind(hub)
+  hub.stop = async () => {
+    await stop()
+    commands.disconnect()
+  }
+  return hub
+}
+
 test('ends that nobody asks for are forgotten, the oldest first, also behind a session that is watched for long', async () => {
-  const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+  const hub = hubFor(newNamespace())
   try {
     const [followed, ...ids] = Array.from({ length: 10_101 }, () => newId(0)) as [string, ...string[]]
     await hub.listen(followed, () => {})
@@ -61,11 +73,11 @@ test('ends that nobody asks for are forgotten, the oldest first, also behind a s
     hub.forget(heard)
     hub.track(followed)
     for (const id of ids) hub.track(id)
-    expect(ids.filter((id) => hub.ended(id) !== undefined)).toEqual(ids.slice(-10_000))
+    expect(ids.filter((id) => hub.isAwaited(id))).toEqual(ids.slice(-10_000))
     const again = newId(0)
     hub.track(again)
     hub.forget(again)
-    expect(ids.filter((id) => hub.ended(id) !== undefined)).toHaveLength(9_999)
+    expect(ids.filter((id) => hub.isAwaited(id))).toHaveLength(9_999)
   } finally {
     await hub.stop()
   }
@@ -85,74 +97,111 @@ describe('a session that is watched', () => {
     return made
   }
   async function hubOf(troupe: TestTroupe): Promise<EventHub> {
-    const hub = new EventHub(troupe.namespace, () => openRedis(troupe.redisUrl), 5_000)
+    const hub = hubFor(troupe.namespace)
     await hub.listen(newId(0), () => {})
     return hub
   }
 
-  test('has its end remembered, and no other session has', async () => {
-    await using troupe = await TestTroupe.start({ workers: { gated } })
-    const open = gate('one')
-    const [one, other] = [await troupe.create('gated', 'one'), await troupe.create('gated', 'other')]
+  test('has its end remembered if the hub listened before it was created, and no other session has (HUB-1)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
     const hub = await hubOf(troupe)
-    hub.track(one.id)
-    await hub.listen(other.id, () => {})
-    expect([hub.ended(one.id), hub.ended(other.id)]).toEqual([null, undefined])
-    open.resolve()
-    const ended = await waitUntil('it has ended', () => hub.ended(one.id))
-    expect(ended).toMatchObject({ status: 'completed', result: { status: 'completed', run: 1, value: 'one' } })
-    const last = await troupe.create('gated', 'last')
-    hub.track(last.id)
-    await other.result()
-    await waitUntil('a later one has ended as well', () => hub.ended(last.id))
-    expect(hub.ended(other.id)).toBeUndefined()
+    const [one, late] = [newId(0), newId(0)]
+    for (const id of [one, late]) hub.track(id)
+    await hub.wakeAtEnds(one, () => {})
+    await reportEvent(redis, { namespace, about: one, notes: '[["session.created","echo"]]' })
+    await waitUntil('its creation was told', () => hub.ended(one) === null)
+    const notes = '[["run.completed",{"run":1,"value":"said"}],["session.completed",4]]'
+    for (const about of [one, late]) await reportEvent(redis, { namespace, about, notes })
+    const ended = await waitUntil('it has ended', () => hub.ended(one))
+    expect(ended).toMatchObject({ status: 'completed', result: { status: 'completed', run: 1, value: 'said' } })
+    expect(hub.ended(late)).toBeUndefined()
     await hub.stop()
   })
 
   test('is read from its record if its event cannot be decoded: its waiters wake, and get the events behind it', async () => {
     await using troupe = await TestTroupe.connect()
-    const session = await troupe.create('nobody')
+    const { redis, namespace } = troupe
+    const about = newId(0)
     const hub = await hubOf(troupe)
-    hub.track(session.id)
     let woken = 0
     const heard: string[] = []
-    await hub.wakeAtEnds(session.id, () => woken++)
-    await hub.listen(session.id, (event) => heard.push(event?.type ?? ''))
-    const { events } = partitionKeys(troupe.tag)
+    await hub.wakeAtEnds(about, () => woken++)
+    await hub.listen(about, (event) => heard.push(event?.type ?? ''))
     for (const notes of ['[["session.completed",4', '[["run.started"]]'])
-      await troupe.redis.xadd(events, '*', session.id, notes)
+      await reportEvent(redis, { namespace, about, notes })
     await waitUntil('what comes behind it was told', () => heard.length > 0)
-    expect([woken, heard, hub.ended(session.id)]).toEqual([1, ['run.started'], null])
+    expect([woken, heard]).toEqual([1, ['run.started']])
     await hub.stop()
   })
 
-  test('is read from its record if its end may be among trimmed events: its waiters wake', async () => {
+  test('is told what was added while its connection was lost, once and in order, or that some is gone', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()
-    const session = await troupe.create('nobody')
-    let opened = 0
-    const hub = new EventHub(troupe.namespace, () => openRedis(opened++ === 0 ? proxy.url : troupe.redisUrl), 5_000)
+    const { redis, namespace, tag } = troupe
+    const [followed, awaited, other] = [newId(0), newId(0), newId(0)]
+    const hub = hubFor(namespace, proxy.url)
     let woken = 0
-    await hub.wakeAtEnds(session.id, () => woken++)
-    hub.track(session.id)
-    const elsewhere = newId(1)
     const heard: string[] = []
-    await hub.listen(elsewhere, (event) => void heard.push(String(event?.type)))
-    hub.track(elsewhere)
-    expect(hub.ended(session.id)).toBeNull()
+    await hub.listen(followed, (event) => void heard.push([event?.type, event?.details.number].join(' ')))
+    await hub.wakeAtEnds(awaited, () => woken++)
+    hub.track(other)
+    const add = (number: number, about = followed) =>
+      reportEvent(redis, { namespace, about, notes: `[["run.warned",{"number":${number}}]]` })
+    await add(1)
+    await waitUntil('the first was told', () => heard.length === 1)
     proxy.cut()
-    for (let more = 0; more < 2; more++) await troupe.create('nobody')
-    await trimEvents(troupe.redis, troupe.tag, 'MAXLEN', 1)
+    for (let number = 2; number < 400; number++) await add(number, number % 2 ? followed : newId(0))
     proxy.mend()
-    await waitUntil('it is not waited for any more', () => woken > 0 && hub.ended(session.id) === undefined)
-    expect(woken).toBeGreaterThan(0)
-    // What is gone in one partition is nothing to the sessions of another.
-    expect([hub.ended(elsewhere), heard]).toEqual([null, []])
+    await waitUntil('the others were told', () => heard.length === 200)
+    await add(400)
+    await waitUntil('what comes next is told', () => heard.length === 201)
+    const numbers = [...Array.from({ length: 200 }, (_, index) => 2 * index + 1), 400]
+    expect(heard).toEqual(numbers.map((number) => `run.warned ${number}`))
+    // What a waiter missed is in the record, and what is not known to be new is not remembered.
+    expect([woken, hub.isAwaited(other)]).toEqual([1, false])
+
+    proxy.cut()
+    for (const number of [401, 402]) await add(number)
+    await trimEvents(redis, tag, 'MAXLEN', 1)
+    proxy.mend()
+    await waitUntil('the last was told', () => heard.at(-1) === 'run.warned 402')
+    expect(heard.slice(201)).toEqual(['events.trimmed ', 'run.warned 402'])
+    await hub.stop()
+  })
+
+  test('is told of an event whose message was lost, without a lost connection (FEED-2)', async () => {
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    const about = newId(0)
+    const hub = hubFor(namespace, troupe.redisUrl, { lookMs: 20 })
+    const heard: string[] = []
+    await hub.listen(about, (event) => void heard.push(String(event?.type)))
+    await reportEvent(redis, { namespace, about, notes: '[["run.started"]]' }, { isLost: true })
+    await waitUntil('it was told', () => heard.length > 0)
+    await reportEvent(redis, { namespace, about, notes: '[["run.completed"]]' })
+    await waitUntil('the next was told', () => heard.length > 1)
+    expect(heard).toEqual(['run.started', 'run.completed'])
+    await hub.stop()
+  })
+
+  test('costs the client nothing of other sessions: no message, and no read', async () => {
+    await using proxy = await TcpProxy.start(inject('redisUrl'))
+    await using troupe = await TestTroupe.connect()
+    const { redis, namespace } = troupe
+    const hub = hubFor(namespace, proxy.url)
+    await hub.wakeAtEnds(newId(0), () => {})
+    const before = proxy.replyBytes
+    const notes = `[["run.warned",{"message":"${'x'.repeat(100_000)}"}]]`
+    for (let number = 0; number < 20; number++) await reportEvent(redis, { namespace, about: newId(0), notes })
+    const last = newId(0)
+    await hub.wakeAtEnds(last, () => {})
+    expect(proxy.replyBytes - before).toBeLessThan(2_000)
     await hub.stop()
   })
 
   test('is not remembered by a hub that does not listen yet: its end might come before', async () => {
-    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const hub = hubFor(newNamespace())
     const id = newId(0)
     hub.track(id)
     expect(hub.ended(id)).toBeUndefined()
@@ -209,7 +258,7 @@ describe('a session that is watched', () => {
   })
 
   test('leaves nothing when nobody wants anything of it any more: a client may live for long', async () => {
-    const hub = new EventHub(newNamespace(), () => openRedis(inject('redisUrl')), 5_000)
+    const hub = hubFor(newNamespace())
     const [heard, awaited, tracked] = [newId(0), newId(0), newId(0)]
     const nothing = () => {}
     await hub.listen(heard, nothing)
@@ -221,7 +270,7 @@ describe('a session that is watched', () => {
     // Its end is still to be remembered.
     await hub.listen(tracked, nothing)
     hub.unlisten(tracked, nothing)
-    expect(hub.ended(tracked)).toBeNull()
+    expect(hub.isAwaited(tracked)).toBe(true)
     hub.forget(tracked)
     expect(dropped.mock.calls.flat()).toEqual(expect.arrayContaining([heard, awaited, tracked]))
     await hub.stop()

@@ -81,6 +81,6 @@ if header.isCancelling then redis.call('SADD', cancellingKey, header.session) en
 writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
 if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end
-redis.pcall('XADD', eventsKey, '*', header.session, event)
-if redis.pcall('EXISTS', rootKeyOf(tag, header.from)) == 1 then redis.pcall('XADD', eventsKey, '*', header.from, told) end
+writeEvents(eventsKey, { header.session, event })
+if redis.pcall('EXISTS', rootKeyOf(tag, header.from)) == 1 then writeEvents(eventsKey, { header.from, told }) end
 return { 'ok', wakeups }

@@ -48,7 +48,7 @@ writeAskEnd(tag, worker, ask, 'answered', now, 'answer', answer, 'key', header.k
 writeMail(tag, plan, now, woke)
 writeStandings(tag, woke.standings)
 local about = worker == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. worker)
-redis.pcall('XADD', tag .. ':events', '*', about, event)
+writeEvents(tag .. ':events', { about, event })
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs)
 if wakeups ~= '' then redis.pcall('HSET', recordKey, 'wakeups', wakeups) end
 return { 'ok', wakeups }

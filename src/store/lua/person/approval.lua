@@ -22,5 +22,5 @@ end
 local after = (policy == '' and policyBefore or policy) .. ' ' .. rest .. (tools == '' and '' or (' ' .. tools))
 if after == (approval or start) then return { 'ok', after } end
 redis.call('HSET', rootKey, 'approval', after)
-redis.pcall('XADD', eventsKey, '*', sessionId, event)
+writeEvents(eventsKey, { sessionId, event })
 return { 'ok', after }

@@ -21,7 +21,7 @@ checkLast(event)
 if not paused then
   redis.call('HSET', rootKey, 'paused', note)
   redis.call('PUBLISH', channel, sessionId)
-  redis.pcall('XADD', eventsKey, '*', sessionId, event)
+  writeEvents(eventsKey, { sessionId, event })
 end
 -- No worker is claimed any more, so these turns only become fewer. A node trusts no lease that has ended.
 local running, turns = redis.call('ZRANGEBYSCORE', leasesKey, '(' .. digits(nowMs()), '+inf'), 0

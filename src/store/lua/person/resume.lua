@@ -31,5 +31,5 @@ for index = 1, #held do
 end
 writeStandings(tag, woke.standings)
 redis.call('DEL', heldKey, quietKey)
-redis.pcall('XADD', eventsKey, '*', sessionId, event)
+writeEvents(eventsKey, { sessionId, event })
 return { 'ok', writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs), digits(#held) } -- guard: wake-up rule after a resume

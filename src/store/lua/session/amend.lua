@@ -33,5 +33,5 @@ if (record.version or '0') ~= header.version or lengthOf(logKey) ~= header.posit
 redis.call('RPUSH', logKey, entry)
 -- It counts as a commit, but as that of nobody: who knows the history reads it again.
 redis.call('HSET', recordKey, 'commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: an amendment is a new version of the record
-redis.pcall('XADD', eventsKey, '*', header.worker == rootOf(session) and session or (session .. ' ' .. header.worker), event)
+writeEvents(eventsKey, { header.worker == rootOf(session) and session or (session .. ' ' .. header.worker), event })
 return { 'ok' }

@@ -53,5 +53,5 @@ redis.call('HINCRBY', rootKey, 'cancelCount', 1)
 redis.call('SADD', cancellingKey, session)
 redis.call('PUBLISH', channel, session)
 noteAnswered()
-redis.pcall('XADD', eventsKey, '*', session .. ' ' .. worker, event)
+writeEvents(eventsKey, { session .. ' ' .. worker, event })
 return { 'ok' }

@@ -29,5 +29,5 @@ if isFirst then -- guard: an ended session is cancelled once
   redis.call('PUBLISH', channel, sessionId)
 end
 if state ~= 'active' then return { 'finished', state } end
-redis.pcall('XADD', eventsKey, '*', sessionId, event)
+writeEvents(eventsKey, { sessionId, event })
 return { 'ok' }

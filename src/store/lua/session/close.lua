@@ -18,5 +18,5 @@ if status ~= 'idle' or open == '1' then return { 'ok', 'active' } end
 local now = nowMs()
 redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(now))
 redis.call('ZADD', endsKey, digits(now), sessionId) -- guard: a session that is closed has ended
-redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.completed"]]')
+writeEvents(eventsKey, { sessionId, '[["session.completed"]]' })
 return { 'ok', 'completed' }

@@ -135,7 +135,7 @@ for index = 1, #ids do
       local commit = (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)
       local more = { 'run', digits(tonumber(run) + 1), 'commit', commit, 'calls', atStart.calls }
       for index = 1, #more do changes[#changes + 1] = more[index] end
-      redis.pcall('XADD', eventsKey, '*', sessionId .. ' ' .. id, '[["worker.cancelled"]]')
+      writeEvents(eventsKey, { sessionId .. ' ' .. id, '[["worker.cancelled"]]' })
       if dropped then
         for _ = 1, gone do redis.call('LPOP', recordKey .. laneKeys.inbox) end
         redis.call('HINCRBY', recordKey, 'inbox', gone)
@@ -145,7 +145,7 @@ for index = 1, #ids do
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
         writeEnd(tag, sessionId, now) -- guard: a job whose run was cancelled while nobody ran it has ended
-        redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled",' .. last .. ']]')
+        writeEvents(eventsKey, { sessionId, '[["session.cancelled",' .. last .. ']]' })
       elseif id == root then
         redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
       end
@@ -172,6 +172,6 @@ if state == 'cancelling' then
   end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
   writeEnd(tag, sessionId, now) -- guard: a session that was cancelled has ended
-  redis.pcall('XADD', eventsKey, '*', sessionId, '[["session.cancelled"]]')
+  writeEvents(eventsKey, { sessionId, '[["session.cancelled"]]' })
 end
 return { 'done', '0', cancelCount, {}, wakeups }

@@ -53,5 +53,5 @@ local function either(new, old) return new and digits(new) or old end
 local after = either(header.modelCalls, callsBefore) .. ' ' .. either(header.tokens, tokensBefore) .. ' ' .. either(header.toolCalls, toolCallsBefore)
 if after == before then return { 'ok', after } end
 redis.call('HSET', rootKey, 'caps', after)
-redis.pcall('XADD', eventsKey, '*', sessionId, event)
+writeEvents(eventsKey, { sessionId, event })
 return { 'ok', after }

@@ -112,5 +112,5 @@ writeStandings(tag, woke.standings)
 wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on retry
 set('retried', digits(tonumber(retries or 0) + 1) .. ' ' .. header.seed .. ' ' .. wakeups)
 redis.call('HSET', rootKey, unpack(changes))
-redis.pcall('XADD', eventsKey, '*', header.sessionId, event)
+writeEvents(eventsKey, { header.sessionId, event })
 return { 'ok', wakeups }

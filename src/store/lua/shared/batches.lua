@@ -25,7 +25,7 @@ end
 
 local function finishBatch(tag, batch)
   if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end -- guard: leases end with the turns | leases end before slots claim
-  if #batch.events > 0 then redis.pcall('XADD', tag .. ':events', '*', unpack(batch.events)) end
+  if #batch.events > 0 then writeEvents(tag .. ':events', batch.events) end
   writeClaims(tag, batch)
   local wakeups = next(batch.pools) and writeWakeupsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.wakeupMs) or ''
   if wakeups ~= '' then

@@ -161,7 +161,7 @@ local function writeInput(tag, plan, event, seed, wakeupMs)
   local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
   writeStandings(tag, woke.standings)
   local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
-  redis.pcall('XADD', tag .. ':events', '*', about, event)
+  writeEvents(tag .. ':events', { about, event })
   local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs) -- guard: wake-up rule on post
   return position, wakeups
 end

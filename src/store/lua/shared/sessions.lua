@@ -124,5 +124,5 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
     writeRoot(order, now)
     if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.wakeups, 'PX', digits(order.keyMs)) end
   end
-  redis.pcall('XADD', tag .. ':events', '*', unpack(events))
+  writeEvents(tag .. ':events', events)
 end

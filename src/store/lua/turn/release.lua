@@ -80,6 +80,6 @@ if ends then
   redis.call('HDEL', nodesKey, header.node)
   redis.call('DEL', tag .. ':claims:' .. header.node)
 end
-if #facts > 0 then redis.call('XADD', eventsKey, '*', unpack(facts)) end
+if #facts > 0 then writeEvents(eventsKey, facts) end
 writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs)
 return { #held }

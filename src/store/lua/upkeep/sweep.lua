@@ -174,7 +174,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
       lost[#lost + 1] = startsNote('worker.interrupted', epoch - committed, fields.lastWords)
     end
   end
-  if #lost > 0 then redis.pcall('XADD', eventsKey, '*', unpack(lost)) end
+  if #lost > 0 then writeEvents(eventsKey, lost) end
   writeStandings(tag, woke.standings)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end

@@ -1,0 +1,163 @@
+/**
+ * Duty: what scripts report of the sessions that somebody in this process follows or waits for, as they publish it: over one connection, opened
+ * for the first of them.
+ * EVENT-CHANNEL-1 A process receives only what is reported of its own sessions, whatever else goes on in their partitions.
+ * EVENT-CHANNEL-2 Messages may be lost: with a connection, or where the user may not subscribe. `onGap` says so when messages come again; who must
+ *    know the events reads the stream then (event-pages.ts).
+ */
+import { isId } from '../../core/ids.ts'
+import { guarded } from '../redis/guarded.ts'
+import { closeRedis, type Redis } from '../redis/redis.ts'
+import type { EventEntry } from '../script/replies.ts'
+
+export interface EventChannelsOptions {
+  /** A new connection, which then only subscribes. */
+  readonly open: () => Redis
+  readonly channelOf: (sessionId: string) => string
+  /** How long it may take until it listens. */
+  readonly deadlineMs: number
+  /** What one script reported of one session. Must not throw. */
+  readonly onEvents: (sessionId: string, id: string, entries: readonly EventEntry[]) => void
+  /** Messages may have been lost until now, and come again. */
+  readonly onGap: () => void
+}
+
+/** Channels that nobody needs any more are left together. */
+const leaveMs = 100
+const leaveMost = 64
+
+const unknownCommand = /unknown command/i
+
+export class EventChannels {
+  readonly #o: EventChannelsOptions
+  /** By channel, the session and the subscription. */
+  readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<void> }>()
+  #leaving: string[] = []
+  #timer: NodeJS.Timeout | undefined
+  #redis: Redis | undefined
+  /** Before Redis 7.0 there are no sharded channels, and scripts publish on the others. */
+  #isSharded = true
+  #wasReady = false
+
+  constructor(options: EventChannelsOptions) {
+    this.#o = options
+  }
+
+  /** It has listened before, and so a further session costs no connection. */
+  get isOpen(): boolean {
+    return this.#wasReady
+  }
+
+  /** Resolves once it listens. Throws a TransientError if it does not within the deadline: then it does not listen. */
+  listen(sessionId: string): Promise<void> {
+    const channel = this.#o.channelOf(sessionId)
+    const listened = this.#listened.get(channel)
+    if (listened) return listened.listening
+    const listening = this.#begin(channel)
+    this.#listened.set(channel, { sessionId, listening })
+    return listening
+  }
+
+  async #begin(channel: string): Promise<void> {
+    this.#leaving = this.#leaving.filter((one) => one !== channel)
+    const redis = this.#connection()
+    try {
+      await guarded('listening to events', () => this.#subscribe(redis, [channel]), this.#o.deadlineMs)
+    } catch (error) {
+      this.#listened.delete(channel)
+      if (this.#listened.size === 0) {
+        this.#wasReady = false
+        this.#close()
+      }
+      throw error
+    }
+  }
+
+  async #subscribe(redis: Redis, channels: readonly string[]): Promise<void> {
+    try {
+      if (this.#isSharded) await Promise.all(channels.map((channel) => redis.ssubscribe(channel)))
+      else await redis.subscribe(...channels)
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : ''
+      // Without the right to subscribe, those who wait look at records, and those who follow at the stream.
+      if (reason.startsWith('NOPERM')) return
+      if (!this.#isSharded || !unknownCommand.test(reason)) throw error
+      this.#isSharded = false
+      await redis.subscribe(...channels)
+    }
+  }
+
+  unlisten(sessionId: string): void {
+    const channel = this.#o.channelOf(sessionId)
+    if (!this.#listened.delete(channel)) return
+    this.#leaving.push(channel)
+    if (this.#leaving.length >= leaveMost) this.#leave()
+    else this.#timer ??= setTimeout(() => this.#leave(), leaveMs).unref()
+  }
+
+  #leave(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#leaving.length === 0) return
+    if (this.#redis?.status !== 'ready') {
+      // ioredis would subscribe to them again.
+      this.#timer = setTimeout(() => this.#leave(), leaveMs).unref()
+      return
+    }
+    const channels = this.#leaving.splice(0)
+    const left = this.#isSharded ? this.#redis.sunsubscribe(...channels) : this.#redis.unsubscribe(...channels)
+    left.catch(() => {})
+  }
+
+  /** Resolves once everything has arrived that was published before. */
+  async settled(): Promise<void> {
+    await guarded('listening to events', async () => this.#redis?.ping(), this.#o.deadlineMs)
+  }
+
+  #connection(): Redis {
+    if (this.#redis) return this.#redis
+    const redis = this.#o.open()
+    this.#redis = redis
+    redis.on('smessage', (channel: string, text: string) => this.#receive(channel, text))
+    redis.on('message', (channel: string, text: string) => this.#receive(channel, text))
+    redis.on('ready', () => {
+      if (this.#wasReady) void this.#goOn(redis)
+      this.#wasReady = true
+    })
+    return redis
+  }
+
+  /** ioredis subscribes again by itself; this tells when it is done. */
+  async #goOn(redis: Redis): Promise<void> {
+    const channels = [...this.#listened.keys()]
+    if (channels.length === 0) return
+    // What fails does so with the connection, and the next one comes here again.
+    await this.#subscribe(redis, channels).then(this.#o.onGap, () => {})
+  }
+
+  #receive(channel: string, text: string): void {
+    const listened = this.#listened.get(channel)
+    if (listened === undefined) return
+    const { sessionId } = listened
+    const [id = '', ...lines] = text.split('\n')
+    const entries: EventEntry[] = []
+    for (let line = 0; line + 2 < lines.length; line += 3) {
+      const [part, worker, notes] = lines.slice(line, line + 3) as [string, string, string]
+      const about = worker === '' ? sessionId : `${sessionId} ${worker}`
+      // Anybody may write to a channel.
+      if (worker !== '' && !isId(worker)) return
+      entries.push({ id, part: Number(part), about, notes })
+    }
+    this.#o.onEvents(sessionId, id, entries)
+  }
+
+  #close(): void {
+    if (this.#redis) closeRedis(this.#redis)
+    this.#redis = undefined
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer)
+    this.#close()
+  }
+}

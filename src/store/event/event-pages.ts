@@ -1,0 +1,101 @@
+/**
+ * Duty: reads the event stream of a partition, page by page.
+ * EVENT-PAGES-1 Who reads on from an event gets all later events, without gap and without duplicate, or is told that some of them were trimmed.
+ * EVENT-PAGES-2 Nothing depends on events for correctness: code that waits for a state reads the record too.
+ * EVENT-PAGES-3 A page has about `pageBytes`: who reads slowly keeps no more than that, whatever the events hold.
+ */
+import { isEventBefore, type RawEvent, streamIdOf } from '../../core/event/event.ts'
+import type { PartitionKeys } from '../keys.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { Redis } from '../redis/redis.ts'
+import { type EventEntry, eventsOf, toEventEntries } from '../script/replies.ts'
+
+const pageMost = 500
+const pageBytes = 1_048_576
+/** Nobody knows yet how long the entries of a stream are. */
+const firstPage = 100
+
+interface EntryPage {
+  readonly entries: EventEntry[]
+  /** The id of the last entry; where there is none, of that after which was read. */
+  readonly last: string
+  readonly more: boolean
+  /** Entries after that are gone. */
+  readonly trimmed: boolean
+  /** How many entries the next page should have. */
+  readonly nextCount: number
+}
+
+interface EventPage extends Omit<EntryPage, 'entries'> {
+  readonly events: RawEvent[]
+}
+
+/** A page of entries from this one on. Not decoded: most are of sessions that nobody here follows. */
+export async function readEntries(
+  redis: Redis,
+  { events, meta }: PartitionKeys,
+  from: string,
+  deadlineMs: number,
+  count = firstPage,
+): Promise<EntryPage> {
+  const read = async (): Promise<EntryPage> => {
+    const entries = await redis.xrange(events, from, '+', 'COUNT', count)
+    const first = await redis.xrange(events, '-', '+', 'COUNT', 1)
+    const oldest = first[0]?.[0]
+    return {
+      entries: toEventEntries(entries),
+      last: entries.at(-1)?.[0] ?? from,
+      more: entries.length === count,
+      trimmed: oldest !== undefined && isEventBefore(from, oldest) && (await wasTrimmed(redis, events, meta)),
+      nextCount: nextCount(entries),
+    }
+  }
+  return guarded('reading events', read, deadlineMs)
+}
+
+function nextCount(entries: readonly (readonly [id: string, flat: readonly string[]])[]): number {
+  if (entries.length === 0) return firstPage
+  const bytes = entries.reduce((total, [, flat]) => total + flat.reduce((sum, { length }) => sum + length, 0), 0)
+  return Math.min(pageMost, Math.max(2, Math.floor(pageBytes / (bytes / entries.length + 1))))
+}
+
+/** A page of events after the event `after`. Uses a connection that does not block. */
+export async function readEvents(
+  redis: Redis,
+  keys: PartitionKeys,
+  after: string,
+  deadlineMs: number,
+  count?: number,
+): Promise<EventPage> {
+  const { entries, ...page } = await readEntries(redis, keys, streamIdOf(after), deadlineMs, count)
+  return { ...page, events: entries.flatMap(eventsOf).filter(({ id }) => isEventBefore(after, id)) }
+}
+
+/** The id of the newest entry. */
+export async function newestEntry(redis: Redis, { events }: PartitionKeys, deadlineMs: number): Promise<string> {
+  const read = () => redis.xrevrange(events, '+', '-', 'COUNT', 1)
+  const newest = await guarded('listening to events', read, deadlineMs)
+  return newest[0]?.[0] ?? '0-0'
+}
+
+/** The newest entries behind this one, so many at most. The newest is the first. */
+export async function newestEntries(
+  redis: Redis,
+  { events }: PartitionKeys,
+  after: string,
+  most: number,
+  deadlineMs: number,
+): Promise<EventEntry[]> {
+  const read = () => redis.xrevrange(events, '+', `(${after}`, 'COUNT', most)
+  return toEventEntries(await guarded('reading events', read, deadlineMs))
+}
+
+/**
+ * Has the stream ever lost entries? Redis before 7.0 cannot tell, nor can a later one of what was taken while it was older: there the sweeps
+ * say whether they took some.
+ */
+async function wasTrimmed(redis: Redis, events: string, meta: string): Promise<boolean> {
+  const facts = (await redis.xinfo('STREAM', events)) as unknown[]
+  const fact = (name: string) => (facts.includes(name) ? Number(facts[facts.indexOf(name) + 1]) : 0)
+  return fact('entries-added') > fact('length') || (await redis.hexists(meta, 'trimmed')) === 1
+}
