@@ -376,6 +376,8 @@ function listenersOf(
     pools: [...kindsByPool.keys()],
     otherPools: async () =>
       (await orElse(new ReadStore(redis, first.keys).poolsEverHosted(), [])).filter((pool) => !kindsByPool.has(pool)),
+    isDeserted: async (partition, pool) =>
+      Number((await redis.get((places[partition] as Place).keys.slots(pool))) ?? 0) === 0,
     slots,
     onWake: (partition, wakeup) => node.wake(partition, wakeup),
     waker,

@@ -9,14 +9,14 @@ import { InvariantError } from '../core/errors.ts'
 import { decodeEntry, type Entry, entryVersion } from '../core/history/entry.ts'
 import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/run/open-calls.ts'
 import type { Policy } from '../core/policy.ts'
-import type { DamagedSession, HostedKind, PoolLoad, UpkeepStore } from '../core/ports/ports.ts'
+import type { DamagedSession, HostedKind, PoolLoad, Rest, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
 import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
 import type { ScriptCaller } from './script/script.ts'
-import { announceScript, finishScript, fireScript, pruneScript, sweepScript } from './script/scripts.ts'
+import { announceScript, finishScript, fireScript, pruneScript, restScript, sweepScript } from './script/scripts.ts'
 import { nearlyFull, unfit } from './set-up/set-up.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -61,8 +61,8 @@ export class RedisUpkeepStore implements UpkeepStore {
       facts: JSON.stringify(nodeFacts),
       texts: kinds.map(encodeKindFacts),
     }
-    const { kinds: kindsKey, pools, nodes, leases } = keys
-    await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes, leases }, header, {
+    const { kinds: kindsKey, pools, nodes, leases, meta } = keys
+    await this.#o.caller.call(announceScript, { kinds: kindsKey, pools, nodes, leases, meta }, header, {
       deadlineMs: policy.leaseMs,
     })
   }
@@ -79,6 +79,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     isPaused: boolean
     wasGone: boolean
     setBack: { readonly ms: number; readonly timers: number } | null
+    kinds: string
   }> {
     const { keys, policy, nodeId } = this.#o
     const reply = await this.#o.caller.call(
@@ -109,7 +110,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const [healed, , damaged, left, gone, paused, setBackMs, moved] = reply
+    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds] = reply
     return {
       healed: Number(healed),
       wakeups,
@@ -118,7 +119,21 @@ export class RedisUpkeepStore implements UpkeepStore {
       wasGone: gone === 1,
       isPaused: paused === '1',
       setBack: Number(setBackMs) > 0 ? { ms: Number(setBackMs), timers: Number(moved) } : null,
+      kinds: String(kinds),
     }
+  }
+
+  async rest(): Promise<Rest | null> {
+    const { keys, policy, nodeId } = this.#o
+    const { meta, nodes, pools, timers, leases, cancelling } = keys
+    const [answer, dueIn, paused, kinds] = await this.#o.caller.call(
+      restScript,
+      { meta, nodes, pools, timers, leases, cancelling },
+      { node: nodeId },
+      { deadlineMs: policy.leaseMs },
+    )
+    if (answer === 'sweep') return null
+    return { dueInMs: dueIn === 'none' ? null : Number(dueIn), isPaused: paused === '1', kinds: String(kinds) }
   }
 
   async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {

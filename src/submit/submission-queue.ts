@@ -71,8 +71,8 @@ export class SubmissionListener {
         prefix,
         concurrency: 20,
         maxStalledCount: 1_000_000_000,
-        stalledInterval: 5_000,
-        drainDelay: 1,
+        stalledInterval: 15_000,
+        drainDelay: 5,
       },
       log,
     )

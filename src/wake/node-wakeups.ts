@@ -20,6 +20,8 @@ export interface NodeWakeupsOptions {
   readonly pools: readonly string[]
   /** Pools that only other nodes host, or hosted. */
   readonly otherPools: () => Promise<readonly string[]>
+  /** Does no live node host the pool in this partition? */
+  readonly isDeserted: (partition: number, pool: string) => Promise<boolean>
   readonly slots: number
   readonly onWake: OnWake
   readonly waker: BullWaker

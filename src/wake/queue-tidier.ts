@@ -4,6 +4,7 @@
  *     and sweeps do the work then.
  * WAKE-8 Jobs that nobody took for a minute are removed: while all nodes are full, a stale wake-up is replaced every few seconds. This node also looks
  *     at pools that no node hosts any more: clients go on sending wake-ups there.
+ * WAKE-10 What BullMQ keeps of a queue goes when no live node hosts its pool and nothing happened in it for a day. The next job makes it anew.
  */
 import type { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -12,6 +13,7 @@ import { openQueue, type QueuePlace, queueName } from './wakeup-queue.ts'
 
 /** How often a node looks, and how old a job must be. */
 const everyMs = 60_000
+const desertedMs = 24 * 3_600_000
 /** One script of BullMQ removes at most so many. */
 const batch = 1_000
 
@@ -43,6 +45,8 @@ export interface TidierOptions {
   readonly pools: readonly string[]
   /** Pools that only other nodes host, or hosted. */
   readonly otherPools: () => Promise<readonly string[]>
+  /** Does no live node host the pool in this partition? */
+  readonly isDeserted: (partition: number, pool: string) => Promise<boolean>
   readonly log: Pick<WorkerLog, 'debug' | 'warn'>
 }
 
@@ -64,13 +68,13 @@ export class QueueTidier {
     const paused = new Set<string>()
     const others = await this.#o.otherPools().catch((error: unknown) => this.#debug(error))
     for (const pool of [...this.#o.pools, ...(others ?? [])]) {
-      for (const { prefix } of this.#o.places)
-        await this.#tidy({ pool, prefix }, paused).catch((error: unknown) => this.#debug(error, pool))
+      for (const { partition, prefix } of this.#o.places)
+        await this.#tidy({ pool, prefix }, partition, paused).catch((error: unknown) => this.#debug(error, pool))
     }
     this.#paused = paused
   }
 
-  async #tidy(where: WakeupQueue, paused: Set<string>): Promise<void> {
+  async #tidy(where: WakeupQueue, partition: number, paused: Set<string>): Promise<void> {
     const { connection, pools, log } = this.#o
     const { pool, prefix } = where
     const hasNobody = await isPaused(connection, where)
@@ -83,15 +87,27 @@ export class QueueTidier {
           { pool, prefix },
         )
     }
-    // A plain read: BullMQ writes an event for each look of its own.
-    if ((await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0) return
+    // Plain reads: BullMQ writes an event for each look of its own.
+    const isEmpty = (await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0
+    const mustGo = isEmpty && !pools.includes(pool) && (await this.#isUnused(where, partition))
+    if (isEmpty && !mustGo) return
     const queue = openQueue(connection, prefix, pool)
     try {
-      if (hasNobody) await queue.drain()
+      if (mustGo) await queue.obliterate({ force: true })
+      else if (hasNobody) await queue.drain()
       else await removeOld(queue)
     } finally {
       await queue.close()
     }
+  }
+
+  /** WAKE-10. */
+  async #isUnused({ pool, prefix }: WakeupQueue, partition: number): Promise<boolean> {
+    const { connection, isDeserted } = this.#o
+    const newest = await connection.xrevrange(`${prefix}:${queueName(pool)}:events`, '+', '-', 'COUNT', 1)
+    const at = Number(newest[0]?.[0].split('-')[0])
+    // A queue without any event was obliterated, or never was.
+    return at < Date.now() - desertedMs && (await isDeserted(partition, pool))
   }
 
   #debug(error: unknown, pool?: string): void {

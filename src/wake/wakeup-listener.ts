@@ -60,9 +60,9 @@ export class WakeupListener {
       concurrency: slots,
       autorun: true,
       lockDuration: 30_000,
-      stalledInterval: 5_000,
+      stalledInterval: 60_000,
       maxStalledCount: 1_000_000_000,
-      drainDelay: 1,
+      drainDelay: 60,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     })

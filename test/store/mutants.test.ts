@@ -31,6 +31,7 @@ import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
 import { pauseMutants } from './support/pause-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
+import { restMutants } from './support/rest-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
 import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
@@ -349,6 +350,7 @@ const all = [
   ...wakeupMutants,
   ...endMutants,
   ...fairMutants,
+  ...restMutants,
   ...retryMutants,
   ...amendMutants,
   ...sendMutants,

@@ -9,9 +9,10 @@ import { WakeStage } from './support/wake-stage.ts'
 
 const stage = WakeStage.forEach()
 
-function tidier(): QueueTidier {
+function tidier(isDeserted = async () => false): QueueTidier {
   const { connection, places, log } = stage
-  const tidies = new QueueTidier({ connection, places, pools: ['default'], otherPools: async () => ['gpu'], log })
+  const otherPools = async () => ['gpu']
+  const tidies = new QueueTidier({ connection, places, pools: ['default'], otherPools, isDeserted, log })
   onTestFinished(() => tidies.stop())
   return tidies
 }
@@ -60,6 +61,35 @@ test('jobs that nobody took for a minute are removed, however many, and newer on
     expect(await queue.getJobCounts()).toMatchObject({ completed: 0, failed: 0 })
   }
   expect(stage.warned).toEqual([])
+})
+
+test('what BullMQ keeps of a queue goes when no node hosts its pool, and nothing happened in it for a day (WAKE-10)', async () => {
+  let isDeserted = false
+  const tidies = tidier(async () => isDeserted)
+  const queue = stage.queue('gpu')
+  const own = stage.queue()
+  const { connection } = stage
+  const keysOf = async (of: Queue) => (await connection.keys('*')).filter((key) => key.startsWith(of.toKey('')))
+  const age = async (of: Queue, ms: number) => {
+    await connection.del(of.toKey('events'))
+    await connection.xadd(of.toKey('events'), `${Date.now() - ms}-1`, 'event', 'drained')
+  }
+  for (const one of [queue, own]) {
+    await one.add('wake', { wakeup: 'a' })
+    await one.drain()
+    await age(one, 25 * 3_600_000)
+  }
+  await tidies.runOnce()
+  expect(await keysOf(queue)).not.toEqual([])
+  isDeserted = true
+  await age(queue, 23 * 3_600_000)
+  await tidies.runOnce()
+  expect(await keysOf(queue)).not.toEqual([])
+  await age(queue, 25 * 3_600_000)
+  await tidies.runOnce()
+  expect(await keysOf(queue)).toEqual([])
+  // A pool of its own has a node: this one.
+  expect(await keysOf(own)).not.toEqual([])
 })
 
 test.each([

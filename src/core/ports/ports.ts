@@ -284,6 +284,14 @@ export interface PoolLoad {
   readonly workersPerWake: number
 }
 
+/** What is to be known of a partition in which there is nothing to do. */
+export interface Rest {
+  /** Until the next timer is due; null without any. */
+  readonly dueInMs: number | null
+  readonly isPaused: boolean
+  readonly kinds: string
+}
+
 export interface DamagedSession {
   readonly sessionId: string
   readonly error: Error
@@ -319,7 +327,11 @@ export interface UpkeepStore {
     isPaused: boolean
     wasGone: boolean
     setBack: { readonly ms: number; readonly timers: number } | null
+    /** Changes when a kind was registered, or registered anew. */
+    kinds: string
   }>
+  /** Null: there is something to do, so that a sweep is due. Else nothing is, and the node is known to live. `kinds`: as of `sweep`. */
+  rest(): Promise<Rest | null>
   fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is

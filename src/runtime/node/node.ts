@@ -151,6 +151,7 @@ export class RuntimeNode {
    */
   wake(partition: number, wakeup: Wakeup): Waking {
     const queue = { partition, wakeup }
+    this.#partitionOf(partition).sweeper.stir()
     if (this.#draining) return { firstClaim: Promise.resolve(null), end: null }
     const slot = this.#slots.take(queue)
     if (slot === null) return { firstClaim: this.#slots.came(queue), end: null }

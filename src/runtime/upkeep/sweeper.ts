@@ -5,6 +5,8 @@
  * SWEEP-2 A batch is repeated while more is left. Cancels go on in the next sweep, which then follows at once.
  * SWEEP-3 A sweep that fails is logged and repeated later, because Redis may be away for a while.
  * SWEEP-4 If Redis refuses the other work, the sweep still prunes: that makes room in a Redis that is full.
+ * SWEEP-5 Where a sweep found nothing to do, the next one only asks whether there is something now, and where there is not, they come ever more
+ *         rarely: each five times `sweepEveryMs` at most. Whatever wakes a slot of the node has the next one come at its usual time.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -28,6 +30,11 @@ export interface SweeperHost {
   register(): Promise<void>
 }
 
+/** A node without work sweeps so many times more rarely. */
+const restMost = 5
+/** So often, in the usual time of a sweep, a node sweeps whatever there is to do: it counts slots, and forgets nodes. */
+const fullEvery = 30
+
 export class Sweeper {
   readonly #store: UpkeepStore
   readonly #policy: Policy
@@ -41,6 +48,13 @@ export class Sweeper {
   #problem: string | null = null
   /** Workers and sessions. */
   #damaged: ReadonlySet<string> = new Set()
+  /** The last sweep found nothing to do. */
+  #isIdle = false
+  /** So many in a row had nothing to do, after that. */
+  #rests = 0
+  /** A sweep is due by then, whatever there is to do. */
+  #fullBy = 0
+  #kinds: string | undefined
 
   constructor(store: UpkeepStore, policy: Policy, host: SweeperHost) {
     this.#store = store
@@ -57,8 +71,17 @@ export class Sweeper {
 
   /** A timer becomes due in `ms`: the sweeper sweeps then, if that is before the planned sweep. The planned one sees all later timers. */
   dueIn(ms: number): void {
-    if (this.#stopped || ms > this.#policy.sweepEveryMs || performance.now() + ms >= this.#nextAt) return
+    // The one behind the next one sees all later timers.
+    const isFar = ms > 2 * restMost * this.#policy.sweepEveryMs
+    if (this.#stopped || isFar || performance.now() + ms >= this.#nextAt) return
     this.#schedule(ms + 1)
+  }
+
+  /** There is work: the next sweep comes no later than usual. */
+  stir(): void {
+    if (this.#rests === 0) return
+    this.#rests = 0
+    this.dueIn(this.#everyMs())
   }
 
   async runOnce(): Promise<void> {
@@ -72,19 +95,43 @@ export class Sweeper {
   }
 
   async #tend(): Promise<void> {
+    if (await this.#rested()) return
+    this.#rests = 0
     const damaged = new Set<string>()
-    await this.#heal(damaged)
-    await this.#fire()
-    await this.#finish(damaged)
+    const isIdle = [await this.#heal(damaged), await this.#fire(), await this.#finish(damaged)].every(Boolean)
     this.#damaged = damaged
-    this.#host.learnKinds(await this.#store.kindPools())
+    this.#isIdle = isIdle && damaged.size === 0
+    this.#fullBy = performance.now() + this.#policy.sweepEveryMs * fullEvery
   }
 
-  async #heal(damaged: Set<string>): Promise<void> {
+  /** SWEEP-5. Tells whether there is nothing to do. */
+  async #rested(): Promise<boolean> {
+    if (!this.#isIdle || performance.now() >= this.#fullBy) return false
+    const rest = await this.#store.rest()
+    if (rest === null) return false
+    this.#host.learnPause(rest.isPaused)
+    await this.#learnKinds(rest.kinds)
+    this.#rests++
+    if (rest.dueInMs !== null) this.dueIn(rest.dueInMs)
+    return true
+  }
+
+  /** Reads the register only when it has changed: there may be a thousand kinds. */
+  async #learnKinds(version: string): Promise<void> {
+    if (version === this.#kinds) return
+    this.#host.learnKinds(await this.#store.kindPools())
+    this.#kinds = version
+  }
+
+  /** Like the others below, it tells whether there was nothing to do. */
+  async #heal(damaged: Set<string>): Promise<boolean> {
+    let isIdle = true
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
       this.#host.learnPause(swept.isPaused)
       if (swept.healed > 0) this.#host.noteHealed(swept.healed)
+      await this.#learnKinds(swept.kinds)
+      if (swept.healed > 0 || swept.wakeups.length > 0 || swept.left > 0 || swept.wasGone) isIdle = false
       if (swept.wasGone) await this.#registerAgain()
       if (swept.setBack !== null) this.#tellOfClock(swept.setBack)
       for (const wakeup of swept.wakeups) this.#host.answer(wakeup)
@@ -95,6 +142,7 @@ export class Sweeper {
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
+    return isIdle
   }
 
   /** One node notices it, with its first sweep after that. */
@@ -111,16 +159,19 @@ export class Sweeper {
     this.#host.log.warn(what, { partition: this.#store.partition })
   }
 
-  async #fire(): Promise<void> {
+  async #fire(): Promise<boolean> {
+    let isIdle = true
     for (let more = true; more; ) {
       const { fired, dueInMs, wakeups } = await this.#store.fire()
+      if (fired > 0) isIdle = false
       this.#host.wake(wakeups)
       more = fired >= this.#policy.sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
+    return isIdle
   }
 
-  async #finish(damaged: Set<string>): Promise<void> {
+  async #finish(damaged: Set<string>): Promise<boolean> {
     const { finished, damaged: sessions, wakeups } = await this.#store.finishCancelled()
     this.#host.wake(wakeups)
     const what = 'a cancel cannot be finished; it waits until the session is mended'
@@ -129,6 +180,7 @@ export class Sweeper {
     // There may be more cancels. The next sweep finishes them, so that leases and timers need not wait. If few were finished, the workers of the
     // others probably still run, and the next sweep comes at its usual time.
     if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
+    return finished === 0 && sessions.length === 0
   }
 
   /** Prunes for `pruneMs` at most; the next sweep goes on. The store decides which node makes the pass. Every node registers its kinds again. */
@@ -162,7 +214,7 @@ export class Sweeper {
 
   /** Random, so that nodes do not all sweep at the same moment. */
   #everyMs(): number {
-    return this.#policy.sweepEveryMs * (0.8 + Math.random() * 0.4)
+    return this.#policy.sweepEveryMs * Math.min(1 + this.#rests, restMost) * (0.8 + Math.random() * 0.4)
   }
 
   #schedule(ms: number): void {

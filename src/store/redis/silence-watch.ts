@@ -3,8 +3,8 @@
  * for a quarter of an hour, or for ever if a proxy answers for the other end. One timer looks at all connections of a process; a command
  * costs nothing.
  * SILENCE-1 A connection that owes an answer and received no byte for `lostAfterMs` is ended; ioredis opens it again. Every byte counts,
- *    so that a slow answer is not taken for a missing one. No command of troupe or BullMQ blocks for so long, and a Redis that is frozen or
- *    busy for less than that is not given up.
+ *    so that a slow answer is not taken for a missing one, and a Redis that is frozen or busy for less than that is not given up. While BullMQ
+ *    waits for a job, the answer may be missing for as long as it said.
  * SILENCE-2 A connection that owes nothing gets a PING after `askAfterMs`, because a connection that only listens may be lost too.
  * SILENCE-3 Time in which this process only computed does not count: an answer may have arrived that no code could read.
  */
@@ -18,7 +18,6 @@ interface Patience {
   readonly lostAfterMs: number
 }
 
-/** BullMQ blocks for 10 s at most. */
 const patience: Patience = { lookEveryMs: 1_000, askAfterMs: 5_000, lostAfterMs: 15_000 }
 
 interface Watched extends SwapItem {
@@ -71,9 +70,21 @@ export class SilenceWatch {
     watched.silentMs = watched.bytesSeen === bytesSeen ? watched.silentMs + passedMs : 0
     const { askAfterMs, lostAfterMs } = this.#patience
     if (commandQueue.length > 0) {
-      if (watched.silentMs >= lostAfterMs) stream.destroy(new Error(`nothing came from Redis for ${lostAfterMs} ms`))
+      if (watched.silentMs >= lostAfterMs + blockMs(redis))
+        stream.destroy(new Error(`nothing came from Redis for ${lostAfterMs} ms`))
     } else if (watched.silentMs >= askAfterMs && status === 'ready') {
       redis.ping().catch(() => {})
     }
   }
+}
+
+/** How long the command that is answered next may block, as BullMQ sends it. */
+function blockMs({ commandQueue }: Redis): number {
+  const { name, args } = (commandQueue as Queue).peekFront()?.command ?? {}
+  const seconds = name?.toLowerCase() === 'bzpopmin' ? Number(args?.at(-1)) : 0
+  return Number.isFinite(seconds) ? seconds * 1_000 : 0
+}
+
+interface Queue {
+  peekFront(): { readonly command: { readonly name: string; readonly args: readonly unknown[] } } | undefined
 }

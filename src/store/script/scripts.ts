@@ -72,7 +72,7 @@ export const releaseScript = defineScript({
 
 export const announceScript = defineScript({
   file: 'announce.lua',
-  keys: words('kinds pools nodes leases'),
+  keys: words('kinds pools nodes leases meta'),
   header: words('node slots hosts pools'),
   args: words('facts texts'),
 })
@@ -83,6 +83,12 @@ export const sweepScript = defineScript({
   header: words('node slots leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
   fields: { pools: words('name kinds free workersPerWake') },
   args: words('facts'),
+})
+
+export const restScript = defineScript({
+  file: 'rest.lua',
+  keys: words('meta nodes pools timers leases cancelling'),
+  args: words('node'),
 })
 
 export const fireScript = defineScript({

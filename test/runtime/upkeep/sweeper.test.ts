@@ -24,12 +24,13 @@ type Sweep = UpkeepStore['sweep']
 
 const poolLoads = () => [{ pool: 'default', kinds: ['echo'], free: 2, workersPerWake: 0 }]
 
-/** The same store, with something around each sweep. */
+/** The same store, with something around each sweep. There is always something to do. */
 function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
   return {
     partition: store.partition,
     announce: (...args) => store.announce(...args),
     sweep: (...args) => around(() => store.sweep(...args)),
+    rest: () => Promise.resolve(null),
     fire: () => store.fire(),
     finishCancelled: () => store.finishCancelled(),
     prune: () => store.prune(),
@@ -408,4 +409,35 @@ test('each pass looks at Redis again, and says what is wrong with it once for as
   const sweeper = sweeperOf(store, place, { log })
   for (let pass = 0; pass < 4; pass++) await sweeper.runOnce()
   expect(told).toEqual(['it may evict keys', 'Redis is fit again', 'it may evict keys'])
+})
+
+test('a sweep that found nothing to do is followed by looks alone, ever more rarely, until there is something (SWEEP-5)', async () => {
+  await using place = await Place.open({ policy: { sweepEveryMs: 20 } })
+  const { upkeep } = place.node()
+  await upkeep.announce(1, [])
+  const asked: string[] = []
+  const store = new Proxy(upkeep, {
+    get(target, name) {
+      const member = Reflect.get(target, name) as unknown
+      if (typeof member !== 'function') return member
+      return (...args: unknown[]) => {
+        asked.push(String(name))
+        return Reflect.apply(member, target, args) as unknown
+      }
+    },
+  })
+  using scheduled = vi.spyOn(globalThis, 'setTimeout')
+  const sweeper = sweeperOf(store, place, { poolLoads })
+  await sweeper.start()
+  await waitUntil('it has looked six times', () => asked.filter((name) => name === 'rest').length > 5)
+  expect(asked.slice(0, 6)).toEqual(['sweep', 'kindPools', 'fire', 'finishCancelled', 'rest', 'rest'])
+  const waits = scheduled.mock.calls.flatMap(([, ms]) => (ms !== undefined && ms >= 16 && ms < 130 ? [ms] : []))
+  expect(Math.max(...waits)).toBeGreaterThan(60)
+  await place.create({ label: 'work' })
+  asked.length = 0
+  scheduled.mockClear()
+  sweeper.stir()
+  expect(scheduled.mock.calls.every(([, ms]) => ms !== undefined && ms < 30)).toBe(true)
+  await waitUntil('it sweeps', () => asked.includes('sweep'))
+  await sweeper.stop()
 })

@@ -148,6 +148,15 @@ export const calls: readonly Call[] = [
     },
   },
   {
+    name: 'rest',
+    counts: true,
+    prepare: async (place) => {
+      const { upkeep } = place.node()
+      await upkeep.announce(1, [])
+      return () => upkeep.rest()
+    },
+  },
+  {
     name: 'fire',
     forgetsWakeups: true,
     counts: true,

@@ -1,7 +1,7 @@
 --[[ announce – registers a node with all that it hosts: its kinds, their pools, its slots.
 Why a script   a kind whose pool is not registered is submitted to a run queue that nobody looks at, if the node dies in between.
 KEYS[1] kinds     hash               KEYS[2] pools    set                KEYS[3] nodes    hash
-KEYS[4] leases    zset
+KEYS[4] leases    zset               KEYS[5] meta     hash
 ARGV[1] header    json:
   node             id
   slots            of this node
@@ -11,7 +11,7 @@ ARGV[2] facts     of this node, json, shown by doctor
 ARGV[3] texts     then one for each kind: its description, json
 Returns {"ok"}. A node that could not sweep, since its leases are damaged, is not registered: others would take it for live.
 Events  none. ]]
-local kindsKey, poolsKey, nodesKey, leasesKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+local kindsKey, poolsKey, nodesKey, leasesKey, metaKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local header, facts = readHeader(ARGV[1]), ARGV[2]
 local texts, cursor = ARGV, 3
 
@@ -20,9 +20,25 @@ checkNumbers(header, 'slots')
 checkLast(facts)
 local hosts, pools = textsOf(header, 'hosts'), textsOf(header, 'pools')
 if #pools ~= #hosts or #texts ~= cursor - 1 + #hosts then error('there should be one pool and one text for each kind', 0) end
-checkSort('hash', kindsKey, nodesKey)
+checkSort('hash', kindsKey, nodesKey, metaKey)
 checkSort('set', poolsKey)
 local canSweep = pcall(checkSort, 'zset', leasesKey)
+
+-- Of these kinds and their lines, those that are not in the register as they are: nodes register their kinds each minute.
+local function changedLines(kindsKey, hosts, lines)
+  local changed = {}
+  for from = 1, #hosts, 500 do
+    local last = math.min(from + 499, #hosts)
+    local stored = redis.call('HMGET', kindsKey, unpack(hosts, from, last))
+    for index = from, last do
+      if stored[index - from + 1] ~= lines[2 * index] then
+        changed[#changed + 1] = hosts[index]
+        changed[#changed + 1] = lines[2 * index]
+      end
+    end
+  end
+  return changed
+end
 
 local lines, names, seen = {}, {}, {}
 for index = 1, #hosts do
@@ -32,7 +48,9 @@ for index = 1, #hosts do
 end
 if #hosts > 0 then
   redis.call('SADD', poolsKey, unpack(names)) -- guard: a node announces its pools with its kinds
-  for from = 1, #lines, 1000 do redis.call('HSET', kindsKey, unpack(lines, from, math.min(from + 999, #lines))) end
+  local changed = changedLines(kindsKey, hosts, lines)
+  for from = 1, #changed, 1000 do redis.call('HSET', kindsKey, unpack(changed, from, math.min(from + 999, #changed))) end
+  if #changed > 0 then redis.call('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was registered
 end
 local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
 if canSweep then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds

@@ -1,0 +1,20 @@
+/** A node without work asks for nothing but whether there is some. */
+import { expect, test } from 'vitest'
+import { Place } from './support/place.ts'
+import { aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed } from './support/rest-checks.ts'
+
+test.each([aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed])('%o', async (check) => {
+  await using place = await Place.open()
+  await check(place)
+})
+
+test('what is of another sort than it should be is left to the sweep, which names it', async () => {
+  await using place = await Place.open()
+  const { upkeep } = place.node()
+  await upkeep.announce(1, [])
+  for (const key of [place.keys.timers, place.keys.pools, place.keys.run('default')]) {
+    await place.redis.set(key, 'not what it was')
+    expect(await upkeep.rest()).toBeNull()
+    await place.redis.del(key)
+  }
+})

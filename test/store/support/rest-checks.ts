@@ -1,0 +1,66 @@
+/** What a node without work asks, and what it is told. */
+import { expect } from 'vitest'
+import type { Place } from './place.ts'
+
+/** What there may be to do, as little of it as there can be, and how it goes away. */
+const works: readonly ((place: Place) => Promise<() => Promise<unknown>>)[] = [
+  (place) => added(place, place.keys.leases),
+  (place) => added(place, place.keys.run('default')),
+  (place) => added(place, place.keys.run('gpu')),
+  (place) => added(place, place.keys.run('unhosted')),
+  // Long due.
+  (place) => added(place, place.keys.timers),
+  async (place) => {
+    await place.redis.sadd(place.keys.cancelling, 'one')
+    return () => place.redis.del(place.keys.cancelling)
+  },
+  ...['default', 'gpu'].map((pool) => async (place: Place) => {
+    await place.redis.sadd(place.keys.kindQueues(pool), 'kind')
+    return () => place.redis.del(place.keys.kindQueues(pool))
+  }),
+  async (place) => {
+    await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 60_000)
+    return () => place.redis.hdel(place.keys.meta, 'sweptAt')
+  },
+]
+
+async function added(place: Place, key: string): Promise<() => Promise<unknown>> {
+  await place.redis.zadd(key, 1, 'one')
+  return () => place.redis.zrem(key, 'one')
+}
+
+export async function aNodeRestsOnlyWithoutWork(place: Place): Promise<void> {
+  const { upkeep } = place.node()
+  const { nodes, pools, timers } = place.keys
+  expect(await upkeep.rest()).toBeNull()
+  await upkeep.announce(1, [])
+  await place.redis.sadd(pools, 'gpu')
+  expect(await upkeep.rest()).toMatchObject({ dueInMs: null, isPaused: false })
+  for (const begin of works) {
+    const end = await begin(place)
+    expect(await upkeep.rest()).toBeNull()
+    await end()
+    expect(await upkeep.rest()).not.toBeNull()
+  }
+  await place.redis.zadd(timers, (await place.now()) + 60_000, 'one')
+  expect((await upkeep.rest())?.dueInMs).toBeGreaterThan(30_000)
+  const [id, line] = Object.entries(await place.redis.hgetall(nodes))[0] as [string, string]
+  await place.redis.hset(nodes, id, line.replace(/^\d+/, '1'))
+  await upkeep.rest()
+  const [seen] = ((await place.redis.hget(nodes, id)) ?? '').split(' ')
+  expect(Number(seen)).toBeGreaterThan((await place.now()) - 30_000)
+  expect(await place.redis.hget(nodes, id)).toBe(line.replace(/^\d+/, String(seen)))
+  await place.redis.hdel(nodes, id)
+  expect(await upkeep.rest()).toBeNull()
+}
+
+export async function aRegisteredKindIsNoticed(place: Place): Promise<void> {
+  const { upkeep } = place.node()
+  const kind = { kind: 'echo', pool: 'default', description: '' }
+  await upkeep.announce(1, [kind])
+  const before = (await upkeep.rest())?.kinds
+  await upkeep.announce(1, [kind])
+  expect((await upkeep.rest())?.kinds).toBe(before)
+  await upkeep.announce(1, [{ ...kind, pool: 'gpu' }])
+  expect((await upkeep.rest())?.kinds).not.toBe(before)
+}

@@ -1,0 +1,28 @@
+/** Guards of what a node without work asks. */
+import { announceScript, restScript } from '../../../src/store/script/scripts.ts'
+import type { Mutant } from './mutant.ts'
+import { aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed } from './rest-checks.ts'
+
+const rest = { script: restScript, check: aNodeRestsOnlyWithoutWork } as const
+
+export const restMutants: readonly Mutant[] = [
+  { guard: 'a node that rests and is not registered sweeps', takenOut: { condition: 'meta.err' }, ...rest },
+  {
+    guard: 'a node that rests sweeps when the clock was set back, or a timer is due',
+    takenOut: { condition: 'false' },
+    ...rest,
+  },
+  {
+    guard: 'a node that rests sweeps while there are leases, cancels or queued workers',
+    takenOut: { value: '{ leasesKey }' },
+    ...rest,
+  },
+  { guard: 'a node that rests sweeps while workers are queued in any pool', takenOut: 'line', ...rest },
+  { guard: 'a node that rests says that it lives', takenOut: 'line', ...rest },
+  {
+    guard: 'nodes learn that a kind was registered',
+    script: announceScript,
+    takenOut: 'line',
+    check: aRegisteredKindIsNoticed,
+  },
+]
