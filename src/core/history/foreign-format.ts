@@ -8,7 +8,8 @@ import { fitTo } from '../check/schema-problems.ts'
 import { isDeeperThan } from '../json.ts'
 import { policy } from '../policy.ts'
 import { readChatMessage } from './chat/chat-codec.ts'
-import { chatMessageSchema, type UserBlock, userBlockSchema } from './chat/chat-message.ts'
+import type { UserBlock } from './chat/chat-message.ts'
+import { chatMessageSchema, userBlockSchema } from './chat/chat-schema.ts'
 import { mediaProblem } from './chat/media.ts'
 
 type Fields = Readonly<Record<string, unknown>>

@@ -1,7 +1,8 @@
 /** Duty: turn an input message into the user's words in the conversation: text, content blocks, or any JSON as its text. */
 import { z } from 'zod'
 import { fitTo } from '../../../core/check/schema-problems.ts'
-import { type UserBlock, userBlockSchema } from '../../../core/history/chat/chat-message.ts'
+import type { UserBlock } from '../../../core/history/chat/chat-message.ts'
+import { userBlockSchema } from '../../../core/history/chat/chat-schema.ts'
 import type { EntryParts } from '../../../core/history/entry.ts'
 import type { InputMessage } from '../../../core/worker/message.ts'
 

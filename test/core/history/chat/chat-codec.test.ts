@@ -2,7 +2,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { readChatMessage } from '../../../../src/core/history/chat/chat-codec.ts'
-import { type ChatMessage, chatMessageSchema } from '../../../../src/core/history/chat/chat-message.ts'
+import type { ChatMessage } from '../../../../src/core/history/chat/chat-message.ts'
+import { chatMessageSchema } from '../../../../src/core/history/chat/chat-schema.ts'
 import { ConversationHistory } from '../../../../src/core/history/history.ts'
 import { anyJson, anyText } from '../../support/any-text.ts'
 

@@ -2,7 +2,6 @@
 import { expect, test } from 'vitest'
 import {
   type ChatMessage,
-  chatMessageSchema,
   dataUriOf,
   firstTextOf,
   isSummary,
@@ -11,6 +10,7 @@ import {
   textOf,
   timestampOf,
 } from '../../../../src/core/history/chat/chat-message.ts'
+import { chatMessageSchema } from '../../../../src/core/history/chat/chat-schema.ts'
 import { chat } from '../../../../src/core/history/chat/message-factories.ts'
 import { ConversationHistory } from '../../../../src/core/history/history.ts'
 
