@@ -1,11 +1,12 @@
 /**
  * Duty: build dist/: compile src, then compile the bundled workers against the package's own published types, then put the Lua scripts as
- * texts into the module that reads them in the sources. `npm run build` runs it, with the repository's tools on PATH.
+ * texts into the module that reads them in the sources, then build the page. `npm run build` runs it, with the repository's tools on PATH.
  */
 import { execFileSync } from 'node:child_process'
 import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './dependencies.mjs'
+import { buildPage } from './page.mjs'
 
 const at = (...names) => join(root, ...names)
 const compile = (project) =>
@@ -28,3 +29,4 @@ writeFileSync(
   `export const luaFiles = ${JSON.stringify(Object.fromEntries(texts), null, 2)}\n`,
 )
 chmodSync(at('dist', 'cli', 'main.js'), 0o755)
+await buildPage()

@@ -9,7 +9,7 @@ import { root } from './dependencies.mjs'
 const steps = {
   format: [['biome', 'check', '--linter-enabled=false', '.']],
   lint: [['biome', 'lint', '--error-on-warnings', '.'], ['oxlint']],
-  types: [['tsc']],
+  types: [['tsc'], ['tsc', '--project', 'src/page']],
   unused: [['knip']],
   test: [['vitest', 'run']],
   build: [['node', 'scripts/build.mjs']],

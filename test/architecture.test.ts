@@ -10,6 +10,7 @@ import {
   noDefaultExports,
   noExportAll,
   onlyConfigReadsTheEnvironment,
+  pageRunsInBrowsers,
   type Rule,
   smallFiles,
   smallFunctions,
@@ -96,6 +97,20 @@ const claims: readonly Claim[] = [
       'src/wake/y.ts': "import { type Redis, type RedisOptions } from 'ioredis'\n",
       'src/store/x.ts': "import { Redis } from 'ioredis'\n",
       'src/core/x.ts': "import type { z } from 'zod'\nimport { v7 } from 'uuid'\n",
+    },
+  },
+  {
+    claim: 'the page loads nothing that a browser lacks',
+    rule: pageRunsInBrowsers,
+    broken: {
+      'src/page/a.ts': "import { hash } from 'node:crypto'\n",
+      'src/page/b.tsx': "import { Troupe } from '../client/client.ts'\n",
+      'src/page/c.ts': "import { print } from '../cli/terminal/output.ts'\n",
+    },
+    blamed: ['src/page/a.ts', 'src/page/b.tsx', 'src/page/c.ts'],
+    fine: {
+      'src/page/x.tsx': "import type { Report } from '../client/report.ts'\nimport { z } from '../core/z.ts'\n",
+      'src/page/y.ts': "import { escapeLine } from '../cli/terminal/escape.ts'\nimport { useState } from 'react'\n",
     },
   },
   {
@@ -219,7 +234,7 @@ describe('the architecture', () => {
 describe('a violation is noticed:', () => {
   test.each(claims)('$claim', ({ rule, broken, blamed }) => {
     const found = rule(Object.entries(broken).map(([path, text]) => sourceFile(path, text)))
-    const files = new Set(found.map((line) => /^[\w./-]+\.ts/.exec(line)?.[0] ?? line))
+    const files = new Set(found.map((line) => /^[\w./-]+\.tsx?/.exec(line)?.[0] ?? line))
     expect(files).toEqual(new Set(blamed))
   })
 

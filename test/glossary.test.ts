@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const page = 'docs/glossary.md'
-const files = globSync(['{src,workers}/**/*.{ts,lua,md}', 'docs/**/*.md', 'README.md'], { cwd: root })
+const files = globSync(['{src,workers}/**/*.{ts,tsx,lua,md}', 'docs/**/*.md', 'README.md'], { cwd: root })
   .filter((file) => file !== page)
   .map((file) => ({ file, lines: readFileSync(`${root}/${file}`, 'utf8').split('\n') }))
 

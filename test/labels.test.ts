@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
-const sources = '{src,workers,scripts,bench,test}/**/*.{ts,lua}'
+const sources = '{src,workers,scripts,bench,test}/**/*.{ts,tsx,lua}'
 const self = 'test/labels.test.ts'
 
 interface Text {

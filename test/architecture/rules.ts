@@ -67,6 +67,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'config.ts',
     'log.ts',
   ],
+  // For a browser: `pageRunsInBrowsers` says what it may load of these.
+  page: ['core', 'client', 'audit', 'cli'],
 }
 
 export const layers: Rule = (files) =>
@@ -102,6 +104,12 @@ const confined: Readonly<Record<string, { readonly in: readonly string[]; readon
   '@ai-sdk/openai': { in: ['models'] },
   '@ai-sdk/anthropic': { in: ['models'] },
   '@ai-sdk/openai-compatible': { in: ['models'] },
+  react: { in: ['page'] },
+  'react-dom': { in: ['page'] },
+  '@tanstack/react-query': { in: ['page'] },
+  '@tanstack/react-router': { in: ['page'] },
+  '@tanstack/react-virtual': { in: ['page'] },
+  marked: { in: ['page'] },
 }
 
 export const confinement: Rule = (files) =>
@@ -111,6 +119,17 @@ export const confinement: Rule = (files) =>
     const part = partOf(file.path)
     if (!place || place.in.includes(part) || (typeOnly && place.typesIn?.includes(part))) return null
     return `may not import ${pack}: only ${place.in.join(', ')} may`
+  })
+
+/** What of other parts is pure: data to words. */
+const forBrowsers = /^src\/(core|page|cli\/view)\/|^src\/cli\/terminal\/escape\.ts$|^src\/client\/event\/activity\.ts$/
+
+/** The page names types of the library, and shares its words. Nothing that it loads needs Node. */
+export const pageRunsInBrowsers: Rule = (files) =>
+  eachImport(files, (file, { from, file: target, typeOnly }) => {
+    if (!file.path.startsWith('src/page/') || typeOnly) return null
+    if (from.startsWith('node:')) return `imports ${from}, which no browser has`
+    return target === null || forBrowsers.test(target) ? null : `may import only types of ${target}`
   })
 
 const workerPackages = ['troupe', 'zod', 'smol-toml']
@@ -173,7 +192,7 @@ export const noCycles: Rule = (files) => {
 export const importsExist: Rule = (files) => {
   const paths = new Set(files.map(({ path }) => path))
   return eachImport(files, (_file, { file }) =>
-    file === null || !file.endsWith('.ts') || paths.has(file) ? null : `imports ${file}, which is not there`,
+    file === null || !/\.tsx?$/.test(file) || paths.has(file) ? null : `imports ${file}, which is not there`,
   )
 }
 

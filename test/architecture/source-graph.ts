@@ -29,7 +29,7 @@ export async function readSources(root: string, folders: readonly string[]): Pro
   for (const folder of folders) {
     const entries = await readdir(join(root, folder), { recursive: true, withFileTypes: true })
     for (const entry of entries) {
-      if (!entry.isFile() || !entry.name.endsWith('.ts')) continue
+      if (!entry.isFile() || !/\.tsx?$/.test(entry.name)) continue
       const full = join(entry.parentPath.replaceAll('\\', '/'), entry.name)
       files.push(sourceFile(full.slice(root.length), await readFile(full, 'utf8')))
     }

@@ -53,6 +53,20 @@ export function escapeJson(json: string): string {
   return escapeWith(json, unsafe, (character) => character.split('').map(unicode).join(''))
 }
 
+/** Of a text that is shown where unsafe characters can stand out: what is safe as it is, and the others as `\\u{200b}`. */
+export function piecesOf(text: string, isLine: boolean): (string | { readonly unseen: string })[] {
+  const pieces: (string | { readonly unseen: string })[] = []
+  let end = 0
+  for (const { 0: found, 1: character, index } of text.matchAll(isLine ? unsafe : unsafeInText)) {
+    if (character === undefined) continue
+    if (index > end) pieces.push(text.slice(end, index))
+    pieces.push({ unseen: short[found] ?? `\\u{${(found.codePointAt(0) as number).toString(16)}}` })
+    end = index + found.length
+  }
+  if (end < text.length) pieces.push(text.slice(end))
+  return pieces
+}
+
 function escapeWith(text: string, characters: RegExp, replace: (character: string) => string): string {
   return text.replace(characters, (kept: string, character: string | undefined) =>
     character === undefined ? kept : replace(character),

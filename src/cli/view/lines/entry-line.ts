@@ -13,7 +13,12 @@ export function entryLine(position: number, entry: Entry): string {
   const run = entry.run === undefined ? '' : `  run ${entry.run}`
   // An entry that another program overwrote has no time, and a message from elsewhere may have none.
   const time = typeof entry.at === 'number' && entry.at > 0 ? formatTime(entry.at) : '--:--:--'
-  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(`${takenOverText(entry)}${readableText(entry)}`)}`
+  return `${String(position).padStart(4)}  ${time}${run}  ${escapeLine(entryWords(entry))}`
+}
+
+/** What an entry says, without its head. */
+export function entryWords(entry: Entry): string {
+  return `${takenOverText(entry)}${readableText(entry)}`
 }
 
 /** `taken over by node n-1 (start 2, after its node was killed): received …` */

@@ -1,0 +1,54 @@
+/**
+ * Duty: build the page into dist/page. `npm run build` calls it; `node scripts/page.mjs` alone builds only the page.
+ * PAGE-BUILD-1 The page asks no other host: fonts, icons and code are part of it. Its addresses are relative, so it works under any path.
+ * PAGE-BUILD-2 It holds no script and no style inside its HTML, because its content security policy forbids both.
+ */
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build } from 'vite'
+import { root } from './dependencies.mjs'
+
+/** What modules that the page takes from the library import of Node, and the page leaves out. Any other import fails the build. */
+const leftOut = { 'node:buffer': 'Buffer', 'node:crypto': 'hash' }
+
+const noNode = {
+  name: 'no-node',
+  enforce: 'pre',
+  resolveId(id) {
+    return id in leftOut ? { id: `\0${id}`, moduleSideEffects: false } : null
+  },
+  load(id) {
+    return id.startsWith('\0node:') ? `export const ${leftOut[id.slice(1)]} = undefined` : null
+  },
+  generateBundle(_options, bundle) {
+    for (const { fileName, modules = {} } of Object.values(bundle)) {
+      const needed = Object.keys(modules).filter((id) => id.startsWith('\0node:') && modules[id].renderedLength > 0)
+      if (needed.length > 0) this.error(`${fileName} needs ${needed.join(', ')}, which no browser has`)
+    }
+  },
+}
+
+/** Default: the place from which it is served and packed. */
+export async function buildPage(folder = join(root, 'dist', 'page')) {
+  await build({
+    configFile: false,
+    root: join(root, 'src', 'page'),
+    base: './',
+    logLevel: 'warn',
+    plugins: [noNode],
+    build: {
+      outDir: folder,
+      emptyOutDir: true,
+      target: 'es2023',
+      modulePreload: { polyfill: false },
+      assetsInlineLimit: 0,
+      chunkSizeWarningLimit: 1_000,
+      rolldownOptions: {
+        // Libraries say so in every file, for servers that render them. There is none.
+        checks: { moduleLevelDirective: false, bundlerTimings: false },
+      },
+    },
+  })
+}
+
+if (process.argv[1] === fileURLToPath(import.meta.url)) await buildPage()

@@ -1,0 +1,79 @@
+/**
+ * Duty: read a stream of server-sent events over fetch, which can send a token as a header, as EventSource cannot.
+ * STREAM-1 After a break it goes on behind the last event that it got.
+ */
+import type { RawEvent } from '../../core/event/event.ts'
+import { ApiError, type Query, send } from './http.ts'
+import { noteSilence } from './liveness.ts'
+
+const retryMsLeast = 500
+const retryMsMost = 5_000
+
+export interface StreamOptions {
+  readonly query?: Query
+  readonly signal: AbortSignal
+  readonly onEvents: (events: readonly RawEvent[]) => void
+}
+
+/** Follows until the signal fires or the server ends the stream for good. Events that arrive together are passed on together. */
+export async function follow(path: string, { query, signal, onEvents }: StreamOptions): Promise<void> {
+  let lastId: string | undefined
+  for (let retryMs = retryMsLeast; !signal.aborted; ) {
+    try {
+      const response = await send('GET', path, { query: { ...query, ...(lastId && { after: lastId }) }, signal })
+      for await (const events of eventsIn(response)) {
+        retryMs = retryMsLeast
+        lastId = events.findLast(({ transient }) => transient !== true)?.id ?? lastId
+        onEvents(events)
+        if (events.some(({ ended }) => ended !== undefined)) return
+      }
+    } catch (error) {
+      if (signal.aborted) return
+      // Of a session that is gone, or a reader who may not see it.
+      if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error
+      noteSilence()
+    }
+    await pause(retryMs, signal)
+    retryMs = Math.min(retryMsMost, retryMs * 2)
+  }
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+}
+
+async function* eventsIn(response: Response): AsyncGenerator<RawEvent[]> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  if (reader === undefined) return
+  let rest = ''
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) return
+    const blocks = (rest + value).split(/\r?\n\r?\n/)
+    rest = blocks.pop() ?? ''
+    const events = blocks.flatMap(eventIn)
+    if (events.length > 0) yield events
+  }
+}
+
+/** None for a comment, which only says that the connection lives, and for what cannot be read. */
+function eventIn(block: string): RawEvent[] {
+  const data = block
+    .split(/\r?\n/)
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(5).trimStart())
+    .join('\n')
+  if (data === '') return []
+  try {
+    const event = JSON.parse(data) as RawEvent
+    return typeof event.type === 'string' ? [event] : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Duty: send requests to the API of the server that served this page. The only module of the page that calls fetch.
+ * HTTP-1 Addresses are relative to the page, so that it works under any path. It asks no other host.
+ * HTTP-2 The token lives in memory and in the storage of this tab alone; it is sent as a header, never in an address.
+ */
+import { noteAnswer, noteSilence } from './liveness.ts'
+import { answerFromFile, isInFile } from './session-file.ts'
+
+/** What the server says of a request that it refused. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: string
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.status = status
+    this.code = code
+  }
+}
+
+/** Browsers refuse more in requests that outlive their page. */
+const keepaliveMost = 32_000
+
+const storedAs = 'troupe.token'
+let token = sessionStorage.getItem(storedAs) ?? ''
+let onTokenNeeded: (error: ApiError) => void = () => {}
+
+export function setToken(text: string): void {
+  token = text.trim()
+  if (token === '') sessionStorage.removeItem(storedAs)
+  else sessionStorage.setItem(storedAs, token)
+}
+
+/** Called when the server wants a token, or another one. */
+export function whenTokenIsNeeded(call: (error: ApiError) => void): void {
+  onTokenNeeded = call
+}
+
+type QueryValue = string | number | boolean | undefined
+export type Query = Readonly<Record<string, QueryValue>>
+
+export interface Request {
+  readonly query?: Query
+  readonly signal?: AbortSignal
+}
+
+export interface Change extends Request {
+  readonly body?: unknown
+  /** The same change under the same key happens once. */
+  readonly key?: string
+}
+
+function addressOf(path: string, query: Query = {}): string {
+  const url = new URL(`v1/${path}`, document.baseURI)
+  for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
+  return url.href
+}
+
+/** Sends a request, and gives the response of a server that accepted it. Throws an ApiError otherwise. */
+export async function send(method: string, path: string, { query, signal, body, key }: Change = {}): Promise<Response> {
+  const headers = new Headers()
+  if (token !== '') headers.set('authorization', `Bearer ${token}`)
+  if (body !== undefined) headers.set('content-type', 'application/json')
+  if (key !== undefined) headers.set('idempotency-key', key)
+  // A change that was begun is sent although the page goes away.
+  const keepalive = method !== 'GET'
+  const text = body === undefined ? null : JSON.stringify(body)
+  const request = {
+    method,
+    headers,
+    signal: signal ?? null,
+    body: text,
+    keepalive: keepalive && (text ?? '').length < keepaliveMost,
+  }
+  const response = await fetch(addressOf(path, query), request).catch((error: unknown) => {
+    if (signal?.aborted) throw error
+    noteSilence()
+    throw new ApiError(0, 'server_silent', 'The server does not answer.')
+  })
+  if (response.ok) {
+    noteAnswer()
+    return response
+  }
+  const error = await errorOf(response)
+  if (error.status >= 500) noteSilence()
+  if (error.status === 401) onTokenNeeded(error)
+  throw error
+}
+
+async function errorOf(response: Response): Promise<ApiError> {
+  const problem: unknown = await response.json().catch(() => null)
+  const { code, detail, title } = Object(problem) as Record<string, unknown>
+  const said = [detail, title].find((text) => typeof text === 'string')
+  return new ApiError(
+    response.status,
+    typeof code === 'string' ? code : 'unknown',
+    typeof said === 'string' ? said : `The server answered ${response.status}.`,
+  )
+}
+
+export async function get<Reply>(path: string, request: Request = {}): Promise<Reply> {
+  if (isInFile(path)) {
+    const answer = answerFromFile(path, request.query)
+    if (answer === undefined)
+      throw new ApiError(404, 'not_in_file', 'The file does not hold this: open the session on its server.')
+    return answer as Reply
+  }
+  return (await send('GET', path, request)).json() as Promise<Reply>
+}
+
+/** Sends a change. Null if the server answers without content. */
+export async function change<Reply>(method: 'POST' | 'PATCH', path: string, request: Change = {}): Promise<Reply> {
+  if (isInFile(path))
+    throw new ApiError(409, 'not_in_file', 'This session is read from a file: nothing of it can be changed.')
+  const response = await send(method, path, { key: newKey(), body: {}, ...request })
+  const text = await response.text()
+  return (text === '' ? null : JSON.parse(text)) as Reply
+}
+
+/** `crypto.randomUUID` exists only where the page came over https or from this machine. */
+export function newKey(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}

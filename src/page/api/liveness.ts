@@ -1,0 +1,61 @@
+/**
+ * Duty: know whether what the page shows is fresh: live, paused by the reader, or stale since some moment.
+ * LIVENESS-1 Stale means that the last request failed; what is shown then is as old as the last answer.
+ */
+import { useSyncExternalStore } from 'react'
+
+export type Liveness =
+  | { readonly state: 'live' }
+  | { readonly state: 'paused' }
+  | { readonly state: 'stale'; readonly since: number }
+
+let lastAnswer = Date.now()
+let isSilent = false
+let isPaused = false
+let current: Liveness = { state: 'live' }
+const listeners = new Set<() => void>()
+
+function update(): void {
+  const next: Liveness = isPaused
+    ? { state: 'paused' }
+    : isSilent
+      ? { state: 'stale', since: lastAnswer }
+      : { state: 'live' }
+  const isSame =
+    next.state === current.state &&
+    (next.state !== 'stale' || current.state !== 'stale' || next.since === current.since)
+  if (isSame) return
+  current = next
+  for (const listener of listeners) listener()
+}
+
+export function noteAnswer(): void {
+  lastAnswer = Date.now()
+  isSilent = false
+  update()
+}
+
+export function noteSilence(): void {
+  isSilent = true
+  update()
+}
+
+export function setPaused(paused: boolean): void {
+  isPaused = paused
+  update()
+}
+
+export function useLiveness(): Liveness {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => current,
+  )
+}
+
+/** How often a query repeats itself; false while the reader has paused the page. */
+export function useRefresh(ms: number): number | false {
+  return useLiveness().state === 'paused' ? false : ms
+}

@@ -1,0 +1,95 @@
+/** Duty: what the screens read, as queries that repeat themselves while the page is in sight. */
+import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
+import type { AuditReport } from '../../audit/audit.ts'
+import type { FindingLevel } from '../../client/health/findings.ts'
+import type { Health } from '../../client/health/health.ts'
+import type { Approval } from '../../client/person/approvals.ts'
+import type { Ask } from '../../client/person/asks.ts'
+import type { Report, WorkerReport } from '../../client/report.ts'
+import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
+import type { UsageReport } from '../../core/worker/usage.ts'
+import { ApiError, get, type Query } from './http.ts'
+import { useRefresh } from './liveness.ts'
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      retry: (failures, error) =>
+        failures < 2 && !(error instanceof ApiError && error.status >= 400 && error.status < 500),
+      retryDelay: 500,
+      placeholderData: keepPreviousData,
+      refetchOnWindowFocus: true,
+    },
+  },
+})
+
+const listMs = 2_000
+const slowListMs = 5_000
+
+/** The value of a query that is one GET. */
+function useGet<Reply>(path: string, ms: number, query: Query = {}) {
+  const refetchInterval = useRefresh(ms)
+  return useQuery({
+    queryKey: [path, query],
+    queryFn: ({ signal }) => get<Reply>(path, { query, signal }),
+    refetchInterval,
+  })
+}
+
+export type SessionsFilter = {
+  readonly state?: string
+  readonly kind?: string
+  readonly name?: string
+  readonly limit?: number
+}
+
+export const useSessions = (filter: SessionsFilter) =>
+  useGet<{ readonly sessions: readonly ListedSession[] }>('sessions', listMs, filter)
+export const useApprovals = (query: { readonly session?: string } = {}) =>
+  useGet<{ readonly approvals: readonly Approval[] }>('approvals', listMs, query)
+export const useAsks = () => useGet<{ readonly asks: readonly Ask[] }>('asks', listMs)
+export const useDeadLetters = () => useGet<{ readonly letters: readonly DeadLetter[] }>('dead', slowListMs)
+
+export const useNodes = () => useGet<{ readonly nodes: readonly NodeSummary[] }>('nodes', listMs)
+export const useKinds = () => useGet<{ readonly kinds: readonly KindSummary[] }>('kinds', slowListMs)
+
+/** A finding of `troupe doctor` with its words. */
+export interface ShownFinding {
+  readonly code: string
+  readonly level: FindingLevel
+  readonly what: string
+  readonly todo?: string
+  readonly command?: string
+  readonly workerIds?: readonly string[]
+}
+export type HealthView = Pick<Health, 'pools' | 'running' | 'timers' | 'paused'> & {
+  readonly findings: readonly ShownFinding[]
+}
+export const useHealth = () => useGet<HealthView>('health', slowListMs)
+
+/** The last audit of the server, and whether one runs. */
+export interface AuditView {
+  readonly state: 'none' | 'running' | 'done' | 'failed'
+  readonly finishedAt: number | null
+  readonly progress: { readonly sessions: number; readonly workers: number } | null
+  readonly report: AuditReport | null
+  readonly problem: { readonly detail: string } | null
+}
+export const useAudit = () => useGet<AuditView>('audit', listMs)
+
+/** What was used by everything that has these values. */
+export interface UsageRow {
+  readonly by: Readonly<Record<string, string>>
+  readonly usage: Partial<UsageReport>
+  /** Null, or absent: no price is known. */
+  readonly costMicroUsd?: number | null
+  /** Calls whose price is not known. */
+  readonly unknownCalls?: number
+}
+export const useUsage = (by: string) => useGet<{ readonly rows: readonly UsageRow[] }>('usage', slowListMs, { by })
+
+export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, slowListMs)
+
+export function useReport(id: string, ms: number) {
+  return useGet<Report>(`sessions/${id}`, ms)
+}

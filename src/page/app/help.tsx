@@ -1,0 +1,36 @@
+/** Duty: the list of the keys that work now. */
+import type { ReactNode } from 'react'
+import { Dialog } from '../parts/dialog.tsx'
+import { useKeyGroups } from './keys.ts'
+
+export function Help({ onClose }: { readonly onClose: () => void }): ReactNode {
+  return (
+    <Dialog title="Keys" onClose={onClose}>
+      {useKeyGroups().map(({ title, keys }) => (
+        <section key={title}>
+          <h3>{title}</h3>
+          <dl className="facts">
+            {keys.map(({ key, does }) => (
+              <div key={key} className="key-row">
+                <dt>
+                  {key.split(' ').map((one) => (
+                    <kbd key={one}>{names[one] ?? one}</kbd>
+                  ))}
+                </dt>
+                <dd>{does}</dd>
+              </div>
+            ))}
+          </dl>
+        </section>
+      ))}
+    </Dialog>
+  )
+}
+
+const names: Readonly<Record<string, string>> = {
+  ArrowUp: '↑',
+  ArrowDown: '↓',
+  ArrowLeft: '←',
+  ArrowRight: '→',
+  ' ': 'space',
+}

@@ -1,0 +1,52 @@
+/** Duty: the rail at the left (at the bottom of a narrow window): the screens, and how much waits in some of them. */
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { Icon, type IconName } from '../parts/icon.tsx'
+
+const logo = new URL('../icon.svg', import.meta.url).href
+
+interface Screen {
+  readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/audit'
+  readonly name: string
+  readonly icon: IconName
+  /** The second key behind `g`. */
+  readonly key: string
+}
+
+export const screens: readonly Screen[] = [
+  { to: '/', name: 'Now', icon: 'now', key: 'n' },
+  { to: '/sessions', name: 'Sessions', icon: 'sessions', key: 's' },
+  { to: '/approvals', name: 'Approvals', icon: 'approvals', key: 'a' },
+  { to: '/dead', name: 'Dead letters', icon: 'dead', key: 'd' },
+  { to: '/fleet', name: 'Fleet', icon: 'fleet', key: 'f' },
+  { to: '/costs', name: 'Costs', icon: 'costs', key: 'c' },
+  { to: '/kinds', name: 'Kinds', icon: 'kinds', key: 'k' },
+  { to: '/audit', name: 'Audit', icon: 'audit', key: 'u' },
+]
+
+export function Rail({ counts }: { readonly counts: Readonly<Record<string, number>> }): ReactNode {
+  return (
+    <nav className="rail" aria-label="Screens">
+      <span className="rail-logo">
+        <img src={logo} alt="troupe" />
+      </span>
+      {screens.map(({ to, name, icon }) => {
+        const count = counts[to] ?? 0
+        return (
+          <Link key={to} to={to} className="rail-link" activeOptions={{ exact: to !== '/sessions' }}>
+            <Icon name={icon} />
+            {count > 0 && (
+              <span className="rail-count" aria-hidden="true">
+                {count > 99 ? '99+' : count}
+              </span>
+            )}
+            <span className="rail-name">
+              {name}
+              {count > 0 && <span className="spoken"> ({count} wait)</span>}
+            </span>
+          </Link>
+        )
+      })}
+    </nav>
+  )
+}

@@ -1,0 +1,114 @@
+/** Duty: the frame of all screens: rail, bar, notes, the list of keys, and the question for a token. */
+import { Outlet, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useState } from 'react'
+import { whenTokenIsNeeded } from '../api/http.ts'
+import { setPaused, useLiveness } from '../api/liveness.ts'
+import { useAsks, useDeadLetters } from '../api/queries.ts'
+import { Notes } from '../parts/notes.tsx'
+import { ageText } from '../parts/time.tsx'
+import { takeBack } from '../screens/approvals/decisions.ts'
+import { isOpenLetter } from '../screens/dead/open-letter.ts'
+import { useNow } from './clock.ts'
+import { DropFile } from './drop-file.tsx'
+import { Help } from './help.tsx'
+import { useKeys } from './keys.ts'
+import { Rail, screens } from './rail.tsx'
+import { useTheme } from './theme.ts'
+import { TitleSlot } from './title.tsx'
+import { TokenDialog } from './token-dialog.tsx'
+
+export function Shell(): ReactNode {
+  const [isHelpOpen, setHelpOpen] = useState(false)
+  const [theme, nextTheme] = useTheme()
+  const navigate = useNavigate()
+  const counts = useCounts()
+  useKeys('Everywhere', [
+    { key: '?', does: 'this list', run: () => setHelpOpen(true) },
+    { key: '/', does: 'search', run: () => document.querySelector<HTMLElement>('[data-search]')?.focus() },
+    { key: '.', does: 'pause and resume the page', run: togglePause },
+    { key: 'u', does: 'take the last decision back, before it is sent', run: () => takeBack() },
+    { key: 'T', does: 'light, dark, or as the system says', run: nextTheme },
+    ...screens.map(({ to, name, key }) => ({ key: `g ${key}`, does: name, run: () => void navigate({ to }) })),
+  ])
+  return (
+    <div className="shell">
+      <button type="button" className="skip" onClick={skipToMain}>
+        Skip to the content
+      </button>
+      <Rail counts={counts} />
+      <header className="bar">
+        <TitleSlot />
+        <LiveDot />
+        <button
+          type="button"
+          className="button plain"
+          onClick={nextTheme}
+          aria-label={`Theme: ${theme}. Change it`}
+          title={`Theme: ${theme} (T)`}
+        >
+          {theme === 'dark' ? '☾' : theme === 'light' ? '☀' : '◐'}
+        </button>
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => setHelpOpen(true)}
+          aria-label="Keys"
+          title="Keys (?)"
+        >
+          ?
+        </button>
+      </header>
+      <main id="main" className="screen" tabIndex={-1}>
+        <Outlet />
+      </main>
+      {isHelpOpen && <Help onClose={() => setHelpOpen(false)} />}
+      <TokenQuestion />
+      <DropFile />
+      <Notes />
+    </div>
+  )
+}
+
+/** An address with `#` names a screen, so a link cannot do this. */
+function skipToMain(): void {
+  document.getElementById('main')?.focus()
+}
+
+/** What waits for somebody; the title of the tab says it too. */
+function useCounts(): Readonly<Record<string, number>> {
+  const approvals = useAsks().data?.asks.length ?? 0
+  const letters = useDeadLetters().data?.letters.filter(isOpenLetter).length ?? 0
+  useEffect(() => {
+    document.title = approvals > 0 ? `(${approvals}) troupe` : 'troupe'
+  }, [approvals])
+  return { '/approvals': approvals, '/dead': letters }
+}
+
+let isPaused = false
+function togglePause(): void {
+  isPaused = !isPaused
+  setPaused(isPaused)
+}
+
+function LiveDot(): ReactNode {
+  const liveness = useLiveness()
+  const now = useNow()
+  const word = liveness.state === 'stale' ? `stale since ${ageText(now - liveness.since)}` : liveness.state
+  return (
+    <button
+      type="button"
+      className="live"
+      data-state={liveness.state}
+      onClick={togglePause}
+      title="Pause or resume the page (.)"
+    >
+      {word}
+    </button>
+  )
+}
+
+function TokenQuestion(): ReactNode {
+  const [why, setWhy] = useState<string | null>(null)
+  useEffect(() => whenTokenIsNeeded((error) => setWhy(error.message)), [])
+  return why === null ? null : <TokenDialog why={why} onClose={() => setWhy(null)} />
+}

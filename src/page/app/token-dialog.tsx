@@ -1,0 +1,38 @@
+/** Duty: ask for the token that the server wants. */
+import { type ReactNode, useState } from 'react'
+import { setToken } from '../api/http.ts'
+import { queries } from '../api/queries.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { Text } from '../parts/text.tsx'
+
+export function TokenDialog({ why, onClose }: { readonly why: string; readonly onClose: () => void }): ReactNode {
+  const [text, setText] = useState('')
+  const onSubmit = () => {
+    setToken(text)
+    onClose()
+    void queries.invalidateQueries()
+  }
+  return (
+    <Dialog
+      title="This server wants a token"
+      onClose={onClose}
+      submit="Use it"
+      onSubmit={onSubmit}
+      isBlocked={text.trim() === ''}
+    >
+      <p className="muted">
+        <Text text={why} />
+      </p>
+      <label className="labelled">
+        <span className="label">Token; this tab keeps it until it is closed</span>
+        <input
+          className="field mono"
+          type="password"
+          autoComplete="off"
+          value={text}
+          onChange={({ target }) => setText(target.value)}
+        />
+      </label>
+    </Dialog>
+  )
+}

@@ -1,0 +1,39 @@
+/** Duty: what a screen says while it has nothing to show: what to type, or what went wrong. */
+import type { ReactNode } from 'react'
+import { Command } from './command.tsx'
+import { Text } from './text.tsx'
+
+interface EmptyProps {
+  readonly children: ReactNode
+  readonly commands?: readonly string[]
+}
+
+export function Empty({ children, commands = [] }: EmptyProps): ReactNode {
+  return (
+    <div className="empty">
+      <p>{children}</p>
+      {commands.map((command) => (
+        <Command key={command} text={command} />
+      ))}
+    </div>
+  )
+}
+
+/** What a query has besides data. Null once there is data: what is stale stays in sight. */
+export function Waiting({
+  query,
+  what,
+}: {
+  readonly query: { readonly error: Error | null; readonly data: unknown }
+  readonly what: string
+}): ReactNode {
+  if (query.data !== undefined) return null
+  if (query.error === null) return <div className="empty">Reading {what} …</div>
+  return (
+    <div className="empty" role="alert">
+      <p className="bad">
+        <Text text={query.error.message} />
+      </p>
+    </div>
+  )
+}

@@ -1,0 +1,40 @@
+/** Duty: what `troupe doctor` finds, in its words, with the command that helps. */
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import type { ShownFinding } from '../api/queries.ts'
+import { Command } from './command.tsx'
+import { Text } from './text.tsx'
+
+export function Findings({ findings }: { readonly findings: readonly ShownFinding[] }): ReactNode {
+  return (
+    <ul className="findings">
+      {findings.map((finding) => (
+        <li key={`${finding.code} ${finding.what}`} className="finding" data-level={finding.level}>
+          <span className={finding.level === 'problem' ? 'tag bad' : finding.level === 'warning' ? 'tag warn' : 'tag'}>
+            {finding.level}
+          </span>
+          <div className="finding-text">
+            <p>
+              <Text text={sentence(finding.what)} />
+            </p>
+            {finding.todo !== undefined && (
+              <p className="muted">
+                <Text text={finding.todo} />
+              </p>
+            )}
+            {finding.workerIds?.[0] !== undefined && (
+              <Link to="/workers/$id" params={{ id: finding.workerIds[0] }}>
+                Show the worker
+              </Link>
+            )}
+          </div>
+          {finding.command !== undefined && <Command text={finding.command} />}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}

@@ -1,0 +1,33 @@
+/** Duty: why a worker or a session does not go on, in one sentence, with the command that helps. The words are those of the command line. */
+import type { ReactNode } from 'react'
+import { waitingText } from '../../cli/view/holdup-text.ts'
+import { nameAndKind } from '../../cli/view/worker-name.ts'
+import type { Holdup } from '../../client/holdup.ts'
+import type { WorkerReport } from '../../client/report.ts'
+import { useNow } from '../app/clock.ts'
+import { Command } from './command.tsx'
+import { Text } from './text.tsx'
+
+interface HoldupProps {
+  readonly holdup: Holdup
+  readonly worker?: Pick<WorkerReport, 'name' | 'kind'> | undefined
+  /** What can be done here, in place of the command. */
+  readonly children?: ReactNode
+}
+
+export function HoldupLine({ holdup, worker, children }: HoldupProps): ReactNode {
+  const now = useNow()
+  const who = worker === undefined ? 'It' : nameAndKind(worker.name, worker.kind)
+  return (
+    <div className="holdup" data-needs={holdup.needsSomebody && holdup.reason !== 'message'}>
+      <span>
+        <strong>
+          <Text text={who} isLine />
+        </strong>{' '}
+        waits for <Text text={waitingText(holdup, now)} isLine />
+      </span>
+      {children}
+      {holdup.command !== null && <Command text={holdup.command} />}
+    </div>
+  )
+}

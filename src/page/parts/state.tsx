@@ -1,0 +1,70 @@
+/** Duty: what a worker or a session does, as a form, a colour and a word. */
+import type { ReactNode } from 'react'
+import type { Holdup } from '../../client/holdup.ts'
+import type { WorkerReport } from '../../client/report.ts'
+import type { ListedState } from '../../client/session/session-summary.ts'
+import type { Activity } from '../../core/worker/activity.ts'
+
+type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'
+
+const lookOfActivity: Readonly<Record<Activity, Look>> = {
+  queued: 'queued',
+  working: 'busy',
+  thinking: 'busy',
+  answering: 'busy',
+  'using a tool': 'busy',
+  waiting: 'waiting',
+  paused: 'paused',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'off',
+  'put aside': 'bad',
+}
+
+const lookOfState: Readonly<Record<ListedState, Look>> = {
+  active: 'busy',
+  completed: 'good',
+  failed: 'bad',
+  cancelling: 'off',
+  cancelled: 'off',
+  damaged: 'bad',
+}
+
+function State({ look, word }: { readonly look: Look; readonly word: string }): ReactNode {
+  return (
+    <span className="state" data-look={look}>
+      {word}
+    </span>
+  )
+}
+
+export function WorkerState({ activity, holdup }: Pick<WorkerReport, 'activity' | 'holdup'>): ReactNode {
+  const needsSomebody = holdup?.needsSomebody === true && (activity === 'waiting' || activity === 'queued')
+  return <State look={needsSomebody ? 'needs' : lookOfActivity[activity]} word={activity} />
+}
+
+interface SessionStateProps {
+  readonly state: ListedState
+  readonly isPaused?: boolean
+  /** A conversation that waits for its next message. */
+  readonly rests?: boolean
+  /** Somebody must do something before it goes on. */
+  readonly needsSomebody?: boolean
+}
+
+export function SessionState({
+  state,
+  isPaused = false,
+  rests = false,
+  needsSomebody = false,
+}: SessionStateProps): ReactNode {
+  if (state === 'active' && isPaused) return <State look="paused" word="paused" />
+  if (state === 'active' && needsSomebody) return <State look="needs" word="needs you" />
+  if (state === 'active' && rests) return <State look="waiting" word="open" />
+  return <State look={lookOfState[state]} word={state} />
+}
+
+/** True if one of these does not end by itself. The next message of a conversation is no such thing: it may never come. */
+export function needsSomebody(holdups: readonly Holdup[]): boolean {
+  return holdups.some((holdup) => holdup.needsSomebody && holdup.reason !== 'message')
+}

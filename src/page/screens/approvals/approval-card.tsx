@@ -1,0 +1,161 @@
+/** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
+import type { Approval } from '../../../client/person/approvals.ts'
+import { isObject } from '../../../core/check/is-object.ts'
+import { JsonText } from '../../parts/json.tsx'
+import { type Schema, SchemaForm } from '../../parts/schema-form.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Age } from '../../parts/time.tsx'
+import { type Choice, decide, useDecided } from './decisions.ts'
+
+export type Mode = 'look' | 'edit' | 'deny'
+
+interface CardProps {
+  readonly approval: Approval
+  readonly mode: Mode
+  readonly onMode: (mode: Mode) => void
+  readonly isChosen?: boolean
+  /** Within its session it does not say where it comes from. */
+  readonly isInSession?: boolean
+}
+
+export function ApprovalCard({ approval, mode, onMode, isChosen = false, isInSession = false }: CardProps): ReactNode {
+  const { id, tool, sessionId, workerId, workerName, workerKind, why, again, askedAt, expiresAt } = approval
+  const isDecided = useDecided().has(id)
+  return (
+    <article
+      className="box approval"
+      data-chosen={isChosen}
+      data-decided={isDecided}
+      aria-label={`Approval of ${tool}`}
+    >
+      <div className="box-head">
+        <h2 className="mono">
+          <Text text={tool} isLine />
+        </h2>
+        {!isInSession && (
+          <Link to="/sessions/$id" params={{ id: sessionId }} search={{ worker: workerId }}>
+            <Text text={nameAndKind(workerName ?? '', workerKind ?? '')} isLine />
+          </Link>
+        )}
+        <span className="muted">
+          asked <Age since={askedAt} /> ago
+        </span>
+        {expiresAt !== null && <Expiry at={expiresAt} />}
+      </div>
+      <div className="box-body">
+        <p className="muted">
+          A person is asked, because <Text text={why} isLine />.{' '}
+          {again !== null && (
+            <span className="tag warn">
+              asked again: <Text text={again} isLine />
+            </span>
+          )}
+        </p>
+        {mode === 'edit' ? <Edit approval={approval} onMode={onMode} /> : <JsonText value={approval.arguments} />}
+        {mode === 'deny' && <Deny approval={approval} onMode={onMode} />}
+        {mode === 'look' && !isDecided && <Buttons approval={approval} onMode={onMode} isChosen={isChosen} />}
+        {isDecided && <p className="muted">Decided. It can be taken back for a few seconds: u</p>}
+      </div>
+    </article>
+  )
+}
+
+function Expiry({ at }: { readonly at: number }): ReactNode {
+  return (
+    <span className="tag warn">
+      expires <time dateTime={new Date(at).toISOString()}>{new Date(at).toLocaleTimeString()}</time>
+    </span>
+  )
+}
+
+type PartProps = Pick<CardProps, 'approval' | 'onMode'>
+
+function Buttons({ approval, onMode, isChosen }: PartProps & { readonly isChosen: boolean }): ReactNode {
+  const key = (name: string) => isChosen && <kbd>{name}</kbd>
+  return (
+    <div className="buttons">
+      <button type="button" className="button main" onClick={() => decide(approval, { decision: 'approve' })}>
+        Approve {key('a')}
+      </button>
+      <button type="button" className="button" onClick={() => onMode('edit')}>
+        Edit {key('e')}
+      </button>
+      <button type="button" className="button harsh" onClick={() => onMode('deny')}>
+        Deny {key('d')}
+      </button>
+      {!approval.eachTime && (
+        <button
+          type="button"
+          className="button plain"
+          onClick={() => decide(approval, { decision: 'approve', trust: 'tool' })}
+        >
+          Approve, and trust the tool in this session
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Edit({ approval, onMode }: PartProps): ReactNode {
+  const [value, setValue] = useState<unknown>(approval.arguments)
+  const isSame = JSON.stringify(value) === JSON.stringify(approval.arguments)
+  const onSend = () => {
+    decide(approval, { decision: 'approve', arguments: value })
+    onMode('look')
+  }
+  return (
+    <>
+      <SchemaForm schema={argumentsSchema(approval)} value={value} onChange={setValue} label="Arguments" />
+      <div className="buttons">
+        <button type="button" className="button main" disabled={value === undefined || isSame} onClick={onSend}>
+          Approve with these arguments
+        </button>
+        <button type="button" className="button" onClick={() => onMode('look')}>
+          Cancel
+        </button>
+      </div>
+    </>
+  )
+}
+
+/** The schema of the answer has that of the arguments in it. */
+function argumentsSchema({ schema }: Approval): Schema {
+  const properties = schema?.properties
+  const found = isObject(properties) ? properties.arguments : undefined
+  return isObject(found) ? found : {}
+}
+
+function Deny({ approval, onMode }: PartProps): ReactNode {
+  const [reason, setReason] = useState('')
+  const onSend = () => {
+    const choice: Choice = { decision: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
+    decide(approval, choice)
+    onMode('look')
+  }
+  return (
+    <>
+      <label className="labelled">
+        <span className="label">Why not? The model reads it. (May be left out.)</span>
+        <textarea
+          className="field"
+          rows={2}
+          // biome-ignore lint/a11y/noAutofocus: the reader has just asked for it
+          autoFocus
+          value={reason}
+          onChange={({ target }) => setReason(target.value)}
+        />
+      </label>
+      <div className="buttons">
+        <button type="button" className="button harsh" onClick={onSend}>
+          Deny
+        </button>
+        <button type="button" className="button" onClick={() => onMode('look')}>
+          Cancel
+        </button>
+      </div>
+    </>
+  )
+}

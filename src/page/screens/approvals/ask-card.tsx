@@ -1,0 +1,80 @@
+/** Duty: what a worker asks of a person, in its place in the conversation: an approval, or a question with its answer. */
+import { type ReactNode, useState } from 'react'
+import type { Ask } from '../../../client/person/asks.ts'
+import { change } from '../../api/http.ts'
+import { queries, useApprovals, useAsks } from '../../api/queries.ts'
+import { sayError } from '../../parts/notes.tsx'
+import { emptyValue, SchemaForm } from '../../parts/schema-form.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Age } from '../../parts/time.tsx'
+import { ApprovalCard, type Mode } from './approval-card.tsx'
+
+/** Nothing for an ask that is no longer open. */
+export function AskCard({ id }: { readonly id: string }): ReactNode {
+  const [mode, setMode] = useState<Mode>('look')
+  const approval = useApprovals().data?.approvals.find((one) => one.id === id)
+  const ask = useAsks().data?.asks.find((one) => one.id === id)
+  if (approval !== undefined) return <ApprovalCard approval={approval} mode={mode} onMode={setMode} isInSession />
+  if (ask === undefined || ask.kind === 'approval') return null
+  return <QuestionCard ask={ask} />
+}
+
+export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly children?: ReactNode }): ReactNode {
+  const { id, question, options, schema, kind, askedAt } = ask
+  const [value, setValue] = useState<unknown>(() => (schema === null ? '' : emptyValue(schema)))
+  const [isSent, setSent] = useState(false)
+  const send = async (answer: unknown) => {
+    setSent(true)
+    try {
+      await change('POST', `asks/${id}`, { body: { value: answer } })
+      await queries.invalidateQueries({ queryKey: ['asks'] })
+    } catch (error) {
+      setSent(false)
+      sayError(error)
+    }
+  }
+  return (
+    <article className="box approval" data-decided={isSent} aria-label="Question">
+      <div className="box-head">
+        <h2>
+          {kind === 'signal' && 'Waits for the signal '}
+          <Text text={question} />
+        </h2>
+        {children}
+        <span className="muted">
+          asked <Age since={askedAt} /> ago
+        </span>
+      </div>
+      <div className="box-body">
+        {options !== null ? (
+          <div className="buttons">
+            {options.map((option) => (
+              <button key={option} type="button" className="button" disabled={isSent} onClick={() => void send(option)}>
+                <Text text={option} isLine />
+              </button>
+            ))}
+          </div>
+        ) : (
+          <>
+            <SchemaForm
+              schema={schema ?? { type: kind === 'signal' ? 'any' : 'string' }}
+              value={value}
+              onChange={setValue}
+              label="Answer"
+            />
+            <div className="buttons">
+              <button
+                type="button"
+                className="button main"
+                disabled={isSent || value === undefined || value === ''}
+                onClick={() => void send(value)}
+              >
+                Answer
+              </button>
+            </div>
+          </>
+        )}
+      </div>
+    </article>
+  )
+}

@@ -1,0 +1,95 @@
+/** Duty: write to a worker: a message for its next run, or one that steers or interrupts the run in progress. */
+import { type KeyboardEvent, type ReactNode, type SubmitEvent, useState } from 'react'
+import type { WorkerReport } from '../../../../client/report.ts'
+import type { Sent } from '../../../../client/summaries.ts'
+import type { SendTime } from '../../../../core/worker/steer.ts'
+import { change, newKey } from '../../../api/http.ts'
+import { say, sayError } from '../../../parts/notes.tsx'
+
+export function Composer({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { id, status, lifecycle, usage } = worker
+  const [text, setText] = useState('')
+  const [isBusy, setBusy] = useState(false)
+  const isAgent = usage.modelCalls !== undefined
+  const isAtWork = lifecycle === 'busy'
+  const isBlocked = isBusy || text.trim() === ''
+  const send = async (when: SendTime) => {
+    if (isBlocked) return
+    setBusy(true)
+    try {
+      const value = isAgent ? text : jsonOrText(text)
+      const sent = await change<Sent>('POST', `workers/${id}/messages`, { body: { input: value, when }, key: newKey() })
+      setText('')
+      say({ text: sentText(sent, when, isAtWork) })
+    } catch (error) {
+      sayError(error)
+    }
+    setBusy(false)
+  }
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault()
+    void send('queue')
+  }
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
+    event.preventDefault()
+    void send('queue')
+  }
+  if (status === 'terminal') return <p className="composer muted">This worker takes no message any more.</p>
+  return (
+    <form className="composer" onSubmit={onSubmit}>
+      <textarea
+        className="field"
+        rows={Math.min(8, text.split('\n').length)}
+        value={text}
+        placeholder={
+          isAgent ? 'Write to it. Enter sends, Shift+Enter begins a new line.' : 'A message: JSON, or a text.'
+        }
+        aria-label="Message"
+        onChange={({ target }) => setText(target.value)}
+        onKeyDown={onKeyDown}
+      />
+      <div className="buttons">
+        <button type="submit" className="button main" disabled={isBlocked}>
+          Send
+        </button>
+        {isAtWork && <AtOnce isBlocked={isBlocked} send={(when) => void send(when)} />}
+      </div>
+    </form>
+  )
+}
+
+/** For a worker that is at work: it need not wait for the next run. */
+function AtOnce({
+  isBlocked,
+  send,
+}: {
+  readonly isBlocked: boolean
+  readonly send: (when: SendTime) => void
+}): ReactNode {
+  const button = (when: SendTime, name: string, title: string) => (
+    <button type="button" className="button" disabled={isBlocked} title={title} onClick={() => send(when)}>
+      {name}
+    </button>
+  )
+  return (
+    <>
+      {button('steer', 'Steer', 'The run in progress receives it next')}
+      {button('interrupt', 'Interrupt', 'What the run does now ends at once')}
+    </>
+  )
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function sentText({ steers, warning }: Sent, when: SendTime, isAtWork: boolean): string {
+  if (warning !== null) return warning
+  if (steers) return when === 'interrupt' ? 'Sent: the run is interrupted.' : 'Sent: the run in progress receives it.'
+  return isAtWork ? 'Sent: it is received in the next run.' : 'Sent.'
+}

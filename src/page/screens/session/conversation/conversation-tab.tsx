@@ -1,0 +1,119 @@
+/** Duty: the conversation of one worker, as it was recorded, as its model gets it, and as it is being written. */
+import { type ReactNode, useCallback, useContext, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react'
+import type { WorkerReport } from '../../../../client/report.ts'
+import { useAsks } from '../../../api/queries.ts'
+import { Empty } from '../../../parts/empty.tsx'
+import { Markdown } from '../../../parts/markdown.tsx'
+import { Text } from '../../../parts/text.tsx'
+import { QuestionCard } from '../../approvals/ask-card.tsx'
+import { type LiveSession, useChanges, useLiveText } from '../live-session.ts'
+import { SessionContext } from '../session-context.ts'
+import { type LoadedHistory, useHistory } from '../use-history.ts'
+import { Composer } from './composer.tsx'
+import { conversationOf } from './conversation.ts'
+import { ConversationOf, Item, Reasoning } from './message.tsx'
+import { SentView } from './sent-view.tsx'
+
+type View = 'recorded' | 'sent'
+
+export function ConversationTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { live } = useContext(SessionContext)
+  const [view, setView] = useState<View>('recorded')
+  const changes = useChanges(live, worker.id)
+  const onRead = useCallback(() => live.forgetText(worker.id), [live, worker.id])
+  const history = useHistory(worker.id, worker.historyLength, changes, onRead)
+  const isAgent = worker.usage.modelCalls !== undefined
+  return (
+    <div className="conversation">
+      {isAgent && (
+        <fieldset className="views" aria-label="What is shown">
+          <button type="button" className="pill" aria-pressed={view === 'recorded'} onClick={() => setView('recorded')}>
+            recorded
+          </button>
+          <button type="button" className="pill" aria-pressed={view === 'sent'} onClick={() => setView('sent')}>
+            as its model gets it
+          </button>
+        </fieldset>
+      )}
+      {view === 'sent' ? (
+        <SentView workerId={worker.id} length={worker.historyLength} />
+      ) : (
+        <Recorded worker={worker} history={history} live={live} />
+      )}
+      <Composer worker={worker} />
+    </div>
+  )
+}
+
+interface RecordedProps {
+  readonly worker: WorkerReport
+  readonly history: LoadedHistory
+  readonly live: LiveSession
+}
+
+function Recorded({ worker, history, live }: RecordedProps): ReactNode {
+  const items = useMemo(() => conversationOf(history.items), [history.items])
+  const text = useLiveText(live, worker.id)
+  const box = useRef<HTMLDivElement>(null)
+  useStayAtEnd(box, [items, text])
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard
+    <section className="messages" ref={box} tabIndex={0} aria-label="Conversation">
+      {history.hasEarlier && (
+        <button type="button" className="button" onClick={history.loadEarlier}>
+          Load earlier
+        </button>
+      )}
+      {history.error !== null && (
+        <p className="bad" role="alert">
+          <Text text={history.error.message} />
+        </p>
+      )}
+      {history.isLoading && <div className="empty">Reading the history …</div>}
+      {!history.isLoading && items.length === 0 && history.error === null && <Empty>Nothing is recorded yet.</Empty>}
+      <ConversationOf value={worker.usage.modelCalls === undefined ? null : worker.id}>
+        {items.map((item) => (
+          <Item key={item.position} item={item} />
+        ))}
+      </ConversationOf>
+      <OpenQuestions worker={worker} />
+      {text !== undefined && (
+        <article className="item reply live-reply" aria-busy="true">
+          <div className="item-head">
+            <strong>writing</strong>
+            <span className="state" data-look="busy" />
+          </div>
+          <Reasoning text={text.reasoning} isOpen={text.text === ''} />
+          {text.text !== '' && <Markdown text={text.text} />}
+        </article>
+      )}
+    </section>
+  )
+}
+
+/** Questions of handlers stand in no call. */
+function OpenQuestions({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { data } = useAsks()
+  if (worker.usage.modelCalls !== undefined) return null
+  return data?.asks
+    .filter(({ workerId }) => workerId === worker.id)
+    .map((ask) => <QuestionCard key={ask.id} ask={ask} />)
+}
+
+/** Who reads the end goes on with the end; who has scrolled up stays where they are. */
+function useStayAtEnd(box: { readonly current: HTMLElement | null }, changes: readonly unknown[]): void {
+  const isAtEnd = useRef(true)
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    const onScroll = () => {
+      isAtEnd.current = element.scrollHeight - element.scrollTop - element.clientHeight < 60
+    }
+    element.addEventListener('scroll', onScroll, { passive: true })
+    return () => element.removeEventListener('scroll', onScroll)
+  }, [box])
+  useLayoutEffect(() => {
+    if (isAtEnd.current && box.current !== null) box.current.scrollTop = box.current.scrollHeight
+    // biome-ignore lint/correctness/useExhaustiveDependencies: what has changed
+  }, changes)
+}

@@ -1,0 +1,66 @@
+/** Duty: an entry that is no message, as a note between the messages. Its words are those of the command line. */
+import { entryWords } from '../../../../cli/view/lines/entry-line.ts'
+import type { Entry } from '../../../../core/history/entry.ts'
+
+type Tone = 'plain' | 'good' | 'warn' | 'bad'
+
+export interface Note {
+  readonly tone: Tone
+  readonly text: string
+  /** What a reader may want in full: a summary, a value. */
+  readonly detail: unknown
+  /** It stands for what came before it, as a summary does. */
+  readonly isDivider: boolean
+}
+
+const tones: Partial<Record<Entry['type'], Tone>> = {
+  completed: 'good',
+  failed: 'bad',
+  cancelled: 'bad',
+  error: 'bad',
+  attemptFailed: 'warn',
+  blank: 'warn',
+  orderRefused: 'warn',
+}
+
+export function noteOf(entry: Entry): Note {
+  const detail = detailOf(entry)
+  const isDivider = entry.type === 'compacted' || entry.type === 'cleared'
+  return { tone: tones[entry.type] ?? 'plain', text: textOf(entry, detail), detail, isDivider }
+}
+
+const charsMost = 300
+
+/** The words of the line, cut where the detail has all of it. */
+function textOf(entry: Entry, detail: unknown): string {
+  const words = entry.type === 'compacted' ? compactedWords(entry) : entryWords(entry)
+  return detail !== undefined && words.length > charsMost ? `${words.slice(0, charsMost)}…` : words
+}
+
+function compactedWords({ messages, tokensBefore, tokensAfter, model }: Extract<Entry, { type: 'compacted' }>): string {
+  const of = messages === undefined ? '' : ` for ${messages} messages`
+  const size = tokensBefore === undefined ? '' : `, ${tokensBefore} to ${tokensAfter ?? '?'} tokens`
+  return `compacted: from here on prompts hold a summary${of} (${model}${size})`
+}
+
+function detailOf(entry: Entry): unknown {
+  switch (entry.type) {
+    case 'compacted':
+      return entry.text
+    case 'completed':
+    case 'step':
+      return typeof entry.value === 'object' && entry.value !== null ? entry.value : undefined
+    case 'received':
+      return entry.message
+    case 'failed':
+    case 'attemptFailed':
+      return entry.failure.message.length > charsMost ? entry.failure : undefined
+    case 'system':
+    case 'summary':
+      return entry.text
+    case 'hooked':
+      return entry.content
+    default:
+      return undefined
+  }
+}

@@ -1,0 +1,235 @@
+/** Duty: what can be done with a session: pause, resume, retry, limits, fork, export, close, cancel. */
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import type { SessionReport } from '../../../client/report.ts'
+import { change, send } from '../../api/http.ts'
+import { queries } from '../../api/queries.ts'
+import { useKeys } from '../../app/keys.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { say, sayError } from '../../parts/notes.tsx'
+
+type Act = (path: string, body: unknown, done: string, method?: 'POST' | 'PATCH') => Promise<unknown>
+type Open = 'cancel' | 'limits' | 'retry' | 'fork' | null
+
+export function SessionActions({ session }: { readonly session: SessionReport }): ReactNode {
+  const { id, state, paused, mode } = session
+  const [open, setOpen] = useState<Open>(null)
+  const [isBusy, setBusy] = useState(false)
+  const act: Act = async (path, body, done, method = 'POST') => {
+    setBusy(true)
+    try {
+      const reply = await change<unknown>(method, `sessions/${id}/${path}`, { body })
+      say({ text: done })
+      await queries.invalidateQueries({ queryKey: [`sessions/${id}`] })
+      return reply
+    } catch (error) {
+      sayError(error)
+      return undefined
+    } finally {
+      setBusy(false)
+    }
+  }
+  const isActive = state === 'active'
+  const pause = () =>
+    void (paused === null ? act('pause', {}, 'Paused: nothing more begins in it.') : act('resume', {}, 'It goes on.'))
+  useKeys('Session', [
+    { key: 'P', does: 'pause, resume', run: () => isActive && pause() },
+    { key: 'L', does: 'limits', run: () => setOpen('limits') },
+    { key: 'F', does: 'fork', run: () => setOpen('fork') },
+    { key: 'X', does: 'cancel it', run: () => isActive && setOpen('cancel') },
+  ])
+  return (
+    <span className="buttons session-actions">
+      {state === 'failed' && (
+        <button type="button" className="button main" disabled={isBusy} onClick={() => setOpen('retry')}>
+          Retry
+        </button>
+      )}
+      {isActive && (
+        <button type="button" className="button" disabled={isBusy} onClick={pause}>
+          {paused === null ? 'Pause' : 'Resume'}
+        </button>
+      )}
+      <button type="button" className="button" onClick={() => setOpen('limits')}>
+        Limits
+      </button>
+      <button type="button" className="button" onClick={() => setOpen('fork')}>
+        Fork
+      </button>
+      <button type="button" className="button" onClick={() => void download(id)}>
+        Export
+      </button>
+      {isActive && mode === 'conversation' && (
+        <button
+          type="button"
+          className="button"
+          disabled={isBusy}
+          onClick={() => void act('close', {}, 'It ends once all messages are answered.')}
+        >
+          Close
+        </button>
+      )}
+      {isActive && (
+        <button type="button" className="button harsh" onClick={() => setOpen('cancel')}>
+          Cancel
+        </button>
+      )}
+      <OpenDialog open={open} session={session} act={act} onClose={() => setOpen(null)} />
+    </span>
+  )
+}
+
+interface OpenDialogProps extends ActDialogProps {
+  readonly open: Open
+  readonly session: SessionReport
+}
+
+function OpenDialog({ open, session, act, onClose }: OpenDialogProps): ReactNode {
+  switch (open) {
+    case null:
+      return null
+    case 'cancel':
+      return <CancelDialog act={act} onClose={onClose} />
+    case 'limits':
+      return <LimitsDialog session={session} act={act} onClose={onClose} />
+    case 'retry':
+      return <RetryDialog session={session} act={act} onClose={onClose} />
+    case 'fork':
+      return <ForkDialog act={act} onClose={onClose} />
+  }
+}
+
+interface ActDialogProps {
+  readonly act: Act
+  readonly onClose: () => void
+}
+
+function CancelDialog({ act, onClose }: ActDialogProps): ReactNode {
+  const [reason, setReason] = useState('')
+  const onSubmit = () => {
+    onClose()
+    void act(
+      'cancel',
+      reason.trim() === '' ? {} : { reason: reason.trim() },
+      'Cancelled: nothing of it starts any more.',
+    )
+  }
+  return (
+    <Dialog title="Cancel this session" submit="Cancel the session" isHarsh onSubmit={onSubmit} onClose={onClose}>
+      <p>From now on none of its workers starts, spawns or records anything. This cannot be taken back.</p>
+      <label className="labelled">
+        <span className="label">Why? (May be left out.)</span>
+        <input className="field" value={reason} onChange={({ target }) => setReason(target.value)} />
+      </label>
+    </Dialog>
+  )
+}
+
+const spendingNames = ['modelCalls', 'tokens', 'toolCalls'] as const
+type SpendingTexts = Readonly<Record<(typeof spendingNames)[number], string>>
+const labels: SpendingTexts = { modelCalls: 'Model calls', tokens: 'Tokens, in and out', toolCalls: 'Tool calls' }
+
+function useLimits({ limits }: SessionReport) {
+  const [texts, setTexts] = useState<SpendingTexts>({
+    modelCalls: String(limits.modelCalls),
+    tokens: String(limits.tokens),
+    toolCalls: String(limits.toolCalls),
+  })
+  const changed = Object.fromEntries(
+    spendingNames.flatMap((name) =>
+      Number(texts[name]) === limits[name] || texts[name] === '' ? [] : [[name, Number(texts[name])]],
+    ),
+  )
+  const fields = spendingNames.map((name) => (
+    <label key={name} className="labelled">
+      <span className="label">{labels[name]}</span>
+      <input
+        className="field"
+        type="number"
+        min={0}
+        value={texts[name]}
+        onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
+      />
+    </label>
+  ))
+  return { changed, fields }
+}
+
+function LimitsDialog({ session, act, onClose }: ActDialogProps & { readonly session: SessionReport }): ReactNode {
+  const { changed, fields } = useLimits(session)
+  const onSubmit = () => {
+    onClose()
+    void act('limits', changed, 'The limits hold from the next step on.', 'PATCH')
+  }
+  return (
+    <Dialog
+      title="What all its agents may use together"
+      submit="Set"
+      onSubmit={onSubmit}
+      onClose={onClose}
+      isBlocked={Object.keys(changed).length === 0}
+    >
+      {fields}
+    </Dialog>
+  )
+}
+
+function RetryDialog({ session, act, onClose }: ActDialogProps & { readonly session: SessionReport }): ReactNode {
+  const { changed, fields } = useLimits(session)
+  const isBudget = session.failure?.code === 'budget_exceeded'
+  const onSubmit = () => {
+    onClose()
+    void act(
+      'retry',
+      Object.keys(changed).length === 0 ? {} : { limits: changed },
+      'It goes on at the step that failed.',
+    )
+  }
+  return (
+    <Dialog
+      title="Retry the failed run"
+      submit="Retry"
+      onSubmit={onSubmit}
+      onClose={onClose}
+      isBlocked={isBudget && Object.keys(changed).length === 0}
+    >
+      <p>It goes on at the step that failed, with the history that it has. No recorded step is repeated.</p>
+      {isBudget && fields}
+    </Dialog>
+  )
+}
+
+function ForkDialog({ act, onClose }: ActDialogProps): ReactNode {
+  const [isDry, setDry] = useState(false)
+  const navigate = useNavigate()
+  const onSubmit = async () => {
+    onClose()
+    const reply = await act('fork', isDry ? { dryRun: true } : {}, 'This is the copy: both go on.')
+    const { sessionId } = Object(reply) as { readonly sessionId?: string }
+    if (sessionId !== undefined) await navigate({ to: '/sessions/$id', params: { id: sessionId } })
+  }
+  return (
+    <Dialog title="Fork this session" submit="Fork" onSubmit={() => void onSubmit()} onClose={onClose}>
+      <p>A copy of the whole session as it is now, under new ids: workers, histories, mailboxes, limits. Both go on.</p>
+      <label className="check">
+        <input type="checkbox" checked={isDry} onChange={({ target }) => setDry(target.checked)} />
+        Dry run: tools with effects are not run in the copy
+      </label>
+    </Dialog>
+  )
+}
+
+/** Saves the session as a file, which this page reads again. */
+async function download(id: string): Promise<void> {
+  try {
+    const response = await send('GET', `sessions/${id}/export`)
+    const address = URL.createObjectURL(await response.blob())
+    const link = document.createElement('a')
+    link.href = address
+    link.download = `session-${id}.jsonl`
+    link.click()
+    URL.revokeObjectURL(address)
+  } catch (error) {
+    sayError(error)
+  }
+}

@@ -1,0 +1,104 @@
+/** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
+import { Link } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { tokensText } from '../../../cli/view/amounts.ts'
+import { failureSentence } from '../../../cli/view/lines/message-line.ts'
+import type { Report, SessionReport } from '../../../client/report.ts'
+import { FileNotice } from '../../app/drop-file.tsx'
+import { Id } from '../../parts/command.tsx'
+import { HoldupLine } from '../../parts/holdup.tsx'
+import { needsSomebody, SessionState } from '../../parts/state.tsx'
+import { Text } from '../../parts/text.tsx'
+import { Age } from '../../parts/time.tsx'
+import { SessionActions } from './session-actions.tsx'
+
+const holdupsMost = 3
+
+export function SessionHeader({ report }: { readonly report: Report }): ReactNode {
+  const { session, workers } = report
+  const { id, kind, name, state, mode, paused, createdAt, finishedAt, failure, holdups, forkedFrom, cancelReason } =
+    session
+  const workerOf = (workerId: string) => workers.find((worker) => worker.id === workerId)
+  return (
+    <header className="session-head">
+      <FileNotice id={id} />
+      <div className="session-line">
+        <SessionState
+          state={state}
+          isPaused={paused !== null}
+          rests={holdups[0]?.reason === 'message'}
+          needsSomebody={needsSomebody(holdups)}
+        />
+        {name !== kind && (
+          <Link to="/sessions" search={{ kind }} className="muted">
+            <Text text={kind} isLine />
+          </Link>
+        )}
+        {mode === 'conversation' && <span className="tag">conversation</span>}
+        {forkedFrom !== null && (
+          <span className="tag">
+            copy of{' '}
+            <Link to="/sessions/$id" params={{ id: forkedFrom.sessionId }}>
+              {forkedFrom.sessionId.slice(0, 8)}
+            </Link>
+          </span>
+        )}
+        <span className="muted">
+          <Age since={createdAt} />
+          {finishedAt !== null && ', ended'}
+        </span>
+        <Id id={id} />
+        <Spent session={session} />
+        <SessionActions session={session} />
+      </div>
+      {failure !== null && (
+        <p className="bad">
+          <Text text={failureSentence(failure)} />
+        </p>
+      )}
+      {cancelReason !== null && (
+        <p className="muted">
+          Cancelled: <Text text={cancelReason} />
+        </p>
+      )}
+      {holdups.slice(0, holdupsMost).map((holdup) => (
+        <HoldupLine key={`${holdup.workerId} ${holdup.reason}`} holdup={holdup} worker={workerOf(holdup.workerId)}>
+          {holdup.workerId !== session.rootId && (
+            <Link to="/sessions/$id" params={{ id }} search={(before) => ({ ...before, worker: holdup.workerId })}>
+              show it
+            </Link>
+          )}
+        </HoldupLine>
+      ))}
+      {holdups.length > holdupsMost && <p className="muted">and {holdups.length - holdupsMost} more</p>}
+    </header>
+  )
+}
+
+/** The limit of which most is used. */
+function Spent({ session: { usage, limits } }: { readonly session: SessionReport }): ReactNode {
+  const tokens = usage.inputTokens + usage.outputTokens
+  const [of, used, most] = [
+    ['model calls', usage.modelCalls, limits.modelCalls],
+    ['tokens', tokens, limits.tokens],
+    ['tool calls', usage.toolCalls ?? 0, limits.toolCalls],
+    ['workers', usage.workers, limits.workers],
+  ].reduce((fullest, one) => (partOf(one) > partOf(fullest) ? one : fullest)) as [string, number, number]
+  const part = Math.min(1, most === 0 ? 1 : used / most)
+  const words = `${tokensText(used)} of ${tokensText(most)} ${of}`
+  return (
+    <span
+      className="spent"
+      title={`${tokensText(tokens)} tokens, ${usage.modelCalls} model calls, ${usage.workers} workers`}
+    >
+      <span className="meter" data-full={part >= 1} role="img" aria-label={words}>
+        <span style={{ width: `${part * 100}%` }} />
+      </span>
+      <span className="muted number">{words}</span>
+    </span>
+  )
+}
+
+function partOf([, used, most]: readonly unknown[]): number {
+  return Number(used) / Math.max(1, Number(most))
+}

@@ -1,0 +1,42 @@
+/** Duty: the messages that wait for a worker, in the order in which it receives them. */
+import { useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
+import { messageLine } from '../../../../cli/view/lines/message-line.ts'
+import type { WorkerReport } from '../../../../client/report.ts'
+import type { Mail } from '../../../../core/worker/message.ts'
+import { get } from '../../../api/http.ts'
+import { Empty, Waiting } from '../../../parts/empty.tsx'
+import { JsonText } from '../../../parts/json.tsx'
+import { Line } from '../../../parts/text.tsx'
+
+export function MailboxTab({ worker: { id, mailbox } }: { readonly worker: WorkerReport }): ReactNode {
+  const query = useQuery({
+    queryKey: ['mailbox', id, mailbox.pending],
+    queryFn: ({ signal }) =>
+      get<{ readonly mails: readonly Mail[] }>(`workers/${id}/mailbox`, { query: { limit: 200 }, signal }),
+  })
+  const mails = query.data?.mails
+  return (
+    <div className="tab-body">
+      <Waiting query={query} what="the mailbox" />
+      {mails?.length === 0 && <Empty commands={[`troupe send ${id} <text>`]}>No message waits for this worker.</Empty>}
+      {mails?.map((mail) => (
+        <details key={`${mail.lane} ${mail.position}`} className="call">
+          <summary>
+            <span className="tag">{mail.lane}</span>
+            <Line text={mailText(mail)} />
+            <span className="item-place">#{mail.position}</span>
+          </summary>
+          <div className="call-body">
+            <JsonText value={mail.order ?? mail.message} />
+          </div>
+        </details>
+      ))}
+    </div>
+  )
+}
+
+function mailText({ message, order, malformed }: Mail): string {
+  if (malformed !== undefined) return `cannot be read: ${malformed}`
+  return order === undefined ? messageLine(message) : `order to ${order.do}`
+}

@@ -1,0 +1,101 @@
+/** Duty: the state of a worker: what it does and waits for, what it may use and has used, its last failure. */
+import type { ReactNode } from 'react'
+import { inAndOut } from '../../../../cli/view/amounts.ts'
+import { configurationText } from '../../../../cli/view/configuration-text.ts'
+import { failureSentence } from '../../../../cli/view/lines/message-line.ts'
+import type { WorkerReport } from '../../../../client/report.ts'
+import { Id } from '../../../parts/command.tsx'
+import { HoldupLine } from '../../../parts/holdup.tsx'
+import { JsonText } from '../../../parts/json.tsx'
+import { WorkerState } from '../../../parts/state.tsx'
+import { Text } from '../../../parts/text.tsx'
+import { Age } from '../../../parts/time.tsx'
+import { WorkerActions } from '../worker-actions.tsx'
+
+type Fact = readonly [name: string, value: ReactNode]
+
+export function StateTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { activity, holdup } = worker
+  const facts = [...factsOfRun(worker), ...factsOfUse(worker)].filter(
+    ([, value]) => value !== null && value !== undefined,
+  )
+  return (
+    <div className="tab-body">
+      {holdup !== null && <HoldupLine holdup={holdup} worker={worker} />}
+      <WorkerActions worker={worker} />
+      <dl className="facts">
+        <dt>does</dt>
+        <dd>
+          <WorkerState activity={activity} holdup={holdup} />
+        </dd>
+        {facts.map(([name, value]) => (
+          <div key={name} className="fact">
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+    </div>
+  )
+}
+
+function factsOfRun({
+  id,
+  name,
+  kind,
+  run,
+  status,
+  state,
+  runs,
+  iterations,
+  node,
+  starts,
+  interrupted,
+  lastWords,
+  lastFailure,
+  updatedAt,
+}: WorkerReport): Fact[] {
+  return [
+    ['id', <Id key="id" id={id} />],
+    ['name', <Text key="name" text={name} isLine />],
+    ['kind', <Text key="kind" text={kind} isLine />],
+    ['state of its run', `${run} (${state}; ${status})`],
+    ['runs', `${runs}, with ${iterations} model calls in this one`],
+    [
+      'node',
+      node === null ? null : (
+        <span key="node" className="mono">
+          {node}
+        </span>
+      ),
+    ],
+    ['starts since its last commit', starts > 1 ? starts : null],
+    ['interrupted turns', interrupted > 0 ? interrupted : null],
+    ['last words of its node', lastWords === null ? null : <Text key="words" text={lastWords} />],
+    ['last failure', lastFailure === null ? null : <Text key="failure" text={failureSentence(lastFailure)} />],
+    ['last changed', <Age key="age" since={updatedAt} />],
+  ]
+}
+
+function factsOfUse({
+  usage,
+  permissions,
+  configured,
+  limits,
+  mailbox,
+  historyLength,
+  openChildren,
+}: WorkerReport): Fact[] {
+  const { modelCalls, inputTokens, outputTokens, cacheReadTokens, toolCalls } = usage
+  return [
+    ['usage', modelCalls === undefined ? null : `${modelCalls} model calls, ${inAndOut(inputTokens, outputTokens)}`],
+    ['from the cache', cacheReadTokens ? `${cacheReadTokens} tokens` : null],
+    ['tool calls', toolCalls ?? null],
+    ['mailbox', `${mailbox.pending} waiting of at most ${limits.mailbox}`],
+    ['history', `${historyLength} entries`],
+    ['open children', openChildren > 0 ? openChildren : null],
+    ['permissions', permissions === null ? 'as its kind says' : <JsonText key="permissions" value={permissions} />],
+    ['set for it', configured === null ? null : <Text key="configured" text={configurationText(configured)} />],
+    ['limits', `${limits.workers} workers, ${limits.children} children at once, depth ${limits.depth}`],
+  ]
+}

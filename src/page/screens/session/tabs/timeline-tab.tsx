@@ -1,0 +1,146 @@
+/** Duty: what each worker of the session did when, as bars: waiting for a slot, model, tool, children, a person, lost turns. */
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useContext, useMemo } from 'react'
+import { formatDuration } from '../../../../cli/view/duration.ts'
+import type { WorkerReport } from '../../../../client/report.ts'
+import { get } from '../../../api/http.ts'
+import { useNow } from '../../../app/clock.ts'
+import { Empty, Waiting } from '../../../parts/empty.tsx'
+import { Line, Text } from '../../../parts/text.tsx'
+import { useEvents } from '../live-session.ts'
+import { SessionContext } from '../session-context.ts'
+
+interface TimelineBar {
+  readonly workerId: string
+  readonly kind: 'queue' | 'working' | 'model' | 'tool' | 'children' | 'person' | 'timer' | 'retry' | 'lost'
+  readonly from: number
+  /** Null: it goes on. */
+  readonly to: number | null
+  readonly label: string | null
+}
+
+interface Timeline {
+  readonly from: number | null
+  readonly to: number | null
+  /** False: its first events are not kept any more. */
+  readonly isComplete: boolean
+  readonly bars: readonly TimelineBar[]
+}
+
+const rowsMost = 200
+const names: Readonly<Record<TimelineBar['kind'], string>> = {
+  queue: 'waits for a slot',
+  working: 'works',
+  model: 'model',
+  tool: 'tool',
+  children: 'waits for children',
+  person: 'waits for somebody',
+  timer: 'timer',
+  retry: 'waits for a retry',
+  lost: 'lost: its node died, and another one did it again',
+}
+
+export function TimelineTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { id, live, report } = useContext(SessionContext)
+  const version = useEvents(live).length
+  const query = useQuery({
+    queryKey: ['timeline', id, version],
+    queryFn: ({ signal }) => get<Timeline>(`sessions/${id}/timeline`, { signal }),
+  })
+  const rows = useMemo(
+    () => rowsOf(query.data?.bars ?? [], report?.workers ?? [], worker.id),
+    [query.data, report, worker.id],
+  )
+  const timeline = query.data
+  return (
+    <div className="tab-body wide-body">
+      <Waiting query={query} what="the timeline" />
+      {timeline?.isComplete === false && (
+        <p className="muted">The first events of this session are not kept any more.</p>
+      )}
+      {timeline !== undefined && rows.length === 0 && <Empty>Nothing of it is among the stored events.</Empty>}
+      {timeline?.from != null && rows.length > 0 && (
+        <Bars rows={rows} from={timeline.from} to={timeline.to ?? timeline.from} />
+      )}
+      {rows.length > 0 && <Legend />}
+    </div>
+  )
+}
+
+interface BarRow {
+  readonly worker: WorkerReport
+  readonly bars: readonly TimelineBar[]
+}
+
+/** The chosen worker, and all below it. */
+function rowsOf(bars: readonly TimelineBar[], workers: readonly WorkerReport[], chosen: string): BarRow[] {
+  const byWorker = Map.groupBy(bars, ({ workerId }) => workerId)
+  const below = new Set([chosen])
+  const rows: BarRow[] = []
+  for (const worker of workers) {
+    if (worker.parentId !== null && below.has(worker.parentId)) below.add(worker.id)
+    if (below.has(worker.id) && rows.length < rowsMost) rows.push({ worker, bars: byWorker.get(worker.id) ?? [] })
+  }
+  return rows.some((row) => row.bars.length > 0) ? rows : []
+}
+
+function Bars({
+  rows,
+  from,
+  to,
+}: {
+  readonly rows: readonly BarRow[]
+  readonly from: number
+  readonly to: number
+}): ReactNode {
+  const now = useNow()
+  const isOpen = rows.some(({ bars }) => bars.some((bar) => bar.to === null))
+  const end = Math.max(isOpen ? now : to, from + 1)
+  const at = (moment: number) => (100 * (Math.max(from, Math.min(end, moment)) - from)) / (end - from)
+  return (
+    <div className="timeline">
+      {rows.map(({ worker, bars }) => (
+        <div key={worker.id} className="timeline-row">
+          <Line text={worker.name} className="timeline-name" />
+          <div className="timeline-bars">
+            {bars.map((bar, index) => {
+              const until = bar.to ?? end
+              const words = `${names[bar.kind]}${bar.label === null ? '' : ` (${bar.label})`}, ${formatDuration(until - bar.from)}`
+              return (
+                <span
+                  // biome-ignore lint/suspicious/noArrayIndexKey: bars of a worker keep their order
+                  key={index}
+                  className="timeline-bar"
+                  data-kind={bar.kind}
+                  style={{ left: `${at(bar.from)}%`, width: `${Math.max(0.2, at(until) - at(bar.from))}%` }}
+                  title={words}
+                >
+                  <span className="spoken">
+                    <Text text={words} isLine />
+                  </span>
+                </span>
+              )
+            })}
+          </div>
+        </div>
+      ))}
+      <div className="timeline-scale muted number">
+        <span>0</span>
+        <span>{formatDuration((end - from) / 2)}</span>
+        <span>{formatDuration(end - from)}</span>
+      </div>
+    </div>
+  )
+}
+
+function Legend(): ReactNode {
+  return (
+    <ul className="legend">
+      {Object.entries(names).map(([kind, name]) => (
+        <li key={kind}>
+          <span className="timeline-bar" data-kind={kind} aria-hidden="true" /> {name}
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,101 @@
+/** Duty: what can be done with one worker: cancel it or its run; compact its conversation, take turns back, branch off. */
+import { useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useContext, useState } from 'react'
+import type { WorkerReport } from '../../../client/report.ts'
+import { change } from '../../api/http.ts'
+import { queries } from '../../api/queries.ts'
+import { say, sayError } from '../../parts/notes.tsx'
+import { SessionContext } from './session-context.ts'
+
+interface Deed {
+  readonly name: string
+  readonly path: string
+  readonly body?: object
+  readonly done: string
+  readonly isHarsh?: true
+}
+
+const ofRun: Deed = {
+  name: 'Cancel its run',
+  path: 'cancel',
+  body: { run: true },
+  done: 'Its run is cancelled; its next message begins the next one.',
+  isHarsh: true,
+}
+const ofWorker: Deed = {
+  name: 'Cancel it for good',
+  path: 'cancel',
+  body: {},
+  done: 'Cancelled, with all that it spawned.',
+  isHarsh: true,
+}
+const ofAgent: readonly Deed[] = [
+  { name: 'Compact', path: 'compact', done: 'A summary stands for the beginning of its conversation.' },
+  { name: 'Take the last summary back', path: 'expand', done: 'Its prompts are as they were without it.' },
+  { name: 'Take the last turn back', path: 'undo', done: 'The last turn is in no prompt any more.' },
+  { name: 'Let it count again', path: 'redo', done: 'The turn counts again.' },
+]
+
+export function WorkerActions({ worker }: { readonly worker: WorkerReport }): ReactNode {
+  const { id: sessionId } = useContext(SessionContext)
+  const { id, status, lifecycle, usage, parentId } = worker
+  const [isBusy, setBusy] = useState(false)
+  const act = async ({ path, body = {}, done }: Deed) => {
+    setBusy(true)
+    try {
+      await change('POST', `workers/${id}/${path}`, { body })
+      say({ text: done })
+      await queries.invalidateQueries({ queryKey: [`sessions/${sessionId}`] })
+    } catch (error) {
+      sayError(error)
+    }
+    setBusy(false)
+  }
+  if (status === 'terminal') return null
+  const deeds = [
+    ...(usage.modelCalls === undefined ? [] : ofAgent),
+    ...(lifecycle === 'busy' ? [ofRun] : []),
+    // The root has the button of its session.
+    ...(parentId === null ? [] : [ofWorker]),
+  ]
+  return (
+    <div className="buttons">
+      {deeds.map((deed) => (
+        <button
+          key={deed.name}
+          type="button"
+          className={deed.isHarsh ? 'button harsh' : 'button'}
+          disabled={isBusy}
+          onClick={() => void act(deed)}
+        >
+          {deed.name}
+        </button>
+      ))}
+    </div>
+  )
+}
+
+/** Begins another conversation with what was said up to here. */
+export function Branch({ workerId, position }: { readonly workerId: string; readonly position: number }): ReactNode {
+  const navigate = useNavigate()
+  const branch = async () => {
+    try {
+      const body = { at: position }
+      const { sessionId } = await change<{ readonly sessionId: string }>('POST', `workers/${workerId}/fork`, { body })
+      say({ text: 'This conversation begins with what was said up to there. The other one goes on.' })
+      await navigate({ to: '/sessions/$id', params: { id: sessionId } })
+    } catch (error) {
+      sayError(error)
+    }
+  }
+  return (
+    <button
+      type="button"
+      className="copy branch"
+      title="Begin another conversation from here"
+      onClick={() => void branch()}
+    >
+      branch
+    </button>
+  )
+}

@@ -1,0 +1,14 @@
+/** Duty: the address of one worker: shows its session, with the worker chosen. */
+import { getRouteApi, Navigate } from '@tanstack/react-router'
+import type { ReactNode } from 'react'
+import { useWorker } from '../../api/queries.ts'
+import { Waiting } from '../../parts/empty.tsx'
+
+const route = getRouteApi('/workers/$id')
+
+export function WorkerScreen(): ReactNode {
+  const { id } = route.useParams()
+  const query = useWorker(id)
+  if (query.data === undefined) return <Waiting query={query} what="the worker" />
+  return <Navigate to="/sessions/$id" params={{ id: query.data.sessionId }} search={{ worker: id }} replace />
+}
