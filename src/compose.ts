@@ -37,18 +37,16 @@ import { InspectStore } from './store/audit/inspect-store.ts'
 import { RedisBlobStore } from './store/blob-store.ts'
 import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
-import { type Place, placesOf } from './store/keys.ts'
+import type { Place } from './store/keys.ts'
 import { hearCancels } from './store/person/cancel-notices.ts'
+import { type OpenPlace, openPlaces } from './store/places.ts'
 import { ReadStore } from './store/read-store.ts'
-import { hearChannels } from './store/redis/channels.ts'
+import { hearChannels, type ListenAt } from './store/redis/channels.ts'
 import { Connections } from './store/redis/connections.ts'
 import { guarded, guardedReads } from './store/redis/guarded.ts'
-import { awaitRedis, type Redis } from './store/redis/redis.ts'
 import { orElse } from './store/script/replies.ts'
-import { ScriptCaller } from './store/script/script.ts'
+import { checkNamespace } from './store/set-up/namespace.ts'
 import { retentionOf, setRetention } from './store/set-up/retention.ts'
-import { checkRights } from './store/set-up/rights.ts'
-import { checkRedis } from './store/set-up/set-up.ts'
 import { RedisTurnStore } from './store/turn-store.ts'
 import { RedisUpkeepStore } from './store/upkeep-store.ts'
 import { SubmissionListener } from './submit/submission-queue.ts'
@@ -59,6 +57,7 @@ import { type MetricsAddress, openMetricsServer } from './telemetry/metrics-serv
 import { BullWaker } from './wake/bull-waker.ts'
 import { InProcessWaker } from './wake/in-process-waker.ts'
 import { NodeWakeups } from './wake/node-wakeups.ts'
+import type { QueuePlace } from './wake/wakeup-queue.ts'
 import { Watchdog } from './watchdog/watchdog.ts'
 
 export type { TroupeNode }
@@ -204,23 +203,25 @@ export interface InternalNodeOptions extends Omit<StartNodeOptions, 'workers' | 
 
 export async function startInternalNode(options: InternalNodeOptions): Promise<TroupeNode> {
   const redisUrl = options.redisUrl ?? defaultRedisUrl
-  const connections = new Connections(redisUrl)
+  const { namespace = defaultNamespace, deadlineMs = 5_000 } = options
+  const connections = await Connections.open(redisUrl, { deadlineMs })
   try {
-    const redis = connections.open()
-    const { namespace = defaultNamespace, deadlineMs = 5_000 } = options
-    await awaitRedis(redis, redisUrl, deadlineMs)
-    const checking = () => checkRedis(redis, namespace, options.partitions)
-    const partitions = await guarded('checking the set-up', checking, deadlineMs)
-    await checkRights(redis, namespace, deadlineMs)
-    const policy = await guarded('agreeing on the retention', () => policyOf(options, redis, namespace), deadlineMs)
-    return await startParts(partsOf({ ...options, policy }, partitions, redis, connections), connections, options)
+    const partitions = await checkNamespace(connections, namespace, options.partitions, deadlineMs)
+    const places = openPlaces(connections, namespace, partitions, toWorkerLog(options.logger))
+    const policy = await guarded('agreeing on the retention', () => policyOf(options, places, namespace), deadlineMs)
+    return await startParts(partsOf({ ...options, policy }, places, connections), connections, options)
   } catch (error) {
-    connections.close()
+    connections.end()
     throw error
   }
 }
 
-async function policyOf(options: InternalNodeOptions, redis: Redis, namespace: string): Promise<Policy> {
+async function policyOf(
+  options: InternalNodeOptions,
+  places: readonly OpenPlace[],
+  namespace: string,
+): Promise<Policy> {
+  const [{ redis }] = places as [OpenPlace]
   const { drainMs, retentionMs } = options
   const policy = { ...defaultPolicy, ...options.policy, ...(drainMs === undefined ? {} : { drainMs }) }
   if (retentionMs !== undefined) await setRetention(redis, namespace, retentionMs)
@@ -233,10 +234,8 @@ interface Parts {
   readonly namespace: string
   readonly policy: Policy
   readonly log: WorkerLog
-  readonly redis: Redis
   readonly live: RedisLivePublisher
-  readonly caller: ScriptCaller
-  readonly places: readonly Place[]
+  readonly places: readonly OpenPlace[]
   readonly kinds: ReadonlyMap<string, Kind>
   readonly kindsByPool: ReadonlyMap<string, readonly string[]>
   readonly concurrency: number
@@ -247,8 +246,7 @@ interface Parts {
 
 function partsOf(
   options: InternalNodeOptions & { readonly policy: Policy },
-  partitions: number,
-  redis: Redis,
+  places: readonly OpenPlace[],
   connections: Connections,
 ): Parts {
   const { namespace = defaultNamespace, policy } = options
@@ -259,10 +257,8 @@ function partsOf(
     namespace,
     policy,
     log: toWorkerLog(options.logger),
-    redis,
-    live: new RedisLivePublisher(connections.openLossy(), namespace),
-    caller: new ScriptCaller(redis, undefined, toWorkerLog(options.logger)),
-    places: placesOf(namespace, partitions),
+    live: new RedisLivePublisher((channel) => connections.at(channel, 'lossy'), namespace),
+    places,
     kinds,
     kindsByPool: new Map([...byPool].map(([pool, of]) => [pool, of.map((kind) => kind.name)])),
     concurrency: options.concurrency ?? policy.slots,
@@ -273,10 +269,10 @@ function partsOf(
 }
 
 function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
-  const { id, redis, caller, policy, kinds, concurrency, permissions, log } = parts
+  const { id, policy, kinds, concurrency, permissions, log } = parts
   const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
   const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
-  const stores = parts.places.map(({ partition, keys }) => {
+  const stores = parts.places.map(({ partition, keys, redis, caller }) => {
     const own = { redis, caller, keys, partition, nodeId: id, policy }
     return {
       turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
@@ -302,23 +298,23 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  const queue = options.wakeups === 'in-process' ? undefined : connections.open()
-  const waker = queue ? new BullWaker(queue, parts.places, parts.log) : new InProcessWaker()
+  const queues = parts.places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
+  const waker = options.wakeups === 'in-process' ? new InProcessWaker() : new BullWaker(queues, parts.log)
   const node = nodeOf(parts, waker)
   let watchdog: Watchdog | undefined
   const started = new RunningNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
     await watchdog?.stop()
-    connections.close()
+    connections.end()
     await options.onStopped?.()
   })
   try {
     if (waker instanceof InProcessWaker) waker.onWake((partition, wakeup) => node.wake(partition, wakeup))
     if (options.isWatched) watchdog = watchdogOf(parts, node, options)
     await node.start()
-    const subscriber = connections.open()
-    if (queue && waker instanceof BullWaker) {
-      const ready = started.listen(listenersOf(parts, { queue, subscriber }, node, waker))
+    const listenAt = (channel: string) => connections.at(channel, 'subscriber')
+    if (waker instanceof BullWaker) {
+      const ready = started.listen(listenersOf(parts, queues, listenAt, node, waker))
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
     const { places, policy } = parts
@@ -329,8 +325,8 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     const { metrics, counted } = options
     if (metrics && counted)
       started.servesMetrics(await openMetricsServer(metrics, () => metricsOf(parts, node, counted)))
-    await hearFollowers(subscriber, places, onFollower, policy.leaseMs)
-    await hearCancels(subscriber, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
+    await hearFollowers(listenAt, places, onFollower, policy.leaseMs)
+    await hearCancels(listenAt, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
   } catch (error) {
     // The parts that have begun would go on claiming workers.
@@ -340,8 +336,8 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
 }
 
 function metricsOf(parts: Parts, node: RuntimeNode, counted: MetricSet): Promise<string> {
-  const { redis, places, policy, concurrency } = parts
-  const stores = places.map(({ keys, partition }) =>
+  const { places, policy, concurrency } = parts
+  const stores = places.map(({ redis, keys, partition }) =>
     guardedReads(new InspectStore(redis, keys, partition), policy.leaseMs),
   )
   const own = { troupe_slots: concurrency, troupe_slots_used: node.turnsRunning }
@@ -362,27 +358,30 @@ function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOption
 /** Wake-ups of this node's pools in every partition; submissions in the first partition. */
 function listenersOf(
   parts: Parts,
-  connections: { readonly queue: Redis; readonly subscriber: Redis },
+  queues: readonly (OpenPlace & QueuePlace)[],
+  listenAt: ListenAt,
   node: RuntimeNode,
   waker: BullWaker,
 ): readonly Listener[] {
-  const { id, places, kindsByPool, concurrency: slots, log, redis, caller, namespace, policy } = parts
-  const { queue, subscriber } = connections
-  const first = places[0] as Place
+  const { id, places, kindsByPool, concurrency: slots, log, namespace, policy } = parts
+  const [first] = queues as readonly [OpenPlace & QueuePlace]
   const wakeups = new NodeWakeups({
-    connection: queue,
-    hear: (handlers) => hearChannels(subscriber, handlers, 'wake-ups', policy.leaseMs),
-    places: places.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
+    hear: (handlers) => hearChannels(listenAt, handlers, 'wake-ups', policy.leaseMs),
+    places: queues.map((place) => ({ ...place, channel: (pool) => place.keys.wake(pool, id) })),
     pools: [...kindsByPool.keys()],
     otherPools: async () =>
-      (await orElse(new ReadStore(redis, first.keys).poolsEverHosted(), [])).filter((pool) => !kindsByPool.has(pool)),
-    isDeserted: async (partition, pool) =>
-      Number((await redis.get((places[partition] as Place).keys.slots(pool))) ?? 0) === 0,
+      (await orElse(new ReadStore(first.redis, first.keys).poolsEverHosted(), [])).filter(
+        (pool) => !kindsByPool.has(pool),
+      ),
+    isDeserted: async (partition, pool) => {
+      const { redis, keys } = places[partition] as OpenPlace
+      return Number((await redis.get(keys.slots(pool))) ?? 0) === 0
+    },
     slots,
     onWake: (partition, wakeup) => node.wake(partition, wakeup),
     waker,
     log,
   })
-  const submit = openSubmission({ redis, caller, namespace, partitions: places.length, waker, policy })
-  return [wakeups, new SubmissionListener(queue, first.prefix, submit, log)]
+  const submit = openSubmission({ places, namespace, waker, policy })
+  return [wakeups, new SubmissionListener(first.connection, first.prefix, submit, log)]
 }

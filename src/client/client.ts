@@ -14,18 +14,17 @@ import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit/audit-store.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
 import { keepLastAudit } from '../store/audit/last-audit.ts'
-import { type Place, placesOf, tagOf } from '../store/keys.ts'
+import { tagOf } from '../store/keys.ts'
 import { AskStore } from '../store/person/ask-store.ts'
 import { LetterStore } from '../store/person/letter-store.ts'
+import { type OpenPlace, openPlaces } from '../store/places.ts'
 import { PoolStore } from '../store/pool-store.ts'
 import type { NodeRow } from '../store/record/register-line.ts'
+import { Connections } from '../store/redis/connections.ts'
 import { guarded, guardedReads } from '../store/redis/guarded.ts'
-import { awaitRedis, closeRedis, endRedis, openRedis, type Redis } from '../store/redis/redis.ts'
-import { ScriptCaller } from '../store/script/script.ts'
 import type { SessionStore } from '../store/session-store.ts'
+import { checkNamespace, lookAtNamespace } from '../store/set-up/namespace.ts'
 import { retentionOf } from '../store/set-up/retention.ts'
-import { checkRights } from '../store/set-up/rights.ts'
-import { checkRedis, lookAtRedis } from '../store/set-up/set-up.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
 import { readPausedWakeups } from '../wake/queue-tidier.ts'
@@ -88,35 +87,29 @@ export async function connect(options: ConnectOptions = {}): Promise<Troupe> {
 
 export async function connectInternal(options: InternalConnectOptions): Promise<Troupe> {
   const redisUrl = options.redisUrl ?? defaultRedisUrl
-  const redis = openRedis(redisUrl, options.deadlineMs ?? callMs)
+  const deadlineMs = options.deadlineMs ?? connectMs
+  const connections = await Connections.open(redisUrl, { deadlineMs, patienceMs: options.deadlineMs ?? callMs })
   try {
-    const deadlineMs = options.deadlineMs ?? connectMs
-    await awaitRedis(redis, redisUrl, deadlineMs)
-    const partitions = await checkSetUp(redis, options, deadlineMs)
-    return new Troupe(redis, redisUrl, partitions, options)
+    return new Troupe(connections, await partitionsOf(connections, options, deadlineMs), options)
   } catch (error) {
-    endRedis(redis)
+    connections.end()
     throw error
   }
 }
 
-/** Returns the number of partitions. */
-async function checkSetUp(redis: Redis, options: InternalConnectOptions, deadlineMs: number): Promise<number> {
-  const { namespace = defaultNamespace, purpose = 'create' } = options
-  const check = async () => {
-    if (purpose !== 'create') return lookAtRedis(redis, namespace, options.partitions)
-    return { partitions: await checkRedis(redis, namespace, options.partitions), isSetUp: true }
-  }
-  const { partitions, isSetUp } = await guarded('checking the set-up', check, deadlineMs)
-  // A namespace that was never set up holds nothing to change.
-  if (purpose !== 'look' && isSetUp) await checkRights(redis, namespace, deadlineMs)
-  return partitions
+async function partitionsOf(
+  connections: Connections,
+  { namespace = defaultNamespace, partitions, purpose = 'create' }: InternalConnectOptions,
+  deadlineMs: number,
+): Promise<number> {
+  if (purpose === 'create') return checkNamespace(connections, namespace, partitions, deadlineMs)
+  return lookAtNamespace(connections, namespace, partitions, { deadlineMs, willWrite: purpose === 'change' })
 }
 
 export class Troupe implements AsyncDisposable {
-  readonly #redis: Redis
+  readonly #connections: Connections
   readonly #namespace: string
-  readonly #places: readonly Place[]
+  readonly #places: readonly OpenPlace[]
   readonly #deadlineMs: number
   readonly #log: WorkerLog
   readonly #inspect: readonly InspectStore[]
@@ -136,35 +129,33 @@ export class Troupe implements AsyncDisposable {
   readonly pools: Pools
   #closing: Promise<void> | undefined
 
-  constructor(redis: Redis, redisUrl: string, partitions: number, options: InternalConnectOptions) {
-    this.#redis = redis
+  constructor(connections: Connections, partitions: number, options: InternalConnectOptions) {
+    this.#connections = connections
     this.#namespace = options.namespace ?? defaultNamespace
-    this.#places = placesOf(this.#namespace, partitions)
     const log = toWorkerLog(options.logger)
+    this.#places = openPlaces(connections, this.#namespace, partitions, log)
     const deadlineMs = options.deadlineMs ?? callMs
     this.#deadlineMs = deadlineMs
     this.#log = log
-    const caller = new ScriptCaller(redis, undefined, log)
-    this.#bull = options.waker ? null : new BullWaker(redis, this.#places, log)
+    const queues = this.#places.map((one) => ({ ...one, connection: one.redis }))
+    this.#bull = options.waker ? null : new BullWaker(queues, log)
     const waker = (options.waker ?? this.#bull) as Waker
-    this.#inspect = this.#places.map(({ keys, partition }) =>
+    this.#inspect = this.#places.map(({ redis, keys, partition }) =>
       guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
     )
     this.#index = new SessionIndex(this.#inspect, (id) => this.#inspectOf(id, 'session'))
-    this.#audits = this.#places.map(({ keys, partition }) =>
+    this.#audits = this.#places.map(({ redis, caller, keys, partition }) =>
       guardedReads(new AuditStore(redis, caller, keys, partition, deadlineMs), deadlineMs),
     )
     this.#hub = new EventHub({
       namespace: this.#namespace,
-      open: () => openRedis(redisUrl),
+      open: (tag) => connections.another(tag),
       deadlineMs,
-      commands: redis,
+      commands: (tag) => connections.at(tag),
     })
     this.#submission = new Submission({
-      redis,
-      caller,
+      places: this.#places,
       namespace: this.#namespace,
-      partitions,
       waker,
       policy: { ...defaultPolicy, ...options.policy },
       deadlineMs,
@@ -172,13 +163,13 @@ export class Troupe implements AsyncDisposable {
     })
     const stores = this.#submission.stores
     this.asks = new Asks(
-      this.#places.map(({ keys, partition }) => ({
+      this.#places.map(({ redis, keys, partition }) => ({
         asks: guardedReads(new AskStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
       })),
       { waker, namespace: this.#namespace, actor: options.actor },
     )
-    const pools = this.#places.map(({ keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
+    const pools = this.#places.map(({ redis, keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
     this.pools = new Pools(pools, () => this.nodes())
     this.approvals = new Approvals(this.asks, this.#submission)
     this.sessions = sessionsOf({
@@ -189,7 +180,7 @@ export class Troupe implements AsyncDisposable {
       retentionMs: () => this.#retentionMs(),
     })
     this.#dead = new DeadLetters(
-      this.#places.map(({ keys, partition }) => ({
+      this.#places.map(({ redis, keys, partition }) => ({
         letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
         store: stores[partition] as SessionStore,
         inspect: this.#inspect[partition] as InspectStore,
@@ -221,7 +212,7 @@ export class Troupe implements AsyncDisposable {
       asks: this.asks,
       store,
       hub: this.#hub,
-      redis: this.#redis,
+      redis: this.#connections.at(tagOf(this.#namespace, store.partition)),
       tag: tagOf(this.#namespace, store.partition),
       log: this.#log,
       deadlineMs: this.#deadlineMs,
@@ -309,7 +300,8 @@ export class Troupe implements AsyncDisposable {
 
   async #keepAudit({ findings }: AuditReport): Promise<void> {
     const found = { unaccounted: findings.filter(isOfMessages).length, findings: findings.length }
-    const keep = () => keepLastAudit(this.#redis, this.#namespace, found)
+    const [{ redis }] = this.#places as [OpenPlace]
+    const keep = () => keepLastAudit(redis, this.#namespace, found)
     await guarded('recording the audit', keep, this.#deadlineMs)
   }
 
@@ -328,7 +320,8 @@ export class Troupe implements AsyncDisposable {
   }
 
   async #retentionMs(): Promise<number> {
-    const read = () => retentionOf(this.#redis, this.#namespace)
+    const [{ redis }] = this.#places as [OpenPlace]
+    const read = () => retentionOf(redis, this.#namespace)
     return (await guarded('reading the retention', read, this.#deadlineMs)) ?? defaultPolicy.retentionMs
   }
 
@@ -340,8 +333,11 @@ export class Troupe implements AsyncDisposable {
   /** The facts that `troupe doctor` judges. */
   async health(): Promise<Health> {
     const read = async (now: number, pools: readonly string[]) => ({
-      submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(this.#redis, place, now))),
-      pausedWakeups: await readPausedWakeups(this.#redis, this.#places, pools),
+      submissions: await Promise.all(this.#places.map((place) => readSubmissionQueue(place.redis, place, now))),
+      pausedWakeups: await readPausedWakeups(
+        this.#places.map(({ redis, prefix }) => ({ connection: redis, prefix })),
+        pools,
+      ),
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
@@ -362,7 +358,7 @@ export class Troupe implements AsyncDisposable {
 
   async #close(): Promise<void> {
     await Promise.all([this.#hub.stop(), this.#bull?.stop()])
-    closeRedis(this.#redis)
+    this.#connections.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -10,6 +10,7 @@ import { closest } from './check/closest.ts'
 import { ConfigError } from './errors.ts'
 
 const example = 'redis://127.0.0.1:6379'
+const clusterExample = 'redis://host1:7000,host2:7000,host3:7000'
 const sentinelExample = 'redis+sentinel://host1:26379,host2:26379/mymaster'
 const sentinelPort = 26_379
 const portMax = 65_535
@@ -47,15 +48,55 @@ const refusedOptions: Readonly<Record<string, string>> = {
 /** Options that an address with sentinels may hold after its "?". */
 const sentinelOptions = ['username', 'password', 'sentinelUsername', 'sentinelPassword', 'family', 'db', 'functions']
 
+/** Options that an address with several servers of a cluster may hold after its "?". */
+const clusterOptions = ['username', 'password', 'family', 'db', 'functions']
+
 /** Throws a ConfigError for an address to which no client could connect, or which would lead a client to another place than meant. */
 export function checkRedisUrl(url: string): void {
   if (sentinelScheme.test(url)) checkSentinels(url)
   else if (url.startsWith('unix://')) checkSocket(url)
   else if (/^\/(?!\/)/.test(url)) checkSocketOptions(queryOf(url))
+  else if (serversOf(url).length > 1) checkServers(url)
   else checkServer(url)
 }
 
-function checkServer(url: string, { isOfSentinel = false } = {}): void {
+/** Several servers of a cluster. */
+function checkServers(url: string): void {
+  for (const server of serversOf(url)) {
+    if (/^rediss?:\/\/([^/?#]*@)?(:\d*)?([/?#]|$)/.test(server)) throw noHost(clusterExample)
+    checkServer(server, { isOneOfSeveral: true })
+    checkOptionNames(queryOf(server), clusterOptions, 'a Redis URL with several servers')
+    if (/^\/[1-9]/.test(databaseOf(new URL(server).pathname, queryOf(server))))
+      throw new ConfigError('a Redis URL with several servers is that of a cluster, which has database 0 alone.')
+  }
+}
+
+/**
+ * The address of each server that an address names: servers of a cluster stand behind the login with commas between them. For every other
+ * address: the address.
+ */
+export function serversOf(url: string): readonly string[] {
+  const [, scheme, rest] = /^(rediss?:)?\/\/(.*)$/s.exec(url) ?? []
+  if (rest === undefined) return [url]
+  const { authority, behind } = split(rest)
+  const hostsAt = authority.lastIndexOf('@') + 1
+  const start = `${scheme ?? ''}//${authority.slice(0, hostsAt)}`
+  return authority
+    .slice(hostsAt)
+    .split(',')
+    .map((host) => start + host + behind)
+}
+
+/** The address of another server of the cluster that this address names a server of: with the same login and options. */
+export function otherServer(url: string, host: string, port: number): string {
+  const [first] = serversOf(url) as [string]
+  const [, scheme = 'redis:', rest = ''] = /^(rediss?:)?\/\/(.*)$/s.exec(first) ?? []
+  const { authority, behind } = split(rest)
+  const login = authority.slice(0, authority.lastIndexOf('@') + 1)
+  return `${scheme}//${login}${host.includes(':') ? `[${host}]` : host}:${port}${behind}`
+}
+
+function checkServer(url: string, { isOneOfSeveral = false } = {}): void {
   // An address that begins with two slashes has no scheme.
   const [, rest] = /^(?:rediss?:)?\/\/(.*)$/s.exec(url) ?? []
   if (rest === undefined)
@@ -76,7 +117,7 @@ function checkServer(url: string, { isOfSentinel = false } = {}): void {
   if (port !== '') checkPort(port)
   if (pathname.length > 1) checkDatabase(pathname.replace(/^\/|\/$/g, ''))
   checkQuery(query)
-  if (!isOfSentinel) checkOptionNames(query, serverOptions, 'the Redis URL')
+  if (!isOneOfSeveral) checkOptionNames(query, serverOptions, 'the Redis URL')
 }
 
 /** An address in the form that the client takes: a server; or sentinels, and the name by which they know the server. */
@@ -88,7 +129,7 @@ export interface RedisPlace {
 
 /** Reads an address that has been checked. */
 export function redisPlace(url: string): RedisPlace {
-  if (!sentinelScheme.test(url)) return { url }
+  if (!sentinelScheme.test(url)) return { url: serversOf(url)[0] as string }
   const { servers, name } = readSentinels(url)
   const sentinels = servers.map((server) => {
     const { hostname, port } = new URL(server)
@@ -119,7 +160,7 @@ function checkSentinels(url: string): void {
   if (database !== undefined) checkDatabase(database, sentinelExample)
   for (const server of servers) {
     if (/^redis:\/\/([^/?#]*@)?(:\d*)?[/?#]/.test(server)) throw noHost(sentinelExample)
-    checkServer(server, { isOfSentinel: true })
+    checkServer(server, { isOneOfSeveral: true })
     checkOptionNames(queryOf(server), sentinelOptions, 'a Redis URL with sentinels')
   }
   if (!/^[\w.-]+$/.test(name)) {
@@ -240,6 +281,7 @@ export function safeUrl(url: string): string {
   const [, socket] = /^(?:unix:\/\/)?(\/(?!\/)[^?]*|\/\/\/[^?]*)/.exec(url) ?? []
   if (socket !== undefined) return (url.startsWith('unix:') ? 'unix://' : '') + socket + databaseOf('', queryOf(url))
   const [, scheme = 'redis:', rest] = /^(rediss?:)?(\/\/.*)$/s.exec(url) ?? []
+  if (serversOf(url).length > 1) return safeServers(url)
   if (rest === undefined || !URL.canParse(`redis:${rest}`)) return hidden
   const { username, password, host, pathname } = new URL(`redis:${rest}`)
   const query = queryOf(url)
@@ -260,6 +302,15 @@ function safeUser(username: string, password: string): string {
 function databaseOf(path: string, query: URLSearchParams): string {
   const number = query.get('db') ?? path.replace(/^\/|\/$/g, '')
   return /^\d+$/.test(number) ? `/${number}` : ''
+}
+
+function safeServers(url: string): string {
+  const [first = hidden, ...more] = serversOf(url).map(safeUrl)
+  // Each is shown with the login, and with what stands behind it.
+  const [, start = ''] = /^(rediss?:\/\/(?:[^@]*@)?)/.exec(first) ?? []
+  const [, behind = ''] = /[^/](\/\d+)$/.exec(first) ?? []
+  const hosts = [first, ...more].map((one) => one.slice(start.length, one.length - behind.length))
+  return start === '' ? hidden : start + hosts.join(',') + behind
 }
 
 /** Node cannot parse an address with several hosts. */

@@ -5,7 +5,6 @@
  *     full, jobs would else become more and more: each slot that leaves a queue has scripts put wake-ups for the work it leaves behind.
  */
 import type { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import type { Waker, Wakeup } from '../core/ports/wake.ts'
 import { type Delivery, join, openQueue, type QueuePlace, toJobData } from './wakeup-queue.ts'
@@ -19,7 +18,6 @@ const delayMs = 5
 const stopMsMax = 1_000
 
 export class BullWaker implements Waker {
-  readonly #connection: Redis
   readonly #places: readonly QueuePlace[]
   readonly #log: Pick<WorkerLog, 'warn'>
   /** By partition and pool, as `#sentBack`. */
@@ -28,9 +26,7 @@ export class BullWaker implements Waker {
   readonly #adding = new Set<Promise<unknown>>()
   readonly #delayed = new Set<() => void>()
 
-  /** The connection stays the caller's. */
-  constructor(connection: Redis, places: readonly QueuePlace[], log: Pick<WorkerLog, 'warn'>) {
-    this.#connection = connection
+  constructor(places: readonly QueuePlace[], log: Pick<WorkerLog, 'warn'>) {
     this.#places = places
     this.#log = log
   }
@@ -106,8 +102,7 @@ export class BullWaker implements Waker {
     const key = `${partition}/${pool}`
     let queue = this.#queues.get(key)
     if (queue === undefined) {
-      const { prefix } = this.#places.find((place) => place.partition === partition) as QueuePlace
-      queue = openQueue(this.#connection, prefix, pool)
+      queue = openQueue(this.#places.find((place) => place.partition === partition) as QueuePlace, pool)
       this.#queues.set(key, queue)
     }
     return queue

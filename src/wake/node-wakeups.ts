@@ -2,7 +2,6 @@
  * Duty: the one way by which wake-ups come to a node: listens in the queue and on the channel of each of its pools, in every partition, and keeps
  * the queues tidy.
  */
-import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import type { OnWake } from '../core/ports/wake.ts'
 import type { BullWaker } from './bull-waker.ts'
@@ -11,8 +10,6 @@ import { WakeupListener } from './wakeup-listener.ts'
 import type { QueuePlace } from './wakeup-queue.ts'
 
 export interface NodeWakeupsOptions {
-  /** For BullMQ. It stays the caller's. */
-  readonly connection: Redis
   readonly places: readonly (QueuePlace & {
     /** Where scripts publish wake-ups of this pool to this node. */
     channel(pool: string): string

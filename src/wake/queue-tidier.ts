@@ -7,7 +7,6 @@
  * WAKE-10 What BullMQ keeps of a queue goes when no live node hosts its pool and nothing happened in it for a day. The next job makes it anew.
  */
 import type { Queue } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { openQueue, type QueuePlace, queueName } from './wakeup-queue.ts'
 
@@ -25,21 +24,19 @@ export interface WakeupQueue {
 
 /** The queues that somebody paused. */
 export async function readPausedWakeups(
-  redis: Redis,
-  places: readonly Pick<QueuePlace, 'prefix'>[],
+  places: readonly Omit<QueuePlace, 'partition'>[],
   pools: readonly string[],
 ): Promise<WakeupQueue[]> {
-  const queues = pools.flatMap((pool) => places.map(({ prefix }) => ({ pool, prefix })))
-  const paused = await Promise.all(queues.map((queue) => isPaused(redis, queue)))
-  return queues.filter((_, index) => paused[index])
+  const queues = pools.flatMap((pool) => places.map((place) => ({ place, pool })))
+  const paused = await Promise.all(queues.map(({ place, pool }) => isPaused(place, pool)))
+  return queues.filter((_, index) => paused[index]).map(({ pool, place: { prefix } }) => ({ pool, prefix }))
 }
 
-async function isPaused(redis: Redis, { pool, prefix }: WakeupQueue): Promise<boolean> {
-  return (await redis.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')) === 1
+async function isPaused({ connection, prefix }: Omit<QueuePlace, 'partition'>, pool: string): Promise<boolean> {
+  return (await connection.hexists(`${prefix}:${queueName(pool)}:meta`, 'paused')) === 1
 }
 
 export interface TidierOptions {
-  readonly connection: Redis
   readonly places: readonly QueuePlace[]
   /** The pools of this node. */
   readonly pools: readonly string[]
@@ -68,16 +65,16 @@ export class QueueTidier {
     const paused = new Set<string>()
     const others = await this.#o.otherPools().catch((error: unknown) => this.#debug(error))
     for (const pool of [...this.#o.pools, ...(others ?? [])]) {
-      for (const { partition, prefix } of this.#o.places)
-        await this.#tidy({ pool, prefix }, partition, paused).catch((error: unknown) => this.#debug(error, pool))
+      for (const place of this.#o.places)
+        await this.#tidy(place, pool, paused).catch((error: unknown) => this.#debug(error, pool))
     }
     this.#paused = paused
   }
 
-  async #tidy(where: WakeupQueue, partition: number, paused: Set<string>): Promise<void> {
-    const { connection, pools, log } = this.#o
-    const { pool, prefix } = where
-    const hasNobody = await isPaused(connection, where)
+  async #tidy(place: QueuePlace, pool: string, paused: Set<string>): Promise<void> {
+    const { pools, log } = this.#o
+    const { connection, prefix } = place
+    const hasNobody = await isPaused(place, pool)
     if (hasNobody && pools.includes(pool)) {
       const name = `${prefix}:${queueName(pool)}`
       paused.add(name)
@@ -89,9 +86,9 @@ export class QueueTidier {
     }
     // Plain reads: BullMQ writes an event for each look of its own.
     const isEmpty = (await connection.llen(`${prefix}:${queueName(pool)}:wait`)) === 0
-    const mustGo = isEmpty && !pools.includes(pool) && (await this.#isUnused(where, partition))
+    const mustGo = isEmpty && !pools.includes(pool) && (await this.#isUnused(place, pool))
     if (isEmpty && !mustGo) return
-    const queue = openQueue(connection, prefix, pool)
+    const queue = openQueue(place, pool)
     try {
       if (mustGo) await queue.obliterate({ force: true })
       else if (hasNobody) await queue.drain()
@@ -102,8 +99,8 @@ export class QueueTidier {
   }
 
   /** WAKE-10. */
-  async #isUnused({ pool, prefix }: WakeupQueue, partition: number): Promise<boolean> {
-    const { connection, isDeserted } = this.#o
+  async #isUnused({ connection, partition, prefix }: QueuePlace, pool: string): Promise<boolean> {
+    const { isDeserted } = this.#o
     const newest = await connection.xrevrange(`${prefix}:${queueName(pool)}:events`, '+', '-', 'COUNT', 1)
     const at = Number(newest[0]?.[0].split('-')[0])
     // A queue without any event was obliterated, or never was.

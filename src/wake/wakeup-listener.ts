@@ -22,7 +22,6 @@
  * WAKE-6 BullMQ's job states, locks and retries decide nothing here.
  */
 import { type Job, Worker } from 'bullmq'
-import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import type { FirstClaim, OnWake, Waking } from '../core/ports/wake.ts'
 import type { BullWaker } from './bull-waker.ts'
@@ -33,7 +32,6 @@ import { type Delivery, halve, type QueuePlace, queueName, readDelivery } from '
 const unfitMost = 8
 
 export interface ListenerOptions {
-  readonly connection: Redis
   readonly place: QueuePlace
   readonly pool: string
   readonly slots: number
@@ -53,9 +51,9 @@ export class WakeupListener {
 
   constructor(options: ListenerOptions) {
     this.#o = options
-    const { connection, place, pool, slots, log } = options
+    const { place, pool, slots, log } = options
     this.#worker = new Worker(queueName(pool), (job: Job) => this.#onJob(readDelivery(job.data)), {
-      connection,
+      connection: place.connection,
       prefix: place.prefix,
       concurrency: slots,
       autorun: true,

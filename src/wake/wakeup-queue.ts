@@ -9,14 +9,15 @@ export interface QueuePlace {
   readonly partition: number
   /** BullMQ's prefix in this partition. It has the hash tag of our keys. */
   readonly prefix: string
+  /** For BullMQ, to where the partition is. It stays the caller's. */
+  readonly connection: Redis
 }
 
 export function queueName(pool: string): string {
   return `wakeup-${pool}`
 }
 
-/** The connection stays the caller's. */
-export function openQueue(connection: Redis, prefix: string, pool: string): Queue {
+export function openQueue({ connection, prefix }: Omit<QueuePlace, 'partition'>, pool: string): Queue {
   const queue = new Queue(queueName(pool), { connection, prefix, skipMetasUpdate: true })
   queue.on('error', () => {})
   return queue

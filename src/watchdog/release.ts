@@ -10,12 +10,11 @@ import type { ReleaseOrder, ThreadSettings } from './orders.ts'
 
 /** Resolves when every partition has answered, or has not within the deadline. */
 export async function release(
-  redis: Redis,
+  at: (tag: string) => Redis,
   { tags, nodeId, wakeupMs }: Pick<ThreadSettings, 'tags' | 'nodeId' | 'wakeupMs'>,
   { ends, words, authors, turns }: ReleaseOrder,
   deadlineMs: number,
 ): Promise<void> {
-  const caller = new ScriptCaller(redis)
   const [author] = authors
   const calls = tags.map((tag, partition) => {
     const { leases, nodes, events } = partitionKeys(tag)
@@ -35,17 +34,23 @@ export async function release(
       // In every other partition the worker has no record.
       author,
     }
-    return caller.call(releaseScript, { leases, nodes, events }, { ...header, words }, { deadlineMs })
+    return new ScriptCaller(at(tag)).call(
+      releaseScript,
+      { leases, nodes, events },
+      { ...header, words },
+      { deadlineMs },
+    )
   })
   await Promise.allSettled(calls)
 }
 
 /** The turns that the node holds, as its claims say: for when it cannot be asked itself. Children that a slot runs itself are not among them. */
 export async function heldTurns(
-  redis: Redis,
+  at: (tag: string) => Redis,
   { tags, nodeId }: Pick<ThreadSettings, 'tags' | 'nodeId'>,
 ): Promise<HeldTurn[]> {
   const found = tags.map(async (tag, partition) => {
+    const redis = at(tag)
     const claims = Object.values(await redis.hgetall(partitionKeys(tag).claims(nodeId)))
     const turns = claims.map(async (claim): Promise<HeldTurn[]> => {
       const [nonce = '', workerId] = claim.split(' ')

@@ -36,7 +36,7 @@ parentPort?.on('message', (order: ReleaseOrder) => {
   })
 })
 setInterval(look, everyMs)
-const loading = Promise.all([import('../store/redis/redis.ts'), import('./release.ts')])
+const loading = Promise.all([import('../store/redis/connections.ts'), import('./release.ts')])
 loading.catch(() => {})
 
 function look(): void {
@@ -142,7 +142,7 @@ async function ask(): Promise<Found> {
     })
   })
   if (look !== undefined) return { ...look, isNative: false }
-  const turns = await withRedis(async (redis, { heldTurns }) => heldTurns(redis, settings))
+  const turns = await withRedis(async (at, { heldTurns }) => heldTurns(at, settings))
   return { call: null, place: null, turns: turns ?? [], isDebugged: false, isNative: true }
 }
 
@@ -161,18 +161,18 @@ function evaluate(expression: string, answered: (text: string | undefined) => vo
 }
 
 async function send(order: ReleaseOrder): Promise<void> {
-  await withRedis((redis, { release }) => release(redis, settings, order, redisMs))
+  await withRedis((at, { release }) => release(at, settings, order, redisMs))
 }
 
 /** WATCH-THREAD-4. Never rejects, and waits no longer than for two answers. */
 async function withRedis<T>(
-  work: (redis: Redis, calls: typeof import('./release.ts')) => Promise<T>,
+  work: (at: (tag: string) => Redis, calls: typeof import('./release.ts')) => Promise<T>,
 ): Promise<T | undefined> {
   try {
-    const [{ endRedis, openRedis }, calls] = await loading
-    const redis = openRedis(settings.redisUrl)
+    const [{ Connections }, calls] = await loading
+    const connections = await Connections.open(settings.redisUrl, { deadlineMs: redisMs })
     const late = new Promise<undefined>((resolve) => setTimeout(resolve, redisMs, undefined))
-    return await Promise.race([work(redis, calls), late]).finally(() => endRedis(redis))
+    return await Promise.race([work((tag) => connections.at(tag), calls), late]).finally(() => connections.end())
   } catch {
     // The leases of the node end by themselves.
     return undefined

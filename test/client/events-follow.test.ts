@@ -135,7 +135,7 @@ test('a follower that begins as its client is closed opens no connection', async
     opened.push(redis)
     return redis
   }
-  const hub = new EventHub({ namespace: newNamespace(), open, deadlineMs: 5_000, commands: open() })
+  const hub = new EventHub({ namespace: newNamespace(), open, deadlineMs: 5_000, commands: () => open() })
   opened.length = 0
   await hub.stop()
   await hub.listenLive(newId(0), () => {})
@@ -162,7 +162,7 @@ class HandHub extends EventHub {
 }
 
 function handHub({ namespace, redis: commands, redisUrl }: TestTroupe): HandHub {
-  return new HandHub({ namespace, open: () => openRedis(redisUrl), deadlineMs: 5_000, commands })
+  return new HandHub({ namespace, open: () => openRedis(redisUrl), deadlineMs: 5_000, commands: () => commands })
 }
 
 const sendSome = (session: Session) => Promise.all(Array.from({ length: 9 }, (_, number) => session.root.send(number)))

@@ -45,7 +45,7 @@ class LateHub extends EventHub implements AsyncDisposable {
 
   constructor(troupe: TestTroupe) {
     const { namespace, redis: commands } = troupe
-    super({ namespace, open: () => openRedis(troupe.redisUrl), deadlineMs: 5_000, commands })
+    super({ namespace, open: () => openRedis(troupe.redisUrl), deadlineMs: 5_000, commands: () => commands })
   }
 
   override listen(sessionId: string, listener: (event: RawEvent | null) => void): Promise<string> {

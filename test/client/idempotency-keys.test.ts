@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { type CreateSession, Submission } from '../../src/client/submission/submission.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { policy } from '../../src/core/policy.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
+import { partitionKeys, placesOf } from '../../src/store/keys.ts'
 import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
@@ -77,7 +77,8 @@ test('a message that was sent again since its answer was lost was not sent befor
   const { redis, namespace } = troupe
   const waker = { wake() {} }
   const caller = fixedAnswer(['again', '3', '', ''])
-  const submission = new Submission({ redis, caller, namespace, partitions: 1, waker, policy })
+  const places = placesOf(namespace, 1).map((place) => ({ ...place, redis, caller }))
+  const submission = new Submission({ places, namespace, waker, policy })
   const { sent: made } = await submission.send(root.id, 'x')
   expect(made).toEqual({ position: 3, again: false, steers: false, warning: null })
   const { sent: given } = await submission.send(root.id, 'x', { idempotencyKey: 'step' })

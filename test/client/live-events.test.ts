@@ -23,7 +23,7 @@ async function opened() {
   const troupe = await TestTroupe.connect()
   const connection = openLossyRedis(troupe.redisUrl)
   await waitUntil('the publisher is connected', () => connection.status === 'ready')
-  const publisher = new RedisLivePublisher(connection, troupe.namespace)
+  const publisher = new RedisLivePublisher(() => connection, troupe.namespace)
   const say = ({ id, rootId }: Session, text: string) =>
     publisher.publish(id, rootId, [['text.delta', { text, iteration: 1 }]])
   const subscribers = async ({ id }: Session) => {

@@ -2,7 +2,7 @@
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
 import { ConfigError } from '../../src/core/errors.ts'
-import { checkRedisUrl, redisPlace, safeUrl } from '../../src/core/redis-url.ts'
+import { checkRedisUrl, otherServer, redisPlace, safeUrl, serversOf } from '../../src/core/redis-url.ts'
 
 const database = /^the database in the Redis URL must be a whole number, 0 or more/
 const port = /^the port in the Redis URL must be a whole number from 1 to 65535/
@@ -126,6 +126,33 @@ const wrongWithSentinels: readonly [url: string, why: RegExp][] = [
   ['rediss+sentinel://host/mymaster', scheme],
 ]
 
+const noServer = /^the Redis URL names no host: it should be like redis:\/\/host1:7000,host2/
+
+const wrongWithServers: readonly [url: string, why: RegExp][] = [
+  ['redis://a:1,', noServer],
+  ['redis://,b', noServer],
+  ['redis://:hush@a,:7001', noServer],
+  ['redis://a:1,b:0', port],
+  ['redis://a:one,b', port],
+  ['redis://a,b/one', database],
+  ['redis://a,b/3', /is that of a cluster, which has database 0 alone/],
+  ['redis://a,b?db=3', /is that of a cluster, which has database 0 alone/],
+  ['redis://a,b?path=/hush', /a Redis URL with several servers takes only these options/],
+  ['redis://:hu/sh@a,b', password],
+]
+
+const withServers: readonly [url: string, servers: readonly string[], shown: string][] = [
+  ['redis://a:7000,b:7001', ['redis://a:7000', 'redis://b:7001'], 'redis://a:7000,b:7001'],
+  ['redis://a,[::1]:2', ['redis://a', 'redis://[::1]:2'], 'redis://a,[::1]:2'],
+  [
+    'rediss://user:p,ss@a:1,b:2/0?family=6',
+    ['rediss://user:p,ss@a:1/0?family=6', 'rediss://user:p,ss@b:2/0?family=6'],
+    'rediss://user:***@a:1,b:2/0',
+  ],
+  ['redis://secret@a,b', ['redis://secret@a', 'redis://secret@b'], 'redis://***@a,b'],
+  ['redis://a?password=p,q', ['redis://a?password=p,q'], 'redis://a'],
+]
+
 const two = [
   { host: 'a', port: 1 },
   { host: 'b', port: 26_379 },
@@ -165,7 +192,7 @@ const fine: readonly [url: string, meant: object][] = [
 ]
 
 describe('the address of a Redis', () => {
-  test.each([...wrong, ...wrongWithSentinels, ...wrongOptions])(
+  test.each([...wrong, ...wrongWithSentinels, ...wrongWithServers, ...wrongOptions])(
     '%s is refused in one sentence that quotes no part of it (REDIS-URL-2)',
     (url, why) => {
       const checking = () => checkRedisUrl(url)
@@ -180,6 +207,19 @@ describe('the address of a Redis', () => {
     const redis = new Redis(url, { lazyConnect: true })
     expect(redis.options).toMatchObject(meant)
     redis.disconnect()
+  })
+
+  test.each(withServers)('%s names servers, and is shown without its password', (url, servers, shown) => {
+    checkRedisUrl(url)
+    expect(serversOf(url)).toEqual(servers)
+    expect(safeUrl(url)).toBe(shown)
+  })
+
+  test.each([
+    ['redis://user:pass@a:1,b:2/0?family=6', 'c', 'redis://user:pass@c:3/0?family=6'],
+    ['rediss://a', '::1', 'rediss://[::1]:3'],
+  ])('another server of %s is reached with the same login and options', (url, host, other) => {
+    expect(otherServer(url, host, 3)).toBe(other)
   })
 
   test.each(fineWithSentinels)('%s names sentinels, and the client gets them', (url, sentinels, meant) => {

@@ -3,6 +3,7 @@ import type { Row } from './row.ts'
 import { blockedRow } from './rows/blocked.ts'
 import { cancelStormRow } from './rows/cancels.ts'
 import { clockRow } from './rows/clocks.ts'
+import { clusterRow } from './rows/cluster.ts'
 import { crashPointRow, ringRow } from './rows/crash-points.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
 import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deaths.ts'
@@ -47,6 +48,7 @@ const all: readonly Row[] = [
   fullRow,
   loadingRow,
   failOverRow,
+  clusterRow,
   networkRow,
   clockRow,
   renewRow,

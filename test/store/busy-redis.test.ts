@@ -134,10 +134,15 @@ describe('a Redis that is busy with a script of somebody else', () => {
     const heard: string[] = []
     const hearWakeups = () => {
       const handlers = new Map([[place.keys.wake('gpu', 'n-1'), (id: string) => void heard.push(id)]])
-      return hearChannels(connection, handlers, 'wake-ups', 5_000)
+      return hearChannels(() => connection, handlers, 'wake-ups', 5_000)
     }
     await begunWhileBusy(someReply(proxy), hearWakeups)
-    await hearCancels(connection, [place], (_, sessionId) => heard.push(sessionId), 5_000)
+    await hearCancels(
+      () => connection,
+      [place],
+      (_, sessionId) => heard.push(sessionId),
+      5_000,
+    )
     await place.redis.publish(place.keys.wake('gpu', 'n-2'), 'not mine')
     await place.redis.publish(place.keys.cancelNotices, 'a session')
     await place.redis.publish(place.keys.wake('gpu', 'n-1'), 'a wake-up')

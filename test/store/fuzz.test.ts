@@ -7,9 +7,9 @@ import * as scripts from '../../src/store/script/scripts.ts'
 import { isLong, withSeed } from '../support/fault-settings.ts'
 import { loadScripts } from '../support/load-scripts.ts'
 import { RedisServer } from '../support/redis-server.ts'
-import { calls } from './support/calls.ts'
-import { FuzzScene } from './support/fuzz.ts'
+import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
+import { scenesOf } from './support/script-scenes.ts'
 
 const triesOfEach = isLong ? 10_000 : 2_000
 
@@ -26,19 +26,6 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-/** The scenes of each script, one for each of its outcomes. */
-async function scenesOf(sha: string, place: Place): Promise<FuzzScene[]> {
-  const scenes: FuzzScene[] = []
-  for (const call of calls) {
-    await place.redis.flushdb()
-    const make = await call.prepare(place)
-    const before = await FuzzScene.take(place.redis, { sha, keyCount: 0, flat: [], reply: [] })
-    await make()
-    if (place.wire.last.sha === sha) scenes.push(before.with(place.wire.last))
-  }
-  return scenes
-}
-
 /** How a script answered; of one that answers several calls, the word that it has for all of them. */
 function wordOf(reply: unknown): string {
   if (!Array.isArray(reply)) return ''
@@ -51,7 +38,7 @@ describe.each(Object.values(scripts))('$file', ({ sha }) => {
   test('writes nothing when it answers with an error or a refusal', { timeout: isLong ? 1_200_000 : 400_000 }, () =>
     withSeed(async (random) => {
       await using place = await Place.open({ redisUrl: server.url })
-      const scenes = await scenesOf(sha, place)
+      const scenes = (await scenesOf(sha, place)).map(({ scene }) => scene)
       expect(scenes).not.toEqual([])
       await loadScripts(place.redis)
       let errors = 0

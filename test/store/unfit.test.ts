@@ -2,10 +2,8 @@
 import { expect, inject, test } from 'vitest'
 import { openRedis } from '../../src/store/redis/redis.ts'
 import { storeError } from '../../src/store/redis/store-error.ts'
-import { checkRedis, unfit } from '../../src/store/set-up/set-up.ts'
-import { ownPort } from '../support/own-port.ts'
+import { unfit } from '../../src/store/set-up/set-up.ts'
 import { RedisServer } from '../support/redis-server.ts'
-import { waitUntil } from '../support/wait-until.ts'
 import { connectTo } from './support/connect-to.ts'
 
 const says = (version: string, policy = 'noeviction') =>
@@ -31,35 +29,6 @@ test('one that may evict is refused, with the command that mends it', () => {
 test('a Sentinel is refused, with where to go', () => {
   const info = '# Server\r\nredis_version:7.0.15\r\nredis_mode:sentinel\r\n'
   expect(unfit(info)).toMatch(/is a Redis Sentinel, .* let the URL be like redis\+sentinel:/)
-})
-
-test.each(['redis_mode:cluster', 'cluster_enabled:1'])('a Redis that says %s is refused', (line) => {
-  expect(unfit(`${says('7.0.15').replace('redis_mode:standalone', '')}${line}\r\n`)).toMatch(/is a Redis Cluster/)
-})
-
-test('a cluster is refused whichever of its servers is named, and whatever keys that one holds', async () => {
-  const buses = [await ownPort(), await ownPort()]
-  const settings = buses.map((bus) => ['cluster-enabled yes', `cluster-port ${bus}`])
-  await using one = await RedisServer.start({ durability: 'none', settings: settings[0] ?? [] })
-  await using two = await RedisServer.start({ durability: 'none', settings: settings[1] ?? [] })
-  const clients = [one, two].map(({ url }) => openRedis(url))
-  const [first, second] = clients as [ReturnType<typeof openRedis>, ReturnType<typeof openRedis>]
-  try {
-    await first.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 16_000 }, (_, slot) => String(slot)))
-    await second.call('CLUSTER', 'ADDSLOTS', ...Array.from({ length: 384 }, (_, slot) => String(16_000 + slot)))
-    await first.call('CLUSTER', 'MEET', '127.0.0.1', String(two.port), String(buses[1]))
-    const isWhole = async (client: typeof first) =>
-      String(await client.call('CLUSTER', 'INFO')).includes('cluster_state:ok')
-    await waitUntil('the cluster is whole', async () => (await isWhole(first)) && (await isWhole(second)))
-    for (const namespace of ['a', 'b', 'c', 'd', 'e', 'f'])
-      for (const client of clients)
-        await expect(checkRedis(client, namespace, 1)).rejects.toMatchObject({
-          code: 'config_invalid',
-          message: expect.stringContaining('is a Redis Cluster'),
-        })
-  } finally {
-    for (const client of clients) client.disconnect()
-  }
 })
 
 const refusals: readonly [reply: string, told: string][] = [
@@ -94,10 +63,6 @@ const refusals: readonly [reply: string, told: string][] = [
   [
     "ERR ACL failure in script: User some has no permissions to run the 'rpush' command script: 7c35, on @user_function:26.",
     "Redis refused (post: ACL failure in script: User some has no permissions to run the 'rpush' command); its user may not do what troupe needs: allow it (ACL SETUSER), or put another user and password into the URL.",
-  ],
-  [
-    'MOVED 7365 10.0.0.7:6379',
-    'Redis refused (post: MOVED 7365 10.0.0.7:6379); it is one server of a cluster, for which there is no client yet: use a Redis without.',
   ],
 ]
 

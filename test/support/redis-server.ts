@@ -50,6 +50,10 @@ export class RedisServer implements AsyncDisposable {
     return this.#running.process.pid
   }
 
+  get isStopped(): boolean {
+    return this.#running === undefined
+  }
+
   /** Ends it as a power cut would, and returns when it is gone. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')

@@ -67,7 +67,10 @@ test('adds one job for all wake-ups of a queue that are sent back at the same ti
 
 test('finishes sending before it stops, because the connection may be closed then', async () => {
   const own = openRedis(inject('redisUrl'))
-  const other = new BullWaker(own, stage.places, stage.log)
+  const other = new BullWaker(
+    stage.places.map((place) => ({ ...place, connection: own })),
+    stage.log,
+  )
   for (let number = 0; number < 25; number++) other.wake(0, [wakeup(`w ${number}`), wakeup(`p ${number}`)])
   void other.sendBack(0, 'default', { id: 'sent back', unfit: 1, others: [] })
   await other.stop()
@@ -78,7 +81,10 @@ test('finishes sending before it stops, because the connection may be closed the
 
 test('sends delayed wake-ups at once when it stops', async () => {
   const own = openRedis(inject('redisUrl'))
-  const other = new BullWaker(own, stage.places, stage.log)
+  const other = new BullWaker(
+    stage.places.map((place) => ({ ...place, connection: own })),
+    stage.log,
+  )
   await own.ping()
   other.wake(0, [wakeup('p')])
   await other.stop()
@@ -89,7 +95,10 @@ test('sends delayed wake-ups at once when it stops', async () => {
 test('does not wait for a Redis that hangs when it stops', async () => {
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   const own = openRedis(proxy.url)
-  const other = new BullWaker(own, stage.places, stage.log)
+  const other = new BullWaker(
+    stage.places.map((place) => ({ ...place, connection: own })),
+    stage.log,
+  )
   other.wake(0, [wakeup('a')])
   await waitUntil('it is there', async () => (await stage.queue().getWaitingCount()) === 1)
   proxy.blackhole()

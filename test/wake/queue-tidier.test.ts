@@ -10,9 +10,9 @@ import { WakeStage } from './support/wake-stage.ts'
 const stage = WakeStage.forEach()
 
 function tidier(isDeserted = async () => false): QueueTidier {
-  const { connection, places, log } = stage
+  const { places, log } = stage
   const otherPools = async () => ['gpu']
-  const tidies = new QueueTidier({ connection, places, pools: ['default'], otherPools, isDeserted, log })
+  const tidies = new QueueTidier({ places, pools: ['default'], otherPools, isDeserted, log })
   onTestFinished(() => tidies.stop())
   return tidies
 }
@@ -23,10 +23,10 @@ test('the jobs of a paused queue are removed, and each pause is logged once, wit
   await queue.add('wake', { wakeup: 'a' })
   await tidies.runOnce()
   expect(await queue.getWaitingCount()).toBe(1)
-  expect(await readPausedWakeups(stage.connection, stage.places, ['default', 'gpu'])).toEqual([])
+  expect(await readPausedWakeups(stage.places, ['default', 'gpu'])).toEqual([])
 
   await queue.pause()
-  expect(await readPausedWakeups(stage.connection, stage.places, ['default', 'gpu'])).toEqual([paused])
+  expect(await readPausedWakeups(stage.places, ['default', 'gpu'])).toEqual([paused])
   await tidies.runOnce()
   await tidies.runOnce()
   expect(await queue.getWaitingCount()).toBe(0)

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { type Finding, type FindingLevel, judge } from '../../client/health/findings.ts'
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf } from '../../core/errors.ts'
-import { redisPlace } from '../../core/redis-url.ts'
+import { redisPlace, serversOf } from '../../core/redis-url.ts'
 import { endWith, exitCodes } from '../exit-code.ts'
 import { configOf, connectTo } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
@@ -87,6 +87,8 @@ function addressOf({ redisUrl }: Config): string {
   if (sentinels !== undefined) {
     return safe(`${name} of the sentinels ${sentinels.map(({ host, port }) => `${host}:${port}`).join(', ')}`)
   }
+  const servers = serversOf(redisUrl)
+  if (servers.length > 1) return safe(`the cluster of ${servers.map((server) => new URL(server).host).join(', ')}`)
   if (!URL.canParse(redisUrl)) return 'the given address'
   const { host, pathname } = new URL(redisUrl)
   // A URL without a host may name it in its options.

@@ -36,12 +36,12 @@ interface Watched {
 
 export interface EventHubOptions {
   readonly namespace: string
-  /** A new connection, which then only subscribes. */
-  readonly open: () => Redis
+  /** A new connection to where the keys with this tag are, which then only subscribes. */
+  readonly open: (tag: string) => Redis
   /** How long it may take until it listens. */
   readonly deadlineMs: number
-  /** For reads, and to tell nodes that somebody follows. It stays the caller's. */
-  readonly commands: Redis
+  /** For reads, and to tell nodes that somebody follows. It stays the caller's. In a cluster partitions have connections of their own. */
+  readonly commands: (tag: string) => Redis
   /** How often it looks for events that were lost. */
   readonly lookMs?: number
 }
@@ -54,7 +54,8 @@ const lookMs = 10_000
 
 export class EventHub {
   readonly #o: EventHubOptions
-  readonly #channels: EventChannels
+  /** By the connection for commands: partitions that share it share one to listen on. */
+  readonly #channels = new Map<Redis, EventChannels>()
   readonly #feeds = new Map<number, PartitionFeed>()
   readonly #watched = new Map<string, Watched>()
   /** How many of them have an end that is remembered, or is to be. */
@@ -65,17 +66,37 @@ export class EventHub {
 
   constructor(options: EventHubOptions) {
     this.#o = options
-    const { namespace, open, deadlineMs, commands } = options
-    this.#channels = new EventChannels({
-      open,
-      deadlineMs,
-      channelOf: (sessionId) => partitionKeys(tagOf(namespace, partitionOf(sessionId))).sessionEvents(sessionId),
-      onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
-      onGap: () => this.#fillGap(),
-    })
-    this.#live = new LiveTail(open, namespace, async (sessionId, isNew) =>
-      announceFollower(commands, namespace, sessionId, isNew),
+    const { namespace, open, commands } = options
+    // Whichever server of a cluster it is, it passes on what is published at any of them.
+    const openAny = () => open(tagOf(namespace, 0))
+    this.#live = new LiveTail(openAny, namespace, async (sessionId, isNew) =>
+      announceFollower(commands(this.#tagOf(sessionId)), namespace, sessionId, isNew),
     )
+  }
+
+  #tagOf(sessionId: string): string {
+    return tagOf(this.#o.namespace, partitionOf(sessionId))
+  }
+
+  #channelsOf(sessionId: string): EventChannels {
+    return this.#channelsAt(this.#tagOf(sessionId))
+  }
+
+  #channelsAt(tag: string): EventChannels {
+    const { open, deadlineMs, commands } = this.#o
+    const redis = commands(tag)
+    let channels = this.#channels.get(redis)
+    if (channels === undefined) {
+      channels = new EventChannels({
+        open: () => open(tag),
+        deadlineMs,
+        channelOf: (sessionId) => partitionKeys(this.#tagOf(sessionId)).sessionEvents(sessionId),
+        onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
+        onGap: () => this.#fillGap(),
+      })
+      this.#channels.set(redis, channels)
+    }
+    return channels
   }
 
   /** The client was closed: no listener gets an event any more. */
@@ -89,7 +110,7 @@ export class EventHub {
     const watched = this.#watch(sessionId)
     watched.listeners.push(listener)
     try {
-      await this.#channels.listen(sessionId)
+      await this.#channelsOf(sessionId).listen(sessionId)
       if (watched.last === '') {
         const newest = await this.#feed(partitionOf(sessionId)).begin()
         // An event may have come while this was asked.
@@ -113,11 +134,11 @@ export class EventHub {
   /** Calls back when a run of the session may have ended, or when the client is closed. Resolves once it listens. */
   async wakeAtEnds(sessionId: string, wake: () => void): Promise<void> {
     // A client that was closed still knows what it has learnt.
-    if (this.#isStopped && !this.#channels.isOpen) throw clientClosed()
+    if (this.#isStopped && !this.#channelsOf(sessionId).isOpen) throw clientClosed()
     const watched = this.#watch(sessionId)
     watched.wakers.push(wake)
     try {
-      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channels.listen(sessionId)
+      if (!this.#isStopped && !isFinal(watched.ended)) await this.#channelsOf(sessionId).listen(sessionId)
     } catch (error) {
       this.stopWaking(sessionId, wake)
       throw error
@@ -152,12 +173,14 @@ export class EventHub {
    * never waited for anything does not begin.
    */
   track(sessionId: string): void {
-    if (this.#isStopped || !this.#channels.isOpen) return
+    if (this.#isStopped || !this.#channelsOf(sessionId).isOpen) return
     const watched = this.#watch(sessionId)
     if (watched.isAwaited || watched.ended !== undefined) return
     this.#trackedCount++
     watched.isAwaited = true
-    this.#channels.listen(sessionId).catch(() => this.forget(sessionId))
+    this.#channelsOf(sessionId)
+      .listen(sessionId)
+      .catch(() => this.forget(sessionId))
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
   }
 
@@ -202,21 +225,22 @@ export class EventHub {
 
   #dropIfIdle(sessionId: string, { ended, isAwaited, listeners, wakers }: Watched): void {
     if (ended !== undefined || isAwaited || listeners.length > 0 || wakers.length > 0) return
-    if (this.#watched.delete(sessionId)) this.#channels.unlisten(sessionId)
+    if (this.#watched.delete(sessionId)) this.#channelsOf(sessionId).unlisten(sessionId)
   }
 
   #feed(partition: number): PartitionFeed {
     let feed = this.#feeds.get(partition)
     if (feed === undefined) {
-      const { namespace, commands: redis, deadlineMs } = this.#o
+      const { namespace, commands, deadlineMs } = this.#o
+      const tag = tagOf(namespace, partition)
       feed = new PartitionFeed({
-        redis,
-        keys: partitionKeys(tagOf(namespace, partition)),
+        redis: commands(tag),
+        keys: partitionKeys(tag),
         deadlineMs,
         isNew: (entry) => this.#isMissed(entry),
         tell: (report) => this.#tell(report),
         onTrimmed: (after) => this.#tellTrimmed(partition, after),
-        settled: () => this.#channels.settled(),
+        settled: () => this.#channelsAt(tag).settled(),
       })
       this.#feeds.set(partition, feed)
     }
@@ -249,7 +273,7 @@ export class EventHub {
     else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
     if (watched.listeners.length === 0) {
       // Its end stays here until somebody asks, which may be never.
-      if (isFinal(watched.ended)) this.#channels.unlisten(sessionIn(about))
+      if (isFinal(watched.ended)) this.#channelsOf(sessionIn(about)).unlisten(sessionIn(about))
       return
     }
     const events = eventsOf(entry)
@@ -302,7 +326,7 @@ export class EventHub {
       for (const tell of listeners) tell(null)
     }
     this.#live.stop()
-    this.#channels.stop()
+    for (const channels of this.#channels.values()) channels.stop()
     await setImmediate()
   }
 }

@@ -11,7 +11,6 @@ import { parseId } from '../../core/ids.ts'
 import { limitNames } from '../../core/policy.ts'
 import { approvalPolicies, nobodyAnswersWords } from '../../core/worker/ask/session-approval.ts'
 import { sendTimes } from '../../core/worker/steer.ts'
-import { placesOf } from '../../store/keys.ts'
 import { AskStore } from '../../store/person/ask-store.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
 import type { SessionStore } from '../../store/session-store.ts'
@@ -72,11 +71,8 @@ export function openSubmission(context: SubmissionContext): (data: unknown, key:
   }
 }
 
-function asksOf(
-  { redis, namespace, partitions, waker, deadlineMs = 10_000 }: SubmissionContext,
-  submission: Submission,
-) {
-  const places = placesOf(namespace, partitions).map(({ partition, keys }) => ({
+function asksOf({ places: open, namespace, waker, deadlineMs = 10_000 }: SubmissionContext, submission: Submission) {
+  const places = open.map(({ partition, keys, redis }) => ({
     asks: guardedReads(new AskStore(redis, keys), deadlineMs),
     store: submission.stores[partition] as SessionStore,
   }))

@@ -31,10 +31,8 @@ import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
 import type { SendTime } from '../../core/worker/steer.ts'
 import { defaultTurnShare, encodeTurnShare, type GivenTurnShare, turnShareRules } from '../../core/worker/turn-share.ts'
 import type { CreateAnswer, SessionOrder } from '../../store/create-sessions.ts'
-import { placesOf } from '../../store/keys.ts'
+import type { OpenPlace } from '../../store/places.ts'
 import { refusalOfPost } from '../../store/post-answer.ts'
-import type { Redis } from '../../store/redis/redis.ts'
-import type { ScriptCaller } from '../../store/script/script.ts'
 import { type RetryAnswer, type RetryOrder, SessionStore } from '../../store/session-store.ts'
 import { extraWakeup } from '../../store/wakeups.ts'
 import type { Sent } from '../summaries.ts'
@@ -97,10 +95,8 @@ interface Accepted {
 }
 
 export interface SubmissionContext {
-  readonly redis: Redis
-  readonly caller: ScriptCaller
+  readonly places: readonly OpenPlace[]
   readonly namespace: string
-  readonly partitions: number
   readonly waker: Waker
   readonly policy: Policy
   readonly deadlineMs?: number
@@ -122,9 +118,9 @@ export class Submission {
 
   constructor(context: SubmissionContext) {
     this.#context = context
-    const { redis, caller, namespace, partitions, policy, deadlineMs = 10_000 } = context
-    this.#stores = placesOf(namespace, partitions).map(
-      ({ partition, keys }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
+    const { places, policy, deadlineMs = 10_000 } = context
+    this.#stores = places.map(
+      ({ partition, keys, redis, caller }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
     )
   }
 
@@ -207,8 +203,8 @@ export class Submission {
     const approval = approvalText(request)
     const turnShare = encodeTurnShare(request)
     const key = request.idempotencyKey
-    const partition =
-      key === undefined ? randomPartition(this.#context.partitions) : partitionOfKey(key, this.#context.partitions)
+    const partitions = this.#stores.length
+    const partition = key === undefined ? randomPartition(partitions) : partitionOfKey(key, partitions)
     const store = this.#stores[partition] as SessionStore
     const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
     const { input, blobs } = hasLongMedia(request.input)

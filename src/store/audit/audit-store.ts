@@ -252,7 +252,13 @@ export class AuditStore {
     return [...new Set(ends)]
   }
 
-  /** All workers of all partitions that have a record, by a walk over all keys of Redis. Some come twice. */
+  /** The server that the partition is at now. */
+  get server(): string {
+    const { remoteAddress, remotePort } = this.#redis.stream
+    return `${remoteAddress}:${remotePort}`
+  }
+
+  /** All workers of all partitions of this server that have a record, by a walk over all its keys. Some come twice. */
   async records(cursor: string): Promise<Page<{ readonly partition: number; readonly id: string }>> {
     const pattern = workersPattern(this.#keys.tag)
     const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)

@@ -8,7 +8,7 @@
 import { performance } from 'node:perf_hooks'
 import { isId, partitionOf } from '../../core/ids.ts'
 import { type PartitionKeys, partitionKeys, tagOf } from '../keys.ts'
-import { hearChannels } from '../redis/channels.ts'
+import { hearChannels, type ListenAt } from '../redis/channels.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export const announceEveryMs = 2_000
@@ -67,7 +67,7 @@ export class FollowedSessions {
 
 /** Calls back with the place and the announcement of each follower, as `hearChannels` does. */
 export async function hearFollowers<Place extends { readonly keys: PartitionKeys }>(
-  redis: Redis,
+  at: ListenAt,
   places: readonly Place[],
   onFollower: (place: Place, announcement: string) => void,
   deadlineMs: number,
@@ -75,5 +75,5 @@ export async function hearFollowers<Place extends { readonly keys: PartitionKeys
   const handlers = new Map(
     places.map((place) => [place.keys.followers, (text: string) => onFollower(place, text)] as const),
   )
-  await hearChannels(redis, handlers, 'followers', deadlineMs)
+  await hearChannels(at, handlers, 'followers', deadlineMs)
 }

@@ -47,14 +47,14 @@ function channelOf(namespace: string, sessionId: string): string {
 }
 
 export class RedisLivePublisher implements LivePublisher {
-  readonly #redis: Redis
+  readonly #at: (channel: string) => Redis
   readonly #namespace: string
   /** As followers announce it to this node. */
   readonly followed = new FollowedSessions()
 
-  /** `redis` is a connection from `openLossyRedis`. */
-  constructor(redis: Redis, namespace: string) {
-    this.#redis = redis
+  /** `at` gives the connection to where a channel is, one from `openLossyRedis`. */
+  constructor(at: (channel: string) => Redis, namespace: string) {
+    this.#at = at
     this.#namespace = namespace
   }
 
@@ -69,8 +69,11 @@ export class RedisLivePublisher implements LivePublisher {
     notes: readonly LiveNote[],
     { isRepeat = false }: { isRepeat?: boolean } = {},
   ): void {
+    if (notes.length === 0) return
+    const channel = channelOf(this.#namespace, sessionId)
+    const redis = this.#at(channel)
     // Counted by the connection: what was under way when one was lost is never answered.
-    if (notes.length === 0 || this.#redis.status !== 'ready' || this.#redis.commandQueue.length >= unansweredMax) return
+    if (redis.status !== 'ready' || redis.commandQueue.length >= unansweredMax) return
     let text: string
     try {
       text = jsonWithoutKnownSecrets(JSON.stringify({ worker: workerId, notes, ...(isRepeat && { isRepeat }) }))
@@ -78,7 +81,7 @@ export class RedisLivePublisher implements LivePublisher {
       // A tool may tell anything as its progress, a circle too.
       return
     }
-    this.#redis.publish(channelOf(this.#namespace, sessionId), text).catch(() => {})
+    redis.publish(channel, text).catch(() => {})
   }
 }
 

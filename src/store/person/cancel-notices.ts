@@ -3,12 +3,11 @@
  * A notice may be lost and nothing depends on it, but a node that never listened would be late with every cancel.
  */
 import type { PartitionKeys } from '../keys.ts'
-import { hearChannels } from '../redis/channels.ts'
-import type { Redis } from '../redis/redis.ts'
+import { hearChannels, type ListenAt } from '../redis/channels.ts'
 
 /** Calls back with the place and the session of each cancel, as `hearChannels` does. */
 export async function hearCancels<Place extends { readonly keys: PartitionKeys }>(
-  redis: Redis,
+  at: ListenAt,
   places: readonly Place[],
   onCancel: (place: Place, sessionId: string) => void,
   deadlineMs: number,
@@ -16,5 +15,5 @@ export async function hearCancels<Place extends { readonly keys: PartitionKeys }
   const handlers = new Map(
     places.map((place) => [place.keys.cancelNotices, (sessionId: string) => onCancel(place, sessionId)] as const),
   )
-  await hearChannels(redis, handlers, 'cancels', deadlineMs)
+  await hearChannels(at, handlers, 'cancels', deadlineMs)
 }

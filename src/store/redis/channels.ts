@@ -1,16 +1,25 @@
-/** Duty: listens on pub/sub channels. Messages may be lost, for example while the connection is away. */
+/**
+ * Duty: listens on pub/sub channels. Messages may be lost, for example while the connection is away.
+ * In a cluster each channel is listened to where the keys of its partition are: a script that publishes counts only who listens there.
+ */
 import { guarded } from './guarded.ts'
 import type { Redis } from './redis.ts'
 
 export type Handlers = ReadonlyMap<string, (message: string) => void>
 
+/** The connection on which to listen to a channel. */
+export type ListenAt = (channel: string) => Redis
+
 /**
- * Calls the handler of a channel for each of its messages. Resolves when it listens, on a connection in subscriber mode on which others may listen
+ * Calls the handler of a channel for each of its messages. Resolves when it listens, on connections in subscriber mode on which others may listen
  * too. Throws a TransientError if it does not listen within the deadline. Without any channel it does nothing.
  */
-export async function hearChannels(redis: Redis, handlers: Handlers, what: string, deadlineMs: number): Promise<void> {
-  // Redis refuses to subscribe to no channel. A node that hosts no kinds has none.
-  if (handlers.size === 0) return
+export async function hearChannels(at: ListenAt, handlers: Handlers, what: string, deadlineMs: number): Promise<void> {
+  const groups = Map.groupBy(handlers, ([channel]) => at(channel))
+  await Promise.all([...groups].map(([redis, of]) => hearOn(redis, new Map(of), what, deadlineMs)))
+}
+
+async function hearOn(redis: Redis, handlers: Handlers, what: string, deadlineMs: number): Promise<void> {
   redis.on('message', (channel: string, message: string) => handlers.get(channel)?.(message))
   await guarded(`listening for ${what}`, () => redis.subscribe(...handlers.keys()), deadlineMs)
 }

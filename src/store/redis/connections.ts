@@ -1,31 +1,160 @@
 /**
- * Duty: the connections of one node: all are closed with it.
+ * Duty: the connections of a node or a client to where keys are: one Redis, or a cluster. All are closed with it.
+ * CONNECTIONS-1 In a cluster each partition has connections of its own, since each follows one slot. On a single Redis all partitions share them.
+ * CONNECTIONS-2 Whether the address is that of a cluster is what its server says, never what the address looks like.
  */
-import { endRedis, openLossyRedis, openRedis, type Redis } from './redis.ts'
+import { ConfigError } from '../../core/errors.ts'
+import { otherServer, redisPlace, safeUrl, serversOf } from '../../core/redis-url.ts'
+import { ClusterMap } from './cluster-map.ts'
+import { guarded } from './guarded.ts'
+import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis } from './redis.ts'
+import { slotOf } from './slot.ts'
+import { followSlot } from './slot-connector.ts'
+
+/** What a connection is for, where one for all would be wrong: BullMQ's commands, pub/sub, what may be lost. */
+type Purpose = 'commands' | 'queue' | 'subscriber' | 'lossy'
+
+export interface ConnectionsOptions {
+  /** How long the Redis may take to answer. */
+  readonly deadlineMs: number
+  /** How long anybody waits for a command. */
+  readonly patienceMs?: number | undefined
+}
 
 export class Connections {
   readonly #url: string
+  readonly #patienceMs: number | undefined
+  readonly #map: ClusterMap | null
   readonly #opened: Redis[] = []
+  /** By purpose, and slot in a cluster. */
+  readonly #shared = new Map<string, Redis>()
 
-  constructor(url: string) {
+  private constructor(url: string, map: ClusterMap | null, patienceMs: number | undefined) {
     this.#url = url
+    this.#map = map
+    this.#patienceMs = patienceMs
   }
 
-  open(): Redis {
-    return this.#keep(openRedis(this.#url))
+  /** Resolves when the Redis answers. Throws a ConfigError or a TransientError that names the address. */
+  static async open(url: string, { deadlineMs, patienceMs }: ConnectionsOptions): Promise<Connections> {
+    const first = await openFirst(url, deadlineMs, patienceMs)
+    try {
+      const asking = () => first.info('cluster')
+      const isCluster = /^cluster_enabled:1/m.test(
+        await guarded('asking whether this is a cluster', asking, deadlineMs),
+      )
+      if (isCluster) refuseOtherThanServers(url)
+      else if (serversOf(url).length > 1) throw noCluster(url)
+      const connections = new Connections(url, isCluster ? new ClusterMap(url) : null, patienceMs)
+      if (isCluster) endRedis(first)
+      else connections.#share('commands', '', first)
+      return connections
+    } catch (error) {
+      endRedis(first)
+      throw error
+    }
   }
 
-  /** For what may be lost. */
-  openLossy(): Redis {
-    return this.#keep(openLossyRedis(this.#url))
+  get isCluster(): boolean {
+    return this.#map !== null
   }
 
-  #keep(redis: Redis): Redis {
+  /** What each server that holds keys answers: in a cluster each of its primaries. */
+  async each<T>(ask: (redis: Redis) => Promise<T>): Promise<T[]> {
+    if (this.#map === null) return [await ask(this.at(''))]
+    const servers = await this.#map.masters()
+    return Promise.all(
+      servers.map(async ({ host, port }) => {
+        const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
+        return ask(redis).finally(() => endRedis(redis))
+      }),
+    )
+  }
+
+  /** The connection of this purpose to where the key is, or the channel. */
+  at(key: string, purpose: Purpose = 'commands'): Redis {
+    return this.#shared.get(this.#nameOf(purpose, key)) ?? this.#share(purpose, key, this.#open(key, purpose))
+  }
+
+  /** One of its own, for a caller that blocks it. The caller ends it. */
+  another(key: string): Redis {
+    return openRedis(this.#url, undefined, this.#finding(key))
+  }
+
+  /** Ends all of them. What they are asked by then gets no answer. */
+  end(): void {
+    for (const redis of this.#opened) endRedis(redis)
+  }
+
+  /** As `end`; whoever waits, or asks later, is told that the client was closed. */
+  close(): void {
+    for (const redis of this.#opened) closeRedis(redis)
+  }
+
+  #open(key: string, purpose: Purpose): Redis {
+    const finding = this.#finding(key)
+    if (purpose === 'lossy') return openLossyRedis(this.#url, finding)
+    return openRedis(this.#url, purpose === 'commands' ? this.#patienceMs : undefined, finding)
+  }
+
+  #finding(key: string) {
+    return this.#map === null ? undefined : followSlot(this.#map, slotOf(key))
+  }
+
+  #share(purpose: Purpose, key: string, redis: Redis): Redis {
+    this.#shared.set(this.#nameOf(purpose, key), redis)
     this.#opened.push(redis)
     return redis
   }
 
-  close(): void {
-    for (const redis of this.#opened) endRedis(redis)
+  #nameOf(purpose: Purpose, key: string): string {
+    return this.#map === null ? purpose : `${purpose} ${slotOf(key)}`
   }
+}
+
+/** To the address; or to the first of the servers in it that answers, where it names several. */
+async function openFirst(url: string, deadlineMs: number, patienceMs: number | undefined): Promise<Redis> {
+  const servers = serversOf(url)
+  if (servers.length === 1) return answering(url, url, deadlineMs, patienceMs)
+  const each = servers.map((server) => answering(server, url, deadlineMs, patienceMs))
+  const first = await Promise.any(each).catch(({ errors }: AggregateError) => {
+    throw errors[0]
+  })
+  for (const other of each) {
+    other.then(
+      (redis) => redis !== first && endRedis(redis),
+      () => {},
+    )
+  }
+  return first
+}
+
+async function answering(
+  server: string,
+  url: string,
+  deadlineMs: number,
+  patienceMs: number | undefined,
+): Promise<Redis> {
+  const redis = openRedis(server, patienceMs)
+  try {
+    await awaitRedis(redis, url, deadlineMs)
+    return redis
+  } catch (error) {
+    endRedis(redis)
+    throw error
+  }
+}
+
+function refuseOtherThanServers(url: string): void {
+  if (redisPlace(url).sentinels !== undefined || !/^(?:rediss?:)?\/\/[^/?#]/.test(url)) {
+    throw new ConfigError(
+      `Redis at ${safeUrl(url)} is a server of a cluster: name some of the cluster's servers by host and port, like redis://host1:7000,host2:7000.`,
+    )
+  }
+}
+
+function noCluster(url: string): ConfigError {
+  return new ConfigError(
+    `${safeUrl(url)} names several servers, and the one that answered first is no cluster: name that one alone, or its sentinels (redis+sentinel://…).`,
+  )
 }

@@ -21,25 +21,28 @@ const silence = new SilenceWatch()
 
 export type { Redis }
 
+/** Finds the server to which a connection goes, anew with each attempt to open it; without one, the address says it. */
+export type Finding = Pick<RedisOptions, 'Connector' | 'reconnectOnError'>
+
 /**
  * A connection that never gives up by itself, but where its login is refused; who waits sets a deadline of their own, and `patienceMs` says
  * how long anybody does. Throws a ConfigError, and opens nothing, where the address is wrong.
  */
-export function openRedis(url: string, patienceMs?: number): Redis {
-  const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true })
+export function openRedis(url: string, patienceMs?: number, finding?: Finding): Redis {
+  const redis = open(url, { enableOfflineQueue: true, autoResendUnfulfilledCommands: true, ...finding })
   keepWaiting(redis)
   if (patienceMs !== undefined) dropUnwaited(redis, patienceMs, deadlines)
   return redis
 }
 
 /** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
-export function openLossyRedis(url: string): Redis {
-  return open(url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false })
+export function openLossyRedis(url: string, finding?: Finding): Redis {
+  return open(url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, ...finding })
 }
 
 type Patience = Pick<RedisOptions, 'enableOfflineQueue' | 'autoResendUnfulfilledCommands'>
 
-function open(url: string, patience: Patience): Redis {
+function open(url: string, patience: Patience & Finding): Redis {
   checkRedisUrl(url)
   rememberPasswordsIn(url)
   const { url: server, ...sentinels } = redisPlace(url)
@@ -55,9 +58,9 @@ function open(url: string, patience: Patience): Redis {
     enableReadyCheck: true,
     // Else what Redis says to a connection that it does not take would answer a command that nobody listens to.
     disableClientInfo: true,
-    ...patience,
     retryStrategy: pauseBefore,
     reconnectOnError: (error) => (/(^|: -)READONLY/.test(error.message) ? 1 : false),
+    ...patience,
   })
   stayInDatabase(redis)
   leaveOnce(redis)
@@ -67,7 +70,7 @@ function open(url: string, patience: Patience): Redis {
   return redis
 }
 
-function pauseBefore(attempt: number): number {
+export function pauseBefore(attempt: number): number {
   return Math.min(50 * 2 ** Math.min(attempt, 6), 1_000) * (0.5 + Math.random() / 2)
 }
 

@@ -5,8 +5,12 @@
 import { ConfigError, InvariantError, RuntimeError, TransientError } from '../../core/errors.ts'
 import { loginAdvice } from './no-connection.ts'
 
-/** Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. */
-const refusedNow = /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS)\b.*)/s
+/**
+ * Errors that say "not now": nothing was written, the same call may succeed later. Redis 6.2 wraps those of a script. A server of a cluster says
+ * `MOVED` and `ASK`, and of a script's own commands that a key is not local, while a slot is on its way to another.
+ */
+const refusedNow =
+  /(?:^|: -)((OOM|READONLY|LOADING|TRYAGAIN|BUSY|MASTERDOWN|CLUSTERDOWN|MISCONF|NOREPLICAS|MOVED|ASK)\b.*)|(Script attempted to access a non local key\b.*)/s
 /** What a script says of something stored that it cannot work with, before its first write: behind the mark of lua/shared/checks.lua. */
 const damage = /\bDAMAGED (.*?)(?= script: |$)/s
 /** What Redis says to a user whom it does not know, or does not let do this. In a script it has no code for it before 7.0, and since 7.0 other words. */
@@ -14,8 +18,6 @@ const userRefused =
   /(?:^|: -)((?:NOAUTH|WRONGPASS|NOPERM)\b.*)|((?:The user executing the script can't|ACL failure in script:) .*)/s
 /** What a Redis says whose configuration took a command away. Scripts do not say which. */
 const commandMissing = /Unknown (?:Redis )?command called from \w+|\bunknown command [`']?\w+['`]?/i
-/** What a server of a cluster says of keys that are at another. */
-const keysElsewhere = /^(?:MOVED|ASK) .*/
 const connectionLost =
   /ECONN|EPIPE|ENOTFOUND|ETIMEDOUT|Connection is closed|no answer within|max retries|aborted due to connection/i
 
@@ -28,7 +30,7 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
   const what = doing.replace('.lua', '')
   const refused = refusedNow.exec(message)
   if (refused) {
-    const [, why, code] = refused as unknown as [string, string, string]
+    const [why, code] = refusedWords(refused)
     return new TransientError(`Redis refused (${what}: ${firstSentence(why)}). ${adviceFor(code)} ${nothingWritten}`, {
       code: 'store_refused',
       cause: thrown,
@@ -62,22 +64,21 @@ export function storeError(thrown: unknown, doing: string): RuntimeError {
 
 /** Why Redis takes no write now, and what to do; null where it says something else. */
 export function refusalOf(thrown: unknown): { readonly why: string; readonly todo: string } | null {
-  const [, why, code] = refusedNow.exec(messageOf(thrown)) ?? []
-  return why === undefined || code === undefined ? null : { why: firstSentence(why), todo: adviceFor(code) }
+  const refused = refusedNow.exec(messageOf(thrown))
+  if (refused === null) return null
+  const [why, code] = refusedWords(refused)
+  return { why: firstSentence(why), todo: adviceFor(code) }
+}
+
+function refusedWords([, why, code = 'TRYAGAIN', notLocal = '']: RegExpExecArray): [why: string, code: string] {
+  return [why ?? notLocal, code]
 }
 
 /** Refusals that no other user and no waiting mends. */
 function unfitBy(message: string): { why: string; todo: string } | undefined {
   const [missing] = commandMissing.exec(message) ?? []
-  if (missing !== undefined) {
-    return { why: missing, todo: 'its configuration takes that command away (rename-command): troupe needs it.' }
-  }
-  const [elsewhere] = keysElsewhere.exec(message) ?? []
-  if (elsewhere === undefined) return undefined
-  return {
-    why: elsewhere,
-    todo: 'it is one server of a cluster, for which there is no client yet: use a Redis without.',
-  }
+  if (missing === undefined) return undefined
+  return { why: missing, todo: 'its configuration takes that command away (rename-command): troupe needs it.' }
 }
 
 /** By the first letter of the command that reads it. */
@@ -122,6 +123,12 @@ function adviceFor(code: string): string {
       return 'It is a read-only replica: point TROUPE_REDIS_URL (redisUrl in code) at the primary.'
     case 'NOREPLICAS':
       return 'Too few of its replicas are connected (min-replicas-to-write): start them, or lower that.'
+    case 'MOVED':
+    case 'ASK':
+    case 'TRYAGAIN':
+      return 'A slot of the cluster is on its way to another server.'
+    case 'CLUSTERDOWN':
+      return 'A part of the cluster is away: see `redis-cli --cluster check`.'
     case 'MISCONF':
       return 'It cannot save to disk: free some space, or see its log.'
     default:

@@ -9,9 +9,9 @@ import { rightsScript } from '../script/scripts.ts'
 /** Of no script. */
 const noDigest = '0'.repeat(40)
 
-/** Throws a ConfigError that names the commands. The namespace must have been set up. */
-export async function checkRights(redis: Redis, namespace: string, deadlineMs: number): Promise<void> {
-  const { meta, cancelNotices } = partitionKeys(tagOf(namespace, 0))
+/** Throws a ConfigError that names the commands. The namespace must have been set up. `partition`: one whose keys the server has. */
+export async function checkRights(redis: Redis, namespace: string, deadlineMs: number, partition = 0): Promise<void> {
+  const { meta, cancelNotices } = partitionKeys(tagOf(namespace, partition))
   const [[kind, names]] = await Promise.all([
     new ScriptCaller(redis).call(rightsScript, { meta }, { channel: cancelNotices }, { deadlineMs }),
     checkAsked(redis.evalsha(noDigest, 0), deadlineMs),

@@ -1,6 +1,6 @@
 /**
  * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
- * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, is a cluster, or was set up with another number of partitions.
+ * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
  *     A caller that only looks at a namespace does not set it up.
  */
 import { ConfigError } from '../../core/errors.ts'
@@ -9,16 +9,12 @@ import { partitionKeys, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 
-const schemaVersion = 8
+export const schemaVersion = 8
 
 /** Why a Redis that says this of itself (INFO) must not be used, in one sentence; null when it may. */
 export function unfit(info: string): string | null {
   if (/^redis_mode:sentinel/m.test(info)) {
     return 'this is a Redis Sentinel, which keeps no keys: to have it asked for the primary, let the URL be like redis+sentinel://host:26379/mymaster.'
-  }
-  // A server with one node, or whose part of the keys happens to hold ours, would be fine until the keys are moved.
-  if (/^redis_mode:cluster/m.test(info) || /^cluster_enabled:1/m.test(info)) {
-    return 'this is a Redis Cluster, and troupe has no client for one yet: use a single Redis, or a primary with replicas behind Sentinel.'
   }
   const version = /^redis_version:(\d+)\.(\d+)/m.exec(info)
   if (version && Number(version[1]) * 100 + Number(version[2]) < 602) {
@@ -40,13 +36,22 @@ export function nearlyFull(info: string): string | null {
   return `this Redis is nearly full (${used} of ${most} bytes): it will refuse writes. Raise maxmemory, or remove finished sessions: troupe session prune.`
 }
 
+/** How many partitions there are, if their number was removed; undefined if no more than one is seen. */
+export type LookForPartitions = () => Promise<number | undefined>
+
 /** Checks version, eviction and partitions; on the first start it writes the number of partitions. Returns that number. */
-export async function checkRedis(redis: Redis, namespace: string, partitions: number | undefined): Promise<number> {
-  return readSetUp(redis, namespace, partitions, async (meta, wanted) => {
+export async function checkRedis(
+  redis: Redis,
+  namespace: string,
+  partitions: number | undefined,
+  look: LookForPartitions = () => partitionsInUse(redis, namespace),
+): Promise<number> {
+  const setUp = async (meta: string, wanted: number) => {
     await redis.hsetnx(meta, 'schema', schemaVersion)
     await redis.hsetnx(meta, 'partitions', wanted)
     return redis.hget(meta, 'partitions')
-  })
+  }
+  return readSetUp(redis, namespace, partitions, look, setUp)
 }
 
 /** The same checks for a caller that does not set up. A namespace that nobody set up is taken to have the wanted number. */
@@ -54,9 +59,10 @@ export async function lookAtRedis(
   redis: Redis,
   namespace: string,
   wanted: number | undefined,
+  look: LookForPartitions = () => partitionsInUse(redis, namespace),
 ): Promise<{ readonly partitions: number; readonly isSetUp: boolean }> {
   let isSetUp = true
-  const partitions = await readSetUp(redis, namespace, wanted, async (_meta, number) => {
+  const partitions = await readSetUp(redis, namespace, wanted, look, async (_meta, number) => {
     isSetUp = false
     return String(number)
   })
@@ -68,6 +74,7 @@ async function readSetUp(
   redis: Redis,
   namespace: string,
   partitions: number | undefined,
+  look: LookForPartitions,
   setUp: (meta: string, wanted: number) => Promise<string | null>,
 ): Promise<number> {
   const problem = unfit(await redis.info())
@@ -87,7 +94,7 @@ async function readSetUp(
     )
   }
   if (stored[0] == null) {
-    const wanted = (await partitionsInUse(redis, namespace)) ?? partitions ?? 1
+    const wanted = (await look()) ?? partitions ?? 1
     if (!isPartitions(wanted)) throw new ConfigError(`partitions must be ${partitionsWords}, not ${wanted}.`)
     stored[0] = await setUp(meta, wanted)
   }
@@ -107,10 +114,7 @@ function isPartitions(number: number): boolean {
   return Number.isInteger(number) && number >= 1 && number <= partitionsMax
 }
 
-/**
- * How many partitions there are, if their number was removed. The sweeps of nodes write into `meta` of each partition. Undefined if no more than one
- * is seen, so that a new namespace costs one question.
- */
+/** The sweeps of nodes write into `meta` of each partition. A new namespace costs one question. */
 async function partitionsInUse(redis: Redis, namespace: string): Promise<number | undefined> {
   const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
   if ((await redis.exists(metaOf(1))) === 0) return undefined

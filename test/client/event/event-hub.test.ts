@@ -53,7 +53,13 @@ test('a client that is closed while it begins to listen to events leaves no conn
 /** A hub of a namespace, and the connection of its client. */
 function hubFor(namespace: string, redisUrl = inject('redisUrl'), more: Partial<EventHubOptions> = {}) {
   const commands = openRedis(inject('redisUrl'))
-  const hub = new EventHub({ namespace, open: () => openRedis(redisUrl), deadlineMs: 5_000, commands, ...more })
+  const hub = new EventHub({
+    namespace,
+    open: () => openRedis(redisUrl),
+    deadlineMs: 5_000,
+    commands: () => commands,
+    ...more,
+  })
   const stop = hub.stop.bind(hub)
   hub.stop = async () => {
     await stop()

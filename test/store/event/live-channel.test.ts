@@ -13,7 +13,7 @@ import { waitUntil } from '../../support/wait-until.ts'
 async function opened(ways: { publisher?: string; tail?: string } = {}) {
   const namespace = newNamespace()
   const connection = openLossyRedis(ways.publisher ?? inject('redisUrl'))
-  const publisher = new RedisLivePublisher(connection, namespace)
+  const publisher = new RedisLivePublisher(() => connection, namespace)
   const tailConnections: Redis[] = []
   const open = () => {
     const redis = openRedis(ways.tail ?? inject('redisUrl'))

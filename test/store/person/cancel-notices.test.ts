@@ -15,7 +15,12 @@ test('a connection that ends while it subscribes again breaks nothing', async ()
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     const redis = openRedis(proxy.url)
     const places = [{ keys: partitionKeys(tagOf(newNamespace(), 0)) }]
-    await hearCancels(redis, places, () => {}, 5_000)
+    await hearCancels(
+      () => redis,
+      places,
+      () => {},
+      5_000,
+    )
     redis.disconnect(true)
     await once(redis, 'ready')
     proxy.forget()

@@ -16,6 +16,8 @@ export interface Attack {
   readonly hasWritten: boolean
 }
 
+type Steps = ReturnType<Redis['pipeline']>
+
 type Keys = readonly { readonly key: string; readonly type: string; readonly dump: Buffer; readonly fields: string[] }[]
 
 const nonsense = [
@@ -83,6 +85,26 @@ export class FuzzScene {
       if (random() < 0.5) what.push(this.#spoilArguments(flat, random))
       else what.push(this.#spoilKeys(steps, flat, random))
     }
+    return this.#make(steps, flat, what, random)
+  }
+
+  /** The call is made while the slot of its keys is on its way to another server: this share of them is there already. */
+  async whileMoving(slot: number, to: string, share: number, random: Random): Promise<Attack> {
+    const set = (steps: Steps, ...words: string[]) => steps.call('CLUSTER', 'SETSLOT', String(slot), ...words)
+    const steps = set(this.#redis.pipeline(), 'STABLE').flushdb()
+    for (const { key, dump } of this.#keys) steps.restore(key, 0, dump)
+    const moved = this.#keys.filter(() => random() < share).map(({ key }) => key)
+    for (const key of moved) steps.del(key)
+    set(steps, 'MIGRATING', to)
+    return this.#make(steps, this.#sent.flat, moved, random)
+  }
+
+  async #make(
+    steps: Steps,
+    flat: readonly (string | number)[],
+    what: readonly string[],
+    random: Random,
+  ): Promise<Attack> {
     const { sha, keyCount } = this.#sent
     steps.eval(digestScript, 0)
     if (random() < 0.5 && inject('hasFunctions')) steps.fcall(functionOf(sha), keyCount, ...flat)
@@ -118,7 +140,7 @@ export class FuzzScene {
     return `argument ${place - keyCount + 1} is ${JSON.stringify(value)}`
   }
 
-  #spoilKeys(steps: ReturnType<Redis['pipeline']>, flat: readonly (string | number)[], random: Random): string {
+  #spoilKeys(steps: Steps, flat: readonly (string | number)[], random: Random): string {
     const hash = pick(
       this.#keys.filter(({ fields }) => fields.length > 0),
       random,

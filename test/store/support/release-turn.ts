@@ -10,5 +10,5 @@ export async function releaseTurn(place: Place, turn: HandTurn, authors: readonl
   const turns = [{ partition: 0, workerId, sessionId, kind, token, isIsolated }]
   const settings = { tags: [place.keys.tag], nodeId: 'node-a', wakeupMs: 1_000 }
   const redis = place.wire.face
-  await release(redis, settings, { ends: true, words: releaseWords, authors, turns }, 5_000)
+  await release(() => redis, settings, { ends: true, words: releaseWords, authors, turns }, 5_000)
 }

@@ -37,7 +37,6 @@ export class WakeStage {
   /** A node as far as this queue is concerned: `onWake` gets the id of each wake-up. */
   async listen(onWake: (id: string) => Waking, { pool = 'default', slots = 5 } = {}): Promise<WakeupListener> {
     const listener = new WakeupListener({
-      connection: this.connection,
       place: this.places[0] as QueuePlace,
       pool,
       slots,
@@ -63,9 +62,10 @@ export class WakeStage {
   #open(): void {
     this.connection = openRedis(inject('redisUrl'))
     const namespace = newNamespace()
-    this.places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q` }))
+    const { connection } = this
+    this.places = [0, 1].map((partition) => ({ partition, prefix: `{${namespace}.${partition}}:q`, connection }))
     this.warned = []
-    this.waker = new BullWaker(this.connection, this.places, this.log)
+    this.waker = new BullWaker(this.places, this.log)
   }
 
   async #close(): Promise<void> {

@@ -67,7 +67,7 @@ for index = 1, #kept do
     redis.pcall('ZREM', tag .. ':wakeups:' .. turn.pool, wakeup) -- guard: wake-up of a long turn counts as busy
     redis.pcall('ZADD', tag .. ':busy:' .. turn.pool, digits(now + leaseMs), wakeup)
     -- A turn of this pool is long: a slot that is awake may no longer be expected to take several workers in a row.
-    redis.call('DEL', tag .. ':per-wake:' .. turn.pool)
+    redis.pcall('DEL', tag .. ':per-wake:' .. turn.pool)
     pools[turn.pool] = true
   end
 end

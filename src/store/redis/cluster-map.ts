@@ -1,0 +1,173 @@
+/**
+ * Duty: which server of a cluster has which slot, as the servers themselves say.
+ * MAP-1 Every connection of a slot asks anew when it opens. So a server that took the slot over is found as a primary behind Sentinel is.
+ * MAP-2 Somebody looks every `lookEveryMs`, too: a connection that still answers, or hangs, may be to a server that has the slot no longer.
+ * MAP-3 The servers are asked in turn, as any of them may be away or behind; the one that a redirection names comes first, as it knows.
+ */
+import { Redis } from 'ioredis'
+import { otherServer, redisPlace, serversOf } from '../../core/redis-url.ts'
+
+export interface Server {
+  readonly host: string
+  readonly port: number
+}
+
+interface Range extends Server {
+  readonly from: number
+  readonly to: number
+}
+
+/** A connection that follows a slot. */
+export interface Follower {
+  readonly slot: number
+  /** Where it is now. */
+  readonly server: Server | undefined
+  /** Leaves the server where it is, and opens again. */
+  moveOn(): void
+}
+
+const answerMsMax = 1_000
+const lookEveryMs = 2_000
+/** Connections that open at the same time share an answer that is no older. */
+const freshMs = 50
+
+export class ClusterMap {
+  readonly #url: string
+  /** Addresses of all servers that were ever named, the next to be asked first. */
+  #servers: string[]
+  #ranges: readonly Range[] = []
+  #readAt = Number.NEGATIVE_INFINITY
+  #reading: Promise<void> | undefined
+  #asked: { readonly server: string; readonly redis: Redis } | undefined
+  readonly #followers = new Set<Follower>()
+  #looking: NodeJS.Timeout | undefined
+
+  constructor(url: string) {
+    this.#url = url
+    this.#servers = [...serversOf(url)]
+  }
+
+  /** Throws what the server that was asked last said, where none answers, or where none has the slot. */
+  async serverOf(slot: number): Promise<Server> {
+    if (performance.now() - this.#readAt > freshMs) await this.#readOnce()
+    const range = this.#ranges.find(({ from, to }) => slot >= from && slot <= to)
+    if (range === undefined) throw new Error(`CLUSTERDOWN no server of the cluster has slot ${slot}`)
+    return range
+  }
+
+  /** One of each server that has slots. */
+  async masters(): Promise<readonly Server[]> {
+    await this.#readOnce()
+    return [...new Map(this.#ranges.map((range) => [nameOf(range), range])).values()]
+  }
+
+  /** A server said that another has the slot: `MOVED <slot> <host>:<port>`. */
+  redirected(message: string): void {
+    const [, host = '', port = ''] = /^MOVED \d+ (.*):(\d+)$/.exec(message) ?? []
+    this.#readAt = Number.NEGATIVE_INFINITY
+    if (host !== '') this.#askFirst(otherServer(this.#url, host, Number(port)))
+  }
+
+  follow(follower: Follower): void {
+    this.#followers.add(follower)
+    this.#looking ??= setInterval(() => this.#look(), lookEveryMs).unref()
+  }
+
+  unfollow(follower: Follower): void {
+    this.#followers.delete(follower)
+    if (this.#followers.size > 0) return
+    clearInterval(this.#looking)
+    this.#looking = undefined
+    this.#endAsking()
+  }
+
+  #look(): void {
+    this.#readOnce().then(
+      () => this.#moveOn(),
+      // The next look asks another server.
+      () => {},
+    )
+  }
+
+  #moveOn(): void {
+    for (const follower of this.#followers) {
+      const { slot, server } = follower
+      const range = this.#ranges.find(({ from, to }) => slot >= from && slot <= to)
+      if (server && range && nameOf(server) !== nameOf(range)) follower.moveOn()
+    }
+  }
+
+  #readOnce(): Promise<void> {
+    this.#reading ??= this.#read().finally(() => {
+      this.#reading = undefined
+    })
+    return this.#reading
+  }
+
+  async #read(): Promise<void> {
+    let last: unknown
+    for (const server of this.#servers) {
+      try {
+        this.#ranges = await this.#ask(server)
+        this.#readAt = performance.now()
+        for (const range of this.#ranges) this.#note(otherServer(this.#url, range.host, range.port))
+        return
+      } catch (error) {
+        last = error
+        this.#endAsking()
+        this.#askLast(server)
+      }
+    }
+    throw last
+  }
+
+  async #ask(server: string): Promise<Range[]> {
+    if (this.#asked?.server !== server) {
+      this.#endAsking()
+      this.#asked = { server, redis: openOnce(server) }
+    }
+    const rows = (await this.#asked.redis.cluster('SLOTS')) as unknown as [number, number, [string, number]][]
+    const asked = new URL(server)
+    return rows.map(([from, to, [host, port]]) => {
+      // A server that does not know how it is reached leaves its host out.
+      return { from, to, host: host || asked.hostname.replace(/^\[|\]$/g, ''), port }
+    })
+  }
+
+  #endAsking(): void {
+    this.#asked?.redis.disconnect()
+    this.#asked = undefined
+  }
+
+  #note(server: string): void {
+    if (!this.#servers.includes(server)) this.#servers.push(server)
+  }
+
+  #askFirst(server: string): void {
+    this.#servers = [server, ...this.#servers.filter((one) => one !== server)]
+  }
+
+  #askLast(server: string): void {
+    this.#servers = [...this.#servers.filter((one) => one !== server), server]
+  }
+}
+
+function nameOf({ host, port }: Server): string {
+  return `${host}:${port}`
+}
+
+/** It gives up at the first failure. */
+function openOnce(server: string): Redis {
+  const redis = new Redis(redisPlace(server).url, {
+    protocol: 2,
+    retryStrategy: null,
+    maxRetriesPerRequest: 0,
+    enableReadyCheck: false,
+    disableClientInfo: true,
+    connectTimeout: answerMsMax,
+    commandTimeout: answerMsMax,
+  })
+  // The failure is that of the question.
+  redis.on('error', () => {})
+  return redis
+}
