@@ -251,6 +251,8 @@ function partsOf(
 ): Parts {
   const { namespace = defaultNamespace, policy } = options
   const kinds = new Map(options.kinds.map((kind) => [kind.name, kind]))
+  // Open before the first note: what is published before that is lost.
+  for (const { keys } of places) connections.at(keys.tag, 'lossy')
   const byPool = Map.groupBy(kinds.values(), (kind) => kind.pool)
   return {
     id: `n-${randomBytes(6).toString('hex')}`,

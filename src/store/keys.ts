@@ -75,7 +75,7 @@ export function partitionKeys(tag: string) {
     fork: (session: string, worker: string) => `${tag}:fork:${session}:${worker}`,
     /** string; the answer given under an idempotency key; 24 h, or 10 min for keys the client made. */
     idem: (digest: string) => `${tag}:idem:${digest}`,
-    /** string; nothing: commands that are only tried are aimed at it; is never there. */
+    /** string; nothing: commands that are only tried are aimed at it, and in a cluster each call of a script names it; is never there. */
     rights: `${tag}:rights`,
     /** Prefix of BullMQ's own keys; our scripts never touch them. */
     queuePrefix: `${tag}:q`,
@@ -97,6 +97,11 @@ export function placesOf(namespace: string, partitions: number): Place[] {
     const keys = partitionKeys(tagOf(namespace, partition))
     return { partition, keys, prefix: keys.queuePrefix }
   })
+}
+
+/** A key with the tag of this one that is never there. */
+export function keyThatIsNever(key: string): string {
+  return partitionKeys(key.slice(0, key.indexOf('}') + 1)).rights
 }
 
 /** Matches the keys of all workers of all partitions of the namespace that this tag is of. */

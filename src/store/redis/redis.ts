@@ -35,6 +35,11 @@ export function openRedis(url: string, patienceMs?: number, finding?: Finding): 
   return redis
 }
 
+/** Is it one to the server of a cluster that has a slot? Tests have parts of a connection alone. */
+export function followsSlot(redis: Redis): boolean {
+  return (redis.options as Redis['options'] | undefined)?.Connector !== undefined
+}
+
 /** A connection whose commands fail while Redis is away and are never sent again: for what may be lost and must not come twice. */
 export function openLossyRedis(url: string, finding?: Finding): Redis {
   return open(url, { enableOfflineQueue: false, autoResendUnfulfilledCommands: false, ...finding })

@@ -3,6 +3,8 @@
  * by name, and the descriptor alone says in which order they are sent. test/lua-headers.test.ts holds file and descriptor together.
  * SCRIPT-1 A script is sent again as a whole after an error that came before its first write (LOADING, READONLY, OOM, TRYAGAIN), and after a
  *     lost connection, until the caller's deadline: no script does harm when it runs twice (docs/protocol.md).
+ * SCRIPT-2 In a cluster each call names one more key, which never exists. While the slot is on its way to another server, a server refuses a script of
+ *     whose keys some are not there: so it refuses each, before its first command. Keys that scripts build themselves are not looked at by anybody else.
  */
 
 import { createHash } from 'node:crypto'
@@ -10,7 +12,8 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import type { RuntimeError } from '../../core/errors.ts'
-import { type Redis, withDeadline } from '../redis/redis.ts'
+import { keyThatIsNever } from '../keys.ts'
+import { followsSlot, type Redis, withDeadline } from '../redis/redis.ts'
 import { lastWord, messageOf, pauseAfter, storeError } from '../redis/store-error.ts'
 import { Refusals } from './refusals.ts'
 import { functionNameOf, scriptSource } from './script-source.ts'
@@ -71,8 +74,10 @@ export type Reply = (string | number | null | Reply)[]
 export class ScriptCaller {
   readonly #transport: ScriptTransport
   readonly #refusals: Refusals
+  readonly #isInCluster: boolean
 
-  constructor(redis: Redis, mayUseFunctions?: boolean, log?: WorkerLog) {
+  constructor(redis: Redis, mayUseFunctions?: boolean, log?: WorkerLog, isInCluster = followsSlot(redis)) {
+    this.#isInCluster = isInCluster
     this.#transport = new ScriptTransport(redis, mayUseFunctions)
     this.#refusals = new Refusals(log)
   }
@@ -86,7 +91,7 @@ export class ScriptCaller {
     args: ScriptArguments<Arg, Field>,
     { deadlineMs }: { readonly deadlineMs: number },
   ): Promise<Reply> {
-    const words = wordsOf(script, keys, args)
+    const words = wordsOf(script, keys, args, this.#isInCluster)
     const give = performance.now() + deadlineMs
     let refusal: RuntimeError | undefined
     for (let attempt = 0, way = this.#transport.first; ; attempt++) {
@@ -125,9 +130,11 @@ function wordsOf<Key extends string, Arg extends string, Field extends string>(
   script: Script<Key, Arg, Field>,
   keys: Readonly<Record<Key, string>>,
   args: ScriptArguments<Arg, Field>,
+  isInCluster: boolean,
 ): Words {
-  const words: Words = ['', script.keys.length]
+  const words: Words = ['', script.keys.length + (isInCluster ? 1 : 0)]
   for (const name of script.keys) words.push(keys[name])
+  if (isInCluster) words.push(keyThatIsNever(keys[script.keys[0] as Key]))
   if (script.header.length > 0) words.push(encodeHeader(script.header.map((name) => [name, args[name]])))
   for (const name of script.args) {
     const value: Argument | readonly Argument[] = args[name]

@@ -35,6 +35,8 @@ export interface PlaceOptions {
   readonly hasFunctions?: boolean
   /** Of calls from outside a turn; those of nodes last a lease. */
   readonly deadlineMs?: number
+  /** Its scripts are called as in a cluster. */
+  readonly isInCluster?: boolean
   /** That of another place, whose keys are looked at; they stay. */
   readonly namespace?: string
 }
@@ -91,7 +93,7 @@ export class Place implements AsyncDisposable {
     this.keys = partitionKeys(tagOf(namespace, 0))
     this.policy = { ...testPolicy, ...options.policy }
     this.deadlineMs = options.deadlineMs ?? 20_000
-    this.caller = new ScriptCaller(this.wire.face)
+    this.caller = new ScriptCaller(this.wire.face, undefined, undefined, options.isInCluster)
     this.sessions = new SessionStore(this.wire.face, this.caller, this.keys, 0, this.policy, this.deadlineMs)
     this.inspect = new InspectStore(this.redis, this.keys, 0)
     this.letters = new LetterStore(this.redis, this.keys)
