@@ -138,6 +138,7 @@ const nodeRules: Rules<StartNodeOptions> = {
 const modelRules: Rules<ModelSettings> = {
   default: { expects: 'provider/model, like openai/gpt-5', fits: (value) => typeof value === 'string' },
   env: { isRequired: true, expects: 'an object of variables, like { OPENAI_API_KEY: "…" }', fits: isObject },
+  prices: { expects: 'an object like { "openai/gpt-5": { input: 1.25, output: 10 } }', fits: isObject },
 }
 
 /** Starts a node in this process. Throws a ConfigError or a TransientError (`store_unavailable`) with one clear sentence. */

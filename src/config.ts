@@ -3,6 +3,7 @@
  * Throws a ConfigError that names the variable or flag and says which values it takes.
  */
 
+import { readFileSync } from 'node:fs'
 import type { ModelSettings } from './core/definition/model.ts'
 import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
@@ -18,6 +19,7 @@ export interface ConfigFlags {
   readonly concurrency?: string | number | undefined
   readonly logLevel?: string | undefined
   readonly model?: string | undefined
+  readonly prices?: string | undefined
   readonly host?: string | undefined
   readonly port?: string | number | undefined
 }
@@ -57,7 +59,7 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 /** The default model and the settings of providers from the environment, for programs that start a node themselves. */
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
   rememberSecretsOf(env)
-  return { default: filled(env.TROUPE_MODEL), env: providerVariables(env) }
+  return { default: filled(env.TROUPE_MODEL), env: providerVariables(env), prices: pricesOf(filled(env.TROUPE_PRICES)) }
 }
 
 /** Remembers the secrets of the environment, so that no log and no record of this process repeats them. */
@@ -89,7 +91,11 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     concurrency: wholeNumber(concurrency, 1, policy.slotsMax) ?? policy.slots,
     logLevel: logLevelOf(of('--log-level', flags.logLevel, 'TROUPE_LOG_LEVEL')),
     model,
-    modelSettings: { default: model, env: providerVariables(env) },
+    modelSettings: {
+      default: model,
+      env: providerVariables(env),
+      prices: pricesOf(flags.prices ?? filled(env.TROUPE_PRICES)),
+    },
     host: flags.host ?? filled(env.TROUPE_HOST) ?? '127.0.0.1',
     port: wholeNumber(of('--port', flags.port, 'TROUPE_PORT'), 0, 65_535),
     token: filled(env.TROUPE_TOKEN),
@@ -162,6 +168,16 @@ function modelOf(setting: Setting | undefined): string | undefined {
   const model = String(setting.value)
   if (/^[^/\s]+\/\S+$/.test(model)) return model
   throw new ConfigError(`${setting.name} ${JSON.stringify(model)} must be provider/model, like openai/gpt-5.`)
+}
+
+/** `file`: JSON, `{ "provider/model": { "input": 3, "output": 15 } }`. What is in it is checked where models are opened. */
+function pricesOf(file: string | undefined): ModelSettings['prices'] {
+  if (file === undefined) return undefined
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as ModelSettings['prices']
+  } catch (cause) {
+    throw new ConfigError(`the prices of models cannot be read from ${file}: ${(cause as Error).message}.`, { cause })
+  }
 }
 
 function wholeNumber(setting: Setting | undefined, least: number, most: number): number | undefined {

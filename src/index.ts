@@ -67,6 +67,7 @@ export type {
   Sent,
   SessionsPage,
 } from './client/summaries.ts'
+export type { UsagePart, UsageQuery, UsageRow } from './client/usage.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type {
@@ -120,6 +121,7 @@ export type {
   Model,
   ModelCall,
   ModelDelta,
+  ModelPrice,
   ModelReply,
   ModelRequest,
   ModelSettings,
@@ -251,6 +253,7 @@ export type { SessionLimits, Spending, WorkerLimits } from './core/policy.ts'
 export type { Attributes, CounterName, Span, SpanName, Telemetry } from './core/ports/telemetry.ts'
 export type { DeepReadonly } from './core/read-only.ts'
 export type { ApprovalPolicy, SessionApproval, WhenNobodyAnswers } from './core/worker/ask/session-approval.ts'
+export type { Cost } from './core/worker/cost.ts'
 export type { Failure } from './core/worker/failure.ts'
 export { type Arrow, type RunEvent, RunMachine, runArrows, transition } from './core/worker/lifecycle.ts'
 export type {

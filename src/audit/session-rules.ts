@@ -2,9 +2,11 @@
  * Duty: the rules between the workers of a session, and those for the record of the session.
  * RULES-1 They are applied only to workers of one picture. If two workers were read apart, one may have changed in between.
  */
+
 import { decodeTally, spendingOf } from '../core/history/run/agent-tally.ts'
 import { childId, rootIdOf } from '../core/ids.ts'
 import type { Spending } from '../core/policy.ts'
+import { addCost, type Cost } from '../core/worker/cost.ts'
 import { decodeHead, resultChildOf } from '../core/worker/message.ts'
 import { isWithinFolder, isWithinSend } from '../core/worker/permissions.ts'
 import { addSpending } from '../core/worker/usage.ts'
@@ -34,6 +36,7 @@ export function groupRules(group: Group, found: Suspicion[]): void {
   if (!group.isWhole) return
   reportedRule(group, say)
   spentRule(group, say)
+  costRule(group, say)
 }
 
 // I1, I8: a worker that was created has a record until its session is pruned.
@@ -208,4 +211,16 @@ function spentRule({ session, seen }: Group, say: Say): void {
     `${modelCalls} model calls, ${tokens} tokens and ${toolCalls} tool calls`
   if (words(sum) !== words(kept))
     say('I16', 'spent', `session ${id} has spent ${words(kept)}, and its workers ${words(sum)}`)
+}
+
+// I16: the cost of the session is the sum over its workers.
+function costRule({ session, seen }: Group, say: Say): void {
+  const kept = session.record?.cost ?? null
+  if (kept === null) return
+  let sum: Cost = { costMicroUsd: 0, unpricedModelCalls: 0 }
+  for (const { picture } of seen.values()) if (picture.record.cost !== null) sum = addCost(sum, picture.record.cost)
+  const words = ({ costMicroUsd, unpricedModelCalls }: Cost) =>
+    `${costMicroUsd} millionths of a dollar and ${unpricedModelCalls} calls without a price`
+  if (words(sum) !== words(kept))
+    say('I16', 'cost', `session ${session.id} has cost ${words(kept)}, and its workers ${words(sum)}`)
 }

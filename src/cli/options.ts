@@ -22,6 +22,7 @@ export interface NodeFlags extends ConnectionFlags {
   readonly concurrency?: number
   readonly logLevel?: string
   readonly model?: string
+  readonly prices?: string
 }
 
 /** `otherwise`: the Redis if no option and no variable names one. */
@@ -63,7 +64,12 @@ export function addNodeOptions(command: Command): Command {
 
 /** For commands that may run a node in their process. */
 export function addModelOption(command: Command): Command {
-  return command.option('--model <provider/model>', 'model for agents that name no model; default: TROUPE_MODEL')
+  return command
+    .option('--model <provider/model>', 'model for agents that name no model; default: TROUPE_MODEL')
+    .option(
+      '--prices <file>',
+      'JSON with your own prices of models; default: TROUPE_PRICES, and a table of public prices',
+    )
 }
 
 /** A parser for commander: an idempotency key. An empty key mostly comes from a shell variable that was never set. */

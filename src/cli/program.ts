@@ -25,6 +25,7 @@ import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
 import { addToolsCommand } from './commands/tools.ts'
+import { addUsageCommand } from './commands/usage.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
 import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './group.ts'
@@ -96,6 +97,7 @@ export function buildProgram(): Command {
   addKindsCommand(program)
   addToolsCommand(program)
   addDoctorCommand(program)
+  addUsageCommand(program)
   addAuditCommand(program)
   addCompletionCommands(program)
   addHelpCommand(program)

@@ -59,6 +59,7 @@ import { SessionIndex } from './session/session-index.ts'
 import { type Sessions, sessionsOf } from './session/sessions.ts'
 import { Submission } from './submission/submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from './summaries.ts'
+import { readUsage, type UsageQuery, type UsageRow, usageRules } from './usage.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -328,6 +329,12 @@ export class Troupe implements AsyncDisposable {
   /** How the namespace stands, in numbers that are cheap to read: for monitors, every few seconds. */
   facts(): Promise<NamespaceFacts> {
     return namespaceFacts(this.#inspect)
+  }
+
+  /** What model calls used and cost, by day, kind and model. */
+  usage(query: UsageQuery = {}): Promise<UsageRow[]> {
+    checkOptions('usage', query, usageRules, InputError)
+    return readUsage(this.#inspect, query)
   }
 
   /** The facts that `troupe doctor` judges. */

@@ -11,6 +11,7 @@ import { fromJson } from '../core/json.ts'
 import { defaultWorkerLimits, type SessionLimits, type WorkerLimits } from '../core/policy.ts'
 import { type Activity, activityOf } from '../core/worker/activity.ts'
 import type { Configuration } from '../core/worker/configuration.ts'
+import { reportedCost } from '../core/worker/cost.ts'
 import type { Failure } from '../core/worker/failure.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import {
@@ -143,7 +144,7 @@ export function workerReport(
     lastWords: record.lastWords,
     runs,
     iterations: tally?.iterations ?? 0,
-    usage: tally === null ? {} : reportedUsage(tally),
+    usage: tally === null ? {} : { ...reportedUsage(tally), ...reportedCost(record.cost) },
     mailbox: { pending: row.pending.inbox + row.pending.results + row.pending.signals, signals: row.pending.signals },
     approvals: row.open.some.flatMap(({ id, kind }) => (kind === 'approval' ? [id] : [])),
     node: row.node,
@@ -180,7 +181,11 @@ export function sessionReport(
   return {
     ...facts,
     limits: { ...(root?.limits ?? defaultWorkerLimits), ...session.allowed },
-    usage: { workers: session.workers, ...sumOfUsage(workers.map(({ usage }) => usage)) },
+    usage: {
+      workers: session.workers,
+      ...sumOfUsage(workers.map(({ usage }) => usage)),
+      ...reportedCost(session.cost),
+    },
     failure: facts.state === 'failed' ? (root?.lastFailure ?? null) : null,
     holdups: holdupsOf(facts, workers),
   }

@@ -6,7 +6,7 @@ import type { ListedState } from './session/session-summary.ts'
 
 export type ListedSession = Pick<
   SessionReport,
-  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused' | 'forkedFrom'
+  'id' | 'name' | 'kind' | 'mode' | 'createdAt' | 'finishedAt' | 'paused' | 'forkedFrom' | 'cost'
 > & {
   readonly state: ListedState
   readonly workers: number

@@ -5,19 +5,24 @@
 import { isModel, type Model, type ModelSettings, type ModelSource } from '../core/definition/model.ts'
 import { ConfigError } from '../core/errors.ts'
 import { offlineId, offlineModel } from './local/offline-model.ts'
+import { pricedModel } from './priced-model.ts'
+import { priceList } from './prices.ts'
 import { openProviderModel } from './providers.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk/sdk-model.ts'
 
 export function openModels(settings: ModelSettings): ModelSource {
   const named = new Map<string, Model>()
+  const priceOf = priceList(settings.prices)
+  const hasOwnPrice = ({ id }: Model) => Object.hasOwn(settings.prices ?? {}, id)
   const wrapped = new WeakMap<object, Model>()
   return {
     open(model) {
-      if (isModel(model)) return model
-      if (isLanguageModel(model)) return kept(wrapped, model, () => wrap(model))
+      // What somebody wrote says itself what a call cost, or has a price of its own; the table of others knows nothing of it.
+      if (isModel(model)) return hasOwnPrice(model) ? kept(wrapped, model, () => pricedModel(model, priceOf)) : model
+      if (isLanguageModel(model)) return kept(wrapped, model, () => pricedModel(wrap(model), priceOf))
       const name = model === undefined ? (settings.default ?? offlineId) : model
       if (typeof name !== 'string') throw new ConfigError(`${describe(model)} is not a model: ${whatToWrite}`)
-      return kept(named, name, () => openNamed(name, settings.env))
+      return kept(named, name, () => pricedModel(openNamed(name, settings.env), priceOf))
     },
   }
 }

@@ -3,7 +3,7 @@
 import { defaultName } from '../core/definition/worker-name.ts'
 import { InvariantError } from '../core/errors.ts'
 import type { Policy } from '../core/policy.ts'
-import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
+import type { AskOrder, CallCost, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from '../core/ports/ports.ts'
 import { decodeRefusal } from '../core/worker/refusal.ts'
 import { decodeSteered } from '../core/worker/steer.ts'
 import { decodeClaim, decodeSpendings, readApproval } from './record/assignment.ts'
@@ -42,6 +42,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
     ...contentFields(request, context.policy, add),
   }
   if (request.event !== '') fields.event = add(request.event)
+  if (request.costs?.length) fields.costs = request.costs.map(costFields)
   if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
   if (spawns.length > 0) fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add))
   if (offer) {
@@ -112,6 +113,10 @@ function spawnFields(spawn: SpawnOrder, offered: boolean | undefined, add: (text
     detached: detached || undefined,
     offered: offered || undefined,
   }
+}
+
+function costFields({ model, inputTokens, outputTokens, microUsd }: CallCost): Fields {
+  return { model, tokensIn: inputTokens, tokensOut: outputTokens, micros: microUsd ?? undefined }
 }
 
 function askFields({ id, sort, body, expiry }: AskOrder, add: (text: string) => number): Fields {

@@ -152,6 +152,11 @@ export function askKey(tag: string, id: string): string {
   return `${tag}:ask:${id}`
 }
 
+/** hash; of a day, counted from 1970: what model calls used and cost, by kind and model; 400 days. */
+export function usageKey(tag: string, day: number): string {
+  return `${tag}:usage:${day}`
+}
+
 /** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */
 export function blobKey(tag: string, sessionId: string, id: string): string {
   return `${tag}:s:${sessionId}:blob:${id}`

@@ -57,6 +57,10 @@ const tokens =
 const counts: Readonly<Partial<Record<CounterName, Counting>>> = {
   'tokens.input': tokens('input'),
   'tokens.output': tokens('output'),
+  'cost.microUsd': (set, by, attributes) =>
+    set.add('troupe_spend_usd_total', by / 1e6, labelsOf(attributes, 'kind', 'model')),
+  'calls.unpriced': (set, by, attributes) =>
+    set.add('troupe_unpriced_calls_total', by, labelsOf(attributes, 'kind', 'model')),
   'runs.ended': (set, by, attributes) => {
     set.add('troupe_runs_total', by, labelsOf(attributes, 'kind', 'outcome'))
     if (attributes.code !== undefined) set.add('troupe_run_failures_total', by, labelsOf(attributes, 'kind', 'code'))

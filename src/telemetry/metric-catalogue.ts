@@ -45,6 +45,12 @@ export const metrics = {
   troupe_model_calls_total: counter('Model calls. outcome: replied or failed.', 'kind', 'model', 'outcome'),
   troupe_model_call_seconds: histogram('How long a model call lasted.', 'model'),
   troupe_tokens_total: counter('Tokens of model calls. direction: input or output.', 'kind', 'model', 'direction'),
+  troupe_spend_usd_total: counter('What model calls cost, in dollars, by the prices of their moment.', 'kind', 'model'),
+  troupe_unpriced_calls_total: counter(
+    'Model calls that are not in it, because nobody knows the price of their model.',
+    'kind',
+    'model',
+  ),
   troupe_tool_calls_total: counter(
     'Tool calls, each attempt. outcome: done, failed, transient, unfinished.',
     'kind',

@@ -76,3 +76,11 @@ test('an input may name no file: it would be one of the server', async () => {
   const input = [{ type: 'file', file: '/etc/passwd' }]
   expect(await create({ kind: 'echo', input })).toMatchObject({ status: 400, body: { code: 'input_invalid' } })
 })
+
+test('GET /metrics answers with how the namespace stands, and GET /v1/usage with rows of the wanted parts', async () => {
+  const page = await fetch(api.url('/metrics'))
+  expect(page.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8')
+  expect(await page.text()).toContain('\ntroupe_up 1\n')
+  expect(await api.get('/v1/usage?by=kind,day&days=7')).toMatchObject({ status: 200, body: { usage: [] } })
+  expect(await api.get('/v1/usage?by=colour')).toMatchObject({ status: 400 })
+})

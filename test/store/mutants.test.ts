@@ -21,6 +21,7 @@ import { batchMutants } from './support/batch-mutants.ts'
 import { blobMutants } from './support/blob-mutants.ts'
 import { cancelMutants } from './support/cancel-mutants.ts'
 import * as checks from './support/checks.ts'
+import { costMutants } from './support/cost-mutants.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { endMutants } from './support/end-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
@@ -355,6 +356,7 @@ const all = [
   ...amendMutants,
   ...sendMutants,
   ...cancelMutants,
+  ...costMutants,
   ...spendingMutants,
   ...approvalMutants,
   ...askMutants,

@@ -20,6 +20,13 @@ export const listedState = z.enum(listedStates)
 const mode = z.enum(['job', 'conversation'])
 const forkedFrom = z.object({ sessionId: z.string(), at: time, dryRun: z.boolean() }).nullable()
 
+const cost = z
+  .object({
+    costMicroUsd: z.number().describe('In millionths of a dollar.'),
+    unpricedModelCalls: z.number().describe('Calls that are not in the cost: nobody knows the price of their model.'),
+  })
+  .nullable()
+
 export const listedSession = schemaOf<ListedSession>()(
   'ListedSession',
   z.object({
@@ -32,6 +39,7 @@ export const listedSession = schemaOf<ListedSession>()(
     finishedAt: maybeTime,
     paused: pauseNote.nullable(),
     forkedFrom,
+    cost,
     workers: z.number(),
     openAsks: z.number().describe('How many asks of its workers nobody has answered, among its fifty newest ones.'),
     askedAt: maybeTime,
@@ -63,6 +71,7 @@ const sessionReport = schemaOf<SessionReport>()(
     paused: pauseNote.nullable(),
     approval: sessionApproval,
     forkedFrom,
+    cost,
     turnShare: z.object({ weight: z.number(), priority: z.number() }),
     result: z
       .object({ run: z.int(), status: z.enum(['completed', 'failed', 'cancelled']), position: z.int() })

@@ -44,6 +44,13 @@ export const holdup = schemaOf<Holdup>()(
     .describe('Why a worker or a session does not go on.'),
 )
 
+const costFields = {
+  costMicroUsd: z.number().optional().describe('What the model calls cost, in millionths of a dollar.'),
+  unpricedModelCalls: z
+    .number()
+    .optional()
+    .describe('Model calls that are not in the cost: nobody knows the price of their model.'),
+}
 const usageFields = {
   modelCalls: z.number(),
   inputTokens: z.number(),
@@ -53,6 +60,7 @@ const usageFields = {
   reasoningTokens: z.number(),
   failedModelCalls: z.number().optional(),
   toolCalls: z.number().optional(),
+  ...costFields,
 }
 const usage = schemaOf<UsageReport>()('Usage', z.object(usageFields))
 export const sessionUsage = usage.extend({ workers: z.number() }).meta({ id: 'SessionUsage' })
@@ -68,6 +76,7 @@ const workerUsage = schemaOf<WorkerReport['usage']>()(
     reasoningTokens: perhaps,
     failedModelCalls: z.number().optional(),
     toolCalls: z.number().optional(),
+    ...costFields,
   }),
 )
 

@@ -238,10 +238,10 @@ type Listed = Omit<ListedSession, 'openAsks' | 'askedAt'>
 function summaryOf({ id, createdAt }: SessionPlace, row: ReadSession | 'unreadable' | null): Listed | null {
   if (row === null) return null
   if (row === 'unreadable') return { ...unreadable, id, createdAt }
-  const { name, kind, mode, state, finishedAt, paused, forkedFrom } = factsOf(id, row.session, createdAt)
+  const { name, kind, mode, state, finishedAt, paused, forkedFrom, cost } = factsOf(id, row.session, createdAt)
   const { workers } = row.session
   if (row.damage.length > 0) return { ...unreadable, id, name, kind, mode, createdAt }
-  return { id, name, kind, state, mode, createdAt, finishedAt, paused, forkedFrom, workers }
+  return { id, name, kind, state, mode, createdAt, finishedAt, paused, forkedFrom, cost, workers }
 }
 
 type AgedSession = Pick<ListedSession, 'id' | 'createdAt'>
@@ -255,6 +255,7 @@ const unreadable = {
   finishedAt: null,
   paused: null,
   forkedFrom: null,
+  cost: null,
   workers: 1,
 } as const
 

@@ -7,6 +7,7 @@
 import { rootIdOf } from '../../core/ids.ts'
 import { fromJson } from '../../core/json.ts'
 import type { SessionApproval } from '../../core/worker/ask/session-approval.ts'
+import type { Cost } from '../../core/worker/cost.ts'
 import type { TurnShare } from '../../core/worker/turn-share.ts'
 import { decodePauseNote, type PauseNote } from '../../store/record/pause-note.ts'
 import {
@@ -47,6 +48,8 @@ export interface SessionFacts {
   readonly forkedFrom: (ForkOf & { readonly dryRun: boolean }) | null
   /** Its share of the slots beside other sessions, and how far in front of them it stands. */
   readonly turnShare: TurnShare
+  /** What the model calls of all its workers cost; null before the first. */
+  readonly cost: Cost | null
   /** The last run that ended, if it was read; `result()` reads its value. */
   readonly result: RunResultPlace | null
 }
@@ -73,6 +76,7 @@ export function factsOf(
     approval: session.approval,
     forkedFrom: forkOf(session),
     turnShare: session.turnShare,
+    cost: session.cost,
     result: session.end?.result ?? earlier,
   }
 }

@@ -93,6 +93,16 @@ export interface ModelSettings {
   readonly default?: string | undefined
   /** Keys and addresses of providers: `<NAME>_API_KEY`, `<NAME>_BASE_URL`. */
   readonly env: Readonly<Record<string, string | undefined>>
+  /** Prices of your own, by `provider/model`, in place of those of the table. */
+  readonly prices?: Readonly<Record<string, ModelPrice>> | undefined
+}
+
+/** Dollars for a million tokens. Tokens from or into a cache cost as much as other input if nothing else is said. */
+export interface ModelPrice {
+  readonly input: number
+  readonly output: number
+  readonly cacheRead?: number | undefined
+  readonly cacheWrite?: number | undefined
 }
 
 export function isModel(value: unknown): value is Model {

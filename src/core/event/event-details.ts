@@ -123,6 +123,8 @@ export interface EventDetails {
     readonly calls: number
     readonly inputTokens: number
     readonly outputTokens: number
+    /** What the call cost, in millionths of a dollar. Absent: nobody knows the price of the model. */
+    readonly costMicroUsd?: number
     readonly finishReason?: FinishReason
   }
   readonly 'context.compacted': {

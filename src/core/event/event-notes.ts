@@ -19,7 +19,7 @@ const orders = {
   'session.created': ['kind', 'name', 'mode', 'by', 'messages', 'rests', 'forkedFrom', 'dryRun'],
   'worker.spawned': ['id', 'kind', 'name', 'detached'],
   'message.consumed': ['kind', 'from', 'when'],
-  'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason'],
+  'model.replied': ['model', 'iteration', 'calls', 'inputTokens', 'outputTokens', 'finishReason', 'costMicroUsd'],
   'tool.started': ['toolCallId', 'toolName'],
   'tool.succeeded': ['toolCallId', 'toolName', 'ms'],
   'tool.failed': ['toolCallId', 'toolName', 'ms', 'error', 'thrownAt'],

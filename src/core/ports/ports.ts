@@ -168,6 +168,15 @@ export interface NextClaim {
 /** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
 
+/** A model call that was answered, and what it cost. */
+export interface CallCost {
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** In millionths of a dollar; null if nobody knows the price of the model. */
+  readonly microUsd: number | null
+}
+
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
   readonly pool: string
@@ -190,6 +199,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   /** A failure is set, null clears it, undefined keeps it. */
   readonly failure?: Failure | null | undefined
   readonly outcome?: ResultStatus | undefined
+  /** Model calls whose replies it records, or whose cost nothing else would record. Absent: none. */
+  readonly costs?: readonly CallCost[] | undefined
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
   /** Evidence of a quarantine: it goes to the dead letters, with a consumed input. */

@@ -18,6 +18,10 @@ export type SpanName =
 export type CounterName =
   | 'tokens.input'
   | 'tokens.output'
+  /** What a model call cost, in millionths of a dollar. */
+  | 'cost.microUsd'
+  /** A model call was answered, and nobody knows its price. */
+  | 'calls.unpriced'
   /** A model has replied to an agent; `iteration` and `toolCalls` say which reply of the run it is, and how many calls it asks for. */
   | 'iterations'
   /** A run of an agent has ended: with `outcome`, and the `iterations` and `toolCalls` of the whole run. */

@@ -1,5 +1,7 @@
 /** Duty: the model calls and tokens of agents, and their sums: of one model call, of one agent, of all agents of a session. */
+
 import type { Spending } from '../policy.ts'
+import type { Cost } from './cost.ts'
 
 export interface UsageReport {
   /** Requests that a model answered. */
@@ -13,12 +15,16 @@ export interface UsageReport {
   readonly failedModelCalls?: number | undefined
   /** Tool calls, without those that were refused one by one. Absent if there was none. */
   readonly toolCalls?: number | undefined
+  /** What its model calls cost, each by the prices of its moment, in millionths of a dollar. Absent before the first call. */
+  readonly costMicroUsd?: number | undefined
+  /** Model calls that are not in it, because nobody knows the price of their model. Absent if there was none. */
+  readonly unpricedModelCalls?: number | undefined
 }
 
 /** A number that a provider did not report counts as 0. */
 type SomeUsage = { readonly [Name in keyof UsageReport]?: number | undefined }
 
-export const noUsage: Omit<UsageReport, 'failedModelCalls' | 'toolCalls'> = {
+export const noUsage: Omit<UsageReport, 'failedModelCalls' | 'toolCalls' | keyof Cost> = {
   modelCalls: 0,
   inputTokens: 0,
   outputTokens: 0,

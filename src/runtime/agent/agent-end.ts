@@ -117,6 +117,7 @@ export class AgentEnd {
       ...emptyStep(afterRun(run)),
       entries: entries.map(encodeEntry),
       stateJson: encodeTally(tally),
+      costs: this.#journal.unrecordedCosts,
       ...endingOf(assignment, run, { status: 'cancelled', failure }),
       pendingCount: position.pendingCalls.length,
       notes: [['worker.cancelled', { run }]],

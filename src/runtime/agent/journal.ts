@@ -21,7 +21,7 @@ import {
 import { type CallOutcome, type OpenCall, openCallsAfter } from '../../core/history/run/open-calls.ts'
 import type { SubCalls } from '../../core/history/run/reply-calls.ts'
 import type { Spending } from '../../core/policy.ts'
-import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
+import type { Assignment, CallCost, RunPosition } from '../../core/ports/ports.ts'
 import { RunMachine } from '../../core/worker/lifecycle.ts'
 import type { RunState } from '../../core/worker/run-state.ts'
 import { addUsage } from '../../core/worker/usage.ts'
@@ -44,6 +44,8 @@ export class Journal {
   readonly #added: { readonly step: number; readonly entry: Entry }[] = []
   /** Calls that were open in the stored history when the turn began. */
   readonly #openBefore: readonly OpenCall[]
+  /** Model calls of this turn that were answered, each with the number of the step that records its cost; null: none does yet. */
+  readonly #costs: { step: number | null; readonly cost: CallCost }[] = []
   #steps = 0
   /** By the id of a call: what its tool reported in this turn. */
   readonly #reported = new Map<string, CallOutcome>()
@@ -91,14 +93,26 @@ export class Journal {
   }
 
   /** Counts the reply to the last request. */
-  countReply(usage: Usage, isBlank: boolean): void {
+  countReply(model: string, usage: Usage, isBlank: boolean): void {
     const { tally } = this
+    this.noteCost(model, usage)
     this.tally = {
       ...tally,
       iterations: tally.iterations + (isBlank ? 0 : 1),
       failedModelCalls: 0,
       ...addUsage(tally, { ...usage, failedModelCalls: -1 }),
     }
+  }
+
+  /** The next step records what this reply has cost. */
+  noteCost(model: string, { inputTokens, outputTokens, costMicroUsd }: Usage): void {
+    this.#costs.push({ step: null, cost: { model, inputTokens, outputTokens, microUsd: costMicroUsd ?? null } })
+  }
+
+  /** What replies have cost that no acknowledged step records. */
+  get unrecordedCosts(): readonly CallCost[] {
+    const { acknowledged } = this.turn
+    return this.#costs.flatMap(({ step, cost }) => (step === null || step > acknowledged ? cost : []))
   }
 
   /** Counts an iteration whose reply took too long. Its request stays a failed one. */
@@ -138,12 +152,15 @@ export class Journal {
    */
   async propose(entries: readonly Entry[], parts: StepParts): Promise<Error | null> {
     const jsons = entries.map(encodeEntry)
+    const number = this.#steps + 1
     let declined: Error | null = null
     const step: Step = {
       ...this.#step(jsons, parts),
       declined: (error) => {
         declined = error
         this.#added.length -= entries.length
+        // The next step records them.
+        for (const one of this.#costs) if (one.step === number) one.step = null
       },
     }
     // Noted before the answer comes: a cancel that arrives in between answers the calls that are open in the store by then (JOURNAL-2).
@@ -183,7 +200,14 @@ export class Journal {
 
   #step(entries: readonly string[], parts: StepParts): Step {
     const step = emptyStep({ ...this.position, runState: this.machine.state, ...parts.position })
-    return { ...step, ...parts, position: step.position, entries, stateJson: encodeTally(this.tally) }
+    const costs = this.#takeCosts()
+    return { ...step, ...parts, position: step.position, entries, stateJson: encodeTally(this.tally), costs }
+  }
+
+  #takeCosts(): readonly CallCost[] | undefined {
+    const open = this.#costs.filter(({ step }) => step === null)
+    for (const one of open) one.step = this.#steps + 1
+    return open.length === 0 ? undefined : open.map(({ cost }) => cost)
   }
 
   #note(entries: readonly Entry[]): void {

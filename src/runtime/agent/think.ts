@@ -195,7 +195,7 @@ function replied(
   const iteration = iterate(agentTurn, tools, reply, { iterations: run.iterations + 1, toolCalls })
   agentTurn.iteration = iteration
   agentTurn.newest = iteration
-  journal.countReply(reply.usage, iteration.decision === 'blank')
+  journal.countReply(agentTurn.kind.model.id, reply.usage, iteration.decision === 'blank')
   countIteration(agentTurn, iteration)
   if (iteration.decision === 'blank') return blank(agentTurn, reply)
   const decides = decidesCalls(agentTurn)
@@ -206,7 +206,7 @@ function replied(
     agentTurn.newest = { ...iteration, error, trace: [...iteration.trace, 'budget_exceeded_session'] }
   // They count even if they do not run: then a retry of the run finds them counted.
   journal.countCalls(accepted)
-  const { inputTokens, outputTokens } = reply.usage
+  const { inputTokens, outputTokens, costMicroUsd } = reply.usage
   const { model, finishReason } = reply
   // A reply that was cut off or filtered is an answer like any other. Event and result name the reason so that readers can see it.
   const odd = finishReason === 'stop' || finishReason === 'tool-calls' ? {} : { finishReason }
@@ -216,12 +216,10 @@ function replied(
     calls: iteration.calls.length,
     inputTokens,
     outputTokens,
+    ...(costMicroUsd !== undefined && { costMicroUsd }),
     ...odd,
   }
-  const parts: StepParts = {
-    notes: [['model.replied', note]],
-    ...noFailure(agentTurn),
-  }
+  const parts: StepParts = { notes: [['model.replied', note]], ...noFailure(agentTurn) }
   const entry = journal.entry('assistant', { id: journal.nextId(), ...reply })
   if (iteration.decision === 'done') {
     if (steers.length > 0 && iteration.used.iterations < iteration.most.iterations) {

@@ -12,12 +12,15 @@ export function noteRecorded(host: TurnHost, assignment: Assignment, step: Step,
 }
 
 function countStep(telemetry: Telemetry, { sessionId, workerId, kind }: Assignment, step: Step): void {
-  const { outcome, failure, notes } = step
+  const { outcome, failure, notes, costs = [] } = step
   const attributes = { sessionId, workerId, kind }
   if (outcome !== undefined) {
     const code = outcome === 'failed' && failure ? { code: failure.code } : {}
     telemetry.count('runs.ended', 1, { ...attributes, outcome, ...code })
   }
+  for (const { model, microUsd } of costs)
+    if (microUsd === null) telemetry.count('calls.unpriced', 1, { ...attributes, model })
+    else telemetry.count('cost.microUsd', microUsd, { ...attributes, model })
   const unknown = notes.filter(([type]) => type === 'tool.unknown').length
   if (unknown > 0) telemetry.count('calls.unknown', unknown, attributes)
 }

@@ -16,6 +16,7 @@ export interface Step {
   readonly stateJson?: string | undefined
   readonly configured?: CommitRequest['configured']
   readonly failure?: Failure | null | undefined
+  readonly costs?: CommitRequest['costs']
   readonly outcome?: CommitRequest['outcome']
   /** How many results were still to come when the run ended. */
   readonly pendingCount?: number

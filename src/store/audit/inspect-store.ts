@@ -22,6 +22,7 @@ import { refusalOf } from '../redis/store-error.ts'
 import { orElse, type RecordFields, repliesOf, scored } from '../script/replies.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker-rows.ts'
 import { type LastAudit, lastAudit } from './last-audit.ts'
+import { type UsageLine, usageLines } from './usage-lines.ts'
 
 /** The place of a session among all, by age. */
 export interface SessionPlace {
@@ -149,6 +150,11 @@ export class InspectStore {
   /** The oldest open asks: their sorts and since when they wait. */
   oldestAsks(most: number): Promise<OldestAsk[]> {
     return oldestAsks(this.#redis, this.#keys, most)
+  }
+
+  /** What model calls used and cost on these days, counted from 1970. */
+  usage(days: readonly number[]): Promise<UsageLine[]> {
+    return usageLines(this.#redis, this.#keys, days)
   }
 
   /** What the last audit found that somebody recorded; null if none was. */

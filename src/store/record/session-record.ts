@@ -5,6 +5,7 @@
 import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
 import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/ask/session-approval.ts'
+import { costForm, decodeCost } from '../../core/worker/cost.ts'
 import { decodeTurnShare, defaultTurnShare, encodeTurnShare, turnShareForm } from '../../core/worker/turn-share.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
@@ -38,6 +39,8 @@ const ownFields = {
   forkedFrom: optional('forkedFrom', /^[0-9a-f-]{36} \d+$/, decodeFork),
   /** What its agents have used together. Null while one agent is alone: it keeps the count in its own record. */
   spent: optional('spent', spentForm, decodeSpending),
+  /** What the model calls of all its agents cost together. Null before the first. */
+  cost: optional('sessionCost', costForm, decodeCost),
   /** What it says of approvals. */
   approval: optional('approval', approvalForm, (text) => decodeApproval(text) ?? defaultApproval, defaultApproval),
   /** Its share of the slots, and how far in front its workers stand. */

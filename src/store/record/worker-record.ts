@@ -10,6 +10,7 @@ import { defaultName } from '../../core/definition/worker-name.ts'
 import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
 import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits, limitsForm } from '../../core/policy.ts'
 import { decodeConfiguration } from '../../core/worker/configuration.ts'
+import { costForm, decodeCost } from '../../core/worker/cost.ts'
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
@@ -103,6 +104,8 @@ export const workerFields = {
   lastWords: optional('lastWords', anyText, text),
   /** Since when it is in a run queue, in ms since 1970, if its status is queued. */
   queuedAt: optional('queuedAt', wholeNumber, Number),
+  /** What its model calls cost, and of how many nobody knows the price; null if it made none. */
+  cost: optional('cost', costForm, decodeCost),
   /** How many leases expired during a turn. */
   crashes: counter('crashes'),
   /** The last run that has begun on a node whose kind has `onCancel`. */

@@ -35,6 +35,7 @@ const parts = [
   'records',
   'events',
   'spending',
+  'costs',
   'waits',
   'wakeups',
   'asks',

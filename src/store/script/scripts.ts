@@ -38,8 +38,9 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen steersTaken steersSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen steersTaken steersSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
     ),
+    costs: words('model tokensIn tokensOut micros'),
     spawns: words('id kind pool call mail name permissions detached offered'),
     inline: words('node slot nonce leaseMs'),
     sends: words('worker mail reach when'),

@@ -161,6 +161,12 @@ export const noneOfASessionOfUnknownCancelsIsStartedAgain = notStartedAgain((pla
 export const noneOfASessionOfUnknownSpendingIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.hset(place.workerKeys(root).record, 'spent', 'much'),
 )
+export const noneOfUnknownCostIsStartedAgain = notStartedAgain((place, worker) =>
+  place.redis.hset(place.workerKeys(worker).record, 'cost', 'much'),
+)
+export const noneOfASessionOfUnknownCostIsStartedAgain = notStartedAgain((place, _, root) =>
+  place.redis.hset(place.workerKeys(root).record, 'sessionCost', 'much'),
+)
 export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.set(place.workerKeys(root).results, 'x'),
 )

@@ -135,6 +135,18 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.noneOfASessionOfUnknownSpendingIsStartedAgain,
   },
   {
+    guard: 'a worker that could not commit is checked first: its cost',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.noneOfUnknownCostIsStartedAgain,
+  },
+  {
+    guard: 'a worker that could not commit is checked first: the cost of its session',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.noneOfASessionOfUnknownCostIsStartedAgain,
+  },
+  {
     guard: 'a worker that could not commit is checked first: the parent that its result goes to',
     script: claimScript,
     takenOut: 'line',

@@ -8,6 +8,7 @@ import * as batchChecks from './batch-checks.ts'
 import * as blobChecks from './blob-checks.ts'
 import * as cancelChecks from './cancel-checks.ts'
 import * as checks from './checks.ts'
+import * as costChecks from './cost-checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as endChecks from './end-checks.ts'
 import * as fairChecks from './fair-checks.ts'
@@ -35,6 +36,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     letterChecks,
     lineChecks,
     wakeupChecks,
+    costChecks,
     spendingChecks,
     batchChecks,
     createChecks,

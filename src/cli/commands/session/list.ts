@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import { type ListedState, listedStates } from '../../../client/session/session-summary.ts'
 import type { ListedSession } from '../../../client/summaries.ts'
+import { costText } from '../../view/amounts.ts'
 import { listing, moreNote } from '../../view/answer.ts'
 import { formatDuration } from '../../view/duration.ts'
 import { withSessionIds } from '../../view/objects.ts'
@@ -75,9 +76,16 @@ function columnsOf(sessions: readonly ListedSession[], now: number): Column<List
     { header: 'state', value: shownState, style: (session) => stateStyle(shownState(session)) },
     { header: 'age', value: ({ createdAt }) => createdAt && formatDuration(now - createdAt), align: 'right' },
     { header: 'workers', value: ({ workers }) => workers, align: 'right' },
+    ...(sessions.some(({ cost }) => cost !== null) ? [costColumn] : []),
     ...(sessions.some(({ forkedFrom }) => forkedFrom !== null) ? [copyColumn] : []),
     ...(sessions.some(({ openAsks }) => openAsks > 0) ? [asksColumn(now)] : []),
   ]
+}
+
+const costColumn: Column<ListedSession> = {
+  header: 'cost',
+  value: ({ cost }) => cost && costText(cost),
+  align: 'right',
 }
 
 const copyColumn: Column<ListedSession> = {

@@ -6,6 +6,7 @@ import { limitNames } from '../../../core/policy.ts'
 import { defaultApproval } from '../../../core/worker/ask/session-approval.ts'
 import { defaultTurnShare, type TurnShare } from '../../../core/worker/turn-share.ts'
 import { escapeLine } from '../../terminal/escape.ts'
+import { costText } from '../../view/amounts.ts'
 import { type Fact, factLines } from '../../view/answer.ts'
 import { formatDuration, formatMoment, momentAndAge } from '../../view/duration.ts'
 import { helpfulCommands, holdupTexts } from '../../view/holdup-text.ts'
@@ -65,6 +66,7 @@ export function sessionFacts({ session, workers }: Report, page: Page, tokens: T
       ['share of turns', turnShareText(session.turnShare)],
       ['workers', String(session.usage.workers)],
       ['usage', usageText(session.usage)],
+      ['cost', costText(session.usage)],
       ['context', tokens && contextText(tokens)],
       ['last run', result && `${result.run}, ${result.status}`],
       ['last words', root?.lastWords ? escapeLine(root.lastWords) : null],

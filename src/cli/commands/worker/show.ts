@@ -4,7 +4,7 @@ import type { WorkerReport } from '../../../client/report.ts'
 import type { TokenReport } from '../../../client/session/tokens.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { escapeLine } from '../../terminal/escape.ts'
-import { count } from '../../view/amounts.ts'
+import { costText, count } from '../../view/amounts.ts'
 import { factLines } from '../../view/answer.ts'
 import { configurationText } from '../../view/configuration-text.ts'
 import { formatMoment, momentAndAge } from '../../view/duration.ts'
@@ -77,6 +77,7 @@ function reportLines(worker: WorkerReport, tokens: TokenReport | null, verbose: 
       ['runs', String(worker.runs)],
       ['iterations', worker.usage.modelCalls === undefined ? null : String(worker.iterations)],
       ['usage', usageText(worker.usage)],
+      ['cost', costText(worker.usage)],
       ['last reply', tokens && lastUsageText(tokens)],
       ['context', tokens && contextText(tokens)],
       ['open children', worker.openChildren === 0 ? null : String(worker.openChildren)],

@@ -70,6 +70,8 @@ export interface Usage {
   readonly cacheReadTokens?: number | undefined
   readonly cacheWriteTokens?: number | undefined
   readonly reasoningTokens?: number | undefined
+  /** What the call cost by the prices of that moment, in millionths of a dollar. Absent: nobody knows the price of the model. */
+  readonly costMicroUsd?: number | undefined
 }
 export type FinishReason = (typeof finishReasons)[number]
 export type ToolStatus = (typeof toolStatuses)[number]

@@ -5,6 +5,7 @@
  * TALLY-2 Handlers keep JSON in the same field. No JSON begins with `a`.
  */
 import type { Spending } from '../../policy.ts'
+import type { Cost } from '../../worker/cost.ts'
 import { noUsage, tokensOf, type UsageReport, usageOf } from '../../worker/usage.ts'
 
 export interface AgentTally extends UsageReport {
@@ -16,7 +17,7 @@ export interface AgentTally extends UsageReport {
   readonly modelCalls: number
 }
 
-export const emptyTally: Required<Omit<AgentTally, 'failedModelCalls' | 'toolCalls'>> = {
+export const emptyTally: Required<Omit<AgentTally, 'failedModelCalls' | 'toolCalls' | keyof Cost>> = {
   iterations: 0,
   ...noUsage,
   ignoredEvents: 0,

@@ -227,6 +227,7 @@ export class Compactor {
     const { model, usage } = reply
     const { inputTokens, outputTokens } = usage
     journal.tally = { ...journal.tally, ...addUsage(journal.tally, { modelCalls: 1, ...usage }) }
+    journal.noteCost(this.#compaction.model.id, usage)
     const tokensBefore = container.size.tokens
     const kept = promptTokens(container.history.prompt().slice(parts))
     const tokensAfter = kept + promptTokens([{ role: 'user', content: [{ type: 'text', text }] }])

@@ -94,6 +94,8 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
     checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is checked first: the count of its cancels
   end
   if not string.find(spent or '0 0', '^%d+ %d+ ?%d*$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers, or three') end -- guard: a worker that could not commit is checked first: its spending
+  costWith(recordKey, 'cost', record.cost, {}) -- guard: a worker that could not commit is checked first: its cost
+  costWith(rootKey, 'sessionCost', redis.call('HGET', rootKey, 'sessionCost'), {}) -- guard: a worker that could not commit is checked first: the cost of its session
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to

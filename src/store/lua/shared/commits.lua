@@ -287,6 +287,12 @@ local function commitTurn(tag, turn, batch)
   turn.results = tonumber(record.results or atStart.results)
   writeTaken(tag, turn)
   writeState(turn)
+  if #commit.costs > 0 then
+    change(turn, 'cost', turn.cost)
+    turn.ofRoot[#turn.ofRoot + 1] = 'sessionCost'
+    turn.ofRoot[#turn.ofRoot + 1] = turn.sessionCost
+    writeUsage(tag, record.kind, commit.costs, timeOf(batch))
+  end
   writeConcerned(tag, turn, batch)
   writeCancels(tag, turn)
   if commit.outcome then writeRunEnd(tag, turn, batch) end

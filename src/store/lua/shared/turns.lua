@@ -66,6 +66,7 @@ local function readCommit(tag, commit, texts)
     if commit[name] ~= nil then commit[name] = textAt(commit, commit, name, texts) end
   end
   if commit.dead then checkNumbers(commit, 'deadKept') end
+  commit.costs = readCosts(commit)
   readLists(commit, texts)
   commit.resultsConsumed, commit.steersTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken')
   if commit.claim ~= nil then checkClaim(commit.claim) end
@@ -158,6 +159,7 @@ local function planTurn(tag, turn)
     checkSort('hash', recordKey .. ':timers')
   end
   if #commit.asks > 0 or #commit.withdraws > 0 or (outcome and hadSignals) then checkAskKeys(tag, recordKey, turn.session) end
+  if #commit.costs > 0 then planCosts(turn, commit.costs) end
   if #commit.cancels > 0 then
     local base = sessionKey(tag, turn.session)
     checkSort('set', base .. ':cancelled', tag .. ':cancelling')

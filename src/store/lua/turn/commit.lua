@@ -35,6 +35,10 @@ ARGV[1] header    json:
     result         text: mail for the parent
     dead           text, json: evidence of a quarantine. A consumed input goes to the dead letters with it, not into the history
     deadKept       length of the stream of dead letters
+    costs          model calls that were answered, each:
+      model        its name
+      tokensIn, tokensOut   that it used
+      micros       what it cost, in millionths of a dollar; absent: nobody knows its price
     atOnce         how many awaited children may run at once; the others wait to start. Absent: the kind does not say
     spawns         children, each:
       id           of the child
@@ -85,7 +89,7 @@ Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, clai
         steered: the positions of the inputs that steer the worker, in turn, of one that interrupts its run with a ! behind it
         assigned: the ids of children that slots took
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:ends; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:ends; T:usage:<day>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

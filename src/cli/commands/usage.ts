@@ -1,0 +1,60 @@
+/** `troupe usage`: what model calls used and cost, by day, kind and model. */
+import { type Command, InvalidArgumentError } from 'commander'
+import { type UsagePart, type UsageRow, usageParts } from '../../client/usage.ts'
+import { withTroupe } from '../host/connection.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from '../options.ts'
+import { pageOf, print, printJson } from '../terminal/output.ts'
+import { costText, tokensText } from '../view/amounts.ts'
+import { type Column, tableLines } from '../view/table.ts'
+
+interface UsageFlags extends ConnectionFlags {
+  readonly by?: readonly UsagePart[]
+  readonly days?: number
+}
+
+export function addUsageCommand(program: Command): void {
+  const command = program
+    .command('usage')
+    .description('what model calls used and cost, by day, kind and model')
+    .option(
+      '--by <parts>',
+      `what the rows are of: ${usageParts.join(', ')}, or several with commas; default: kind,model`,
+      parts,
+    )
+    .option('--days <n>', 'how many days, today among them, up to 400; default: 30', wholeNumber(1))
+  addConnectionOptions(command)
+  addExamples(command, [
+    ['troupe usage', 'of the last 30 days, by kind and model'],
+    ['troupe usage --by day --days 7', 'what each day of the last week cost'],
+    ["troupe usage --json | jq -s 'map(.costMicroUsd) | add / 1e6'", 'dollars in 30 days'],
+  ])
+  command.addHelpText(
+    'after',
+    '\nEach call costs what its model cost at that time. A call whose price nobody knows\ncosts nothing here and is counted apart: set its price with --prices of the node.',
+  )
+  command.action(usage)
+}
+
+function parts(text: string): UsagePart[] {
+  const found = text.split(',').map((part) => part.trim() as UsagePart)
+  if (found.every((part) => usageParts.includes(part))) return found
+  throw new InvalidArgumentError(`Expected ${usageParts.join(', ')}, or several of them with commas.`)
+}
+
+async function usage(flags: UsageFlags): Promise<void> {
+  const { by = ['kind', 'model'], days } = flags
+  const rows = await withTroupe(flags, 'look', (troupe) => troupe.usage({ by, days }))
+  if (flags.json) for (const row of rows) printJson(row)
+  else if (rows.length === 0) print('No model was called in that time.')
+  else for (const line of tableLines(rows, columnsOf(by), pageOf())) print(line)
+}
+
+function columnsOf(by: readonly UsagePart[]): Column<UsageRow>[] {
+  return [
+    ...by.map((part): Column<UsageRow> => ({ header: part, value: (row) => row[part] ?? '' })),
+    { header: 'calls', value: ({ modelCalls }) => modelCalls, align: 'right' },
+    { header: 'tokens in', value: ({ inputTokens }) => tokensText(inputTokens), align: 'right' },
+    { header: 'out', value: ({ outputTokens }) => tokensText(outputTokens), align: 'right' },
+    { header: 'cost', value: (row) => costText(row) ?? '', align: 'right' },
+  ]
+}

@@ -1,0 +1,28 @@
+/** Duty: what model calls cost, as records hold it: `<millionths of a dollar> <calls whose price nobody knows>`. */
+
+export interface Cost {
+  readonly costMicroUsd: number
+  /** Model calls that are not in it, because nobody knows the price of their model. */
+  readonly unpricedModelCalls: number
+}
+
+export const costForm = /^\d+ \d+$/
+
+export function decodeCost(text: string): Cost {
+  const [costMicroUsd, unpricedModelCalls] = text.split(' ').map(Number) as [number, number]
+  return { costMicroUsd, unpricedModelCalls }
+}
+
+export function addCost(one: Cost, other: Cost): Cost {
+  return {
+    costMicroUsd: one.costMicroUsd + other.costMicroUsd,
+    unpricedModelCalls: one.unpricedModelCalls + other.unpricedModelCalls,
+  }
+}
+
+/** Of a record, as reports show it: nothing before the first call, and unknown prices only where there are some. */
+export function reportedCost(cost: Cost | null): Partial<Cost> {
+  if (cost === null) return {}
+  const { costMicroUsd, unpricedModelCalls } = cost
+  return { costMicroUsd, ...(unpricedModelCalls > 0 && { unpricedModelCalls }) }
+}

@@ -1,0 +1,120 @@
+/** What model calls cost: of a reply, a worker, a session, a day; and what nobody knows the price of is never free. */
+import { describe, expect, test } from 'vitest'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { ModelReply } from '../../../src/core/definition/model.ts'
+import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { openModels } from '../../../src/models/model-source.ts'
+import { priceList } from '../../../src/models/prices.ts'
+import { rootKey, workerKeys } from '../../../src/store/keys.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const costing = (reply: ScriptedReply, costMicroUsd?: number): ModelReply => ({
+  finishReason: 'stop',
+  model: 'test/m',
+  ...reply,
+  usage: { inputTokens: 10, outputTokens: 2, ...(costMicroUsd !== undefined && { costMicroUsd }) },
+})
+
+const spawn = call('spawn_workers', { tasks: [{ kind: 'helper', input: 'help' }] }, 'c1')
+const workers = {
+  boss: defineWorker({
+    instructions: 'x',
+    model: scriptedModel('test/boss', [costing(spawn, 700), costing(say('done'), 41)]),
+    spawns: ['helper'],
+  }),
+  helper: defineWorker({
+    instructions: 'x',
+    model: scriptedModel('test/helper', [costing(say('helped'))]),
+  }),
+}
+
+describe('the cost of a session', () => {
+  test('is the sum over its workers, stands in lists, and says how many calls have no known price', async () => {
+    await using troupe = await TestTroupe.start({ workers })
+    const session = await troupe.create('boss', 'go')
+    expect(await session.result()).toMatchObject({ status: 'completed' })
+    const { session: whole, workers: rows } = await session.report()
+    expect(whole.usage).toMatchObject({ costMicroUsd: 741, unpricedModelCalls: 1 })
+    const [boss, helper] = rows as [(typeof rows)[0], (typeof rows)[0]]
+    expect(boss.usage).toMatchObject({ costMicroUsd: 741 })
+    expect(boss.usage.unpricedModelCalls).toBeUndefined()
+    expect(helper.usage).toMatchObject({ costMicroUsd: 0, unpricedModelCalls: 1 })
+    expect(await troupe.client.sessions.list()).toMatchObject([{ cost: { costMicroUsd: 741, unpricedModelCalls: 1 } }])
+    const replies = (await troupe.history(boss.id)).filter(({ type }) => type === 'assistant')
+    expect(replies).toMatchObject([{ usage: { costMicroUsd: 700 } }, { usage: { costMicroUsd: 41 } }])
+    expect(await troupe.client.usage({ by: ['kind', 'model'] })).toEqual([
+      {
+        kind: 'boss',
+        model: 'test/boss',
+        modelCalls: 2,
+        inputTokens: 20,
+        outputTokens: 4,
+        costMicroUsd: 741,
+        unpricedModelCalls: 0,
+      },
+      {
+        kind: 'helper',
+        model: 'test/helper',
+        modelCalls: 1,
+        inputTokens: 10,
+        outputTokens: 2,
+        costMicroUsd: 0,
+        unpricedModelCalls: 1,
+      },
+    ])
+    expect(await troupe.client.usage({ by: ['day'], days: 2 })).toMatchObject([{ modelCalls: 3, costMicroUsd: 741 }])
+    const [usageKey = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
+    expect(await troupe.redis.pttl(usageKey)).toBeGreaterThan(399 * 86_400_000)
+    expect((await troupe.client.audit()).findings).toEqual([])
+    await troupe.redis.hset(rootKey(troupe.tag, session.id), 'sessionCost', '742 1')
+    expect((await troupe.client.audit()).findings).toMatchObject([{ invariant: 'I16', rule: 'cost' }])
+  })
+
+  test('that another program overwrote holds its worker back, and nobody takes it for poison', async () => {
+    await using troupe = await TestTroupe.start({ workers })
+    const session = await troupe.create('helper', 'go', { keepOpen: true })
+    await session.result({ run: 1 })
+    await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'cost', 'much')
+    await session.root.send('again')
+    const { findings } = await troupe.client.audit()
+    expect(findings).toMatchObject([{ invariant: 'key', what: expect.stringContaining('field cost') }])
+    await troupe.redis.hset(workerKeys(troupe.tag, session.rootId).record, 'cost', '0 1')
+    expect(await session.result({ run: 2 })).toMatchObject({ run: 2 })
+  })
+})
+
+describe('a price', () => {
+  const usage = { inputTokens: 1_000, outputTokens: 100, cacheReadTokens: 600 }
+
+  test('comes from the table of public prices, and is null for a model that it does not know', async () => {
+    const priceOf = priceList()
+    expect(await priceOf('openai/gpt-4o', { inputTokens: 1_000_000, outputTokens: 0 })).toBe(2_500_000)
+    expect(await priceOf('openai/no-such-model', usage)).toBeNull()
+    expect(await priceOf('nobody/nothing', usage)).toBeNull()
+    expect(await priceOf('offline/rules', usage)).toBe(0)
+  })
+
+  test('of your own comes first, knows the cache, and is rounded up', async () => {
+    const priceOf = priceList({
+      'openai/gpt-4o': { input: 2, output: 10, cacheRead: 0.5 },
+      'own/m': { input: 0.001, output: 0 },
+    })
+    // 400 × 2 + 600 × 0.5 + 100 × 10 millionths.
+    expect(await priceOf('openai/gpt-4o', usage)).toBe(2_100)
+    expect(await priceOf('own/m', { inputTokens: 1, outputTokens: 0 })).toBe(1)
+  })
+
+  test('that is no price is refused when the models are opened', () => {
+    const open = (price: unknown) => () => openModels({ env: {}, prices: { 'own/m': price as never } })
+    expect(open({ input: 3 })).toThrow(/price of "own\/m" is not valid: write dollars for a million tokens/)
+    expect(open({ input: -1, output: 2 })).toThrow(/not valid/)
+    expect(open(null)).toThrow(/not valid/)
+  })
+
+  test('of your own holds for a model that you wrote, and its replies say it', async () => {
+    const own = { id: 'own/m', reply: () => Promise.resolve(costing(say('x'))) }
+    const model = openModels({ env: {}, prices: { 'own/m': { input: 100_000, output: 0 } } }).open(own)
+    const reply = await model.reply({} as never, {} as never)
+    expect(reply.usage.costMicroUsd).toBe(1_000_000)
+  })
+})
