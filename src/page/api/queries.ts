@@ -37,9 +37,9 @@ function useGet<Reply>(path: string, ms: number, query: Query = {}) {
 }
 
 export type SessionsFilter = {
-  readonly state?: string
-  readonly kind?: string
-  readonly name?: string
+  readonly state?: string | undefined
+  readonly kind?: string | undefined
+  readonly name?: string | undefined
   readonly limit?: number
 }
 

@@ -1,6 +1,6 @@
 /** Duty: the screen of all sessions, newest first, filtered as the address says. */
-import { getRouteApi, useNavigate } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { type KeyboardEvent, type ReactNode, useState } from 'react'
 import { type SessionsFilter, useSessions } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
@@ -11,12 +11,14 @@ import { NoSessions, SessionTable } from './session-table.tsx'
 const route = getRouteApi('/sessions')
 const states = ['active', 'completed', 'failed', 'cancelled'] as const
 const pageSize = 50
+const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
 
 export function SessionsScreen(): ReactNode {
   useTitle('Sessions')
   const search = route.useSearch()
   const [limit, setLimit] = useState(pageSize)
-  const filter: SessionsFilter = { ...search, limit }
+  // An id is no part of a name.
+  const filter: SessionsFilter = { ...search, limit, ...(uuid.test(search.name ?? '') && { name: undefined }) }
   const query = useSessions(filter)
   const sessions = query.data?.sessions ?? []
   const navigate = useNavigate()
@@ -50,17 +52,30 @@ function Filters(): ReactNode {
   const navigate = route.useNavigate()
   const set = (change: Readonly<Partial<Record<'state' | 'kind' | 'name', string>>>) =>
     void navigate({ search: (before) => ({ ...before, ...change }), replace: true })
+  const found = name?.trim() ?? ''
+  const isId = uuid.test(found)
+  // The id of a worker says by its version what it is.
+  const to = isId && found[14] === '8' ? '/workers/$id' : '/sessions/$id'
+  const onKeyDown = ({ key }: KeyboardEvent) => {
+    if (key === 'Enter' && isId) void navigate({ to, params: { id: found }, search: {} })
+  }
   return (
     <div className="pills">
       <input
         className="field search"
         data-search
         type="search"
-        placeholder="Search names  /"
-        aria-label="Search sessions by name"
+        placeholder="Search names, or paste an id  /"
+        aria-label="Search sessions by name, or open an id"
         value={name ?? ''}
         onChange={({ target }) => set({ name: target.value })}
+        onKeyDown={onKeyDown}
       />
+      {isId && (
+        <Link className="pill" to={to} params={{ id: found }}>
+          Open {to === '/workers/$id' ? 'the worker' : 'the session'}
+        </Link>
+      )}
       {states.map((one) => (
         <button
           key={one}

@@ -1,0 +1,106 @@
+/** How a history becomes what a reader follows: calls in the replies that made them, and nothing left out. */
+import { expect, test } from 'vitest'
+import type { HistoryItem } from '../../src/client/worker.ts'
+import { readSessionFile } from '../../src/page/api/session-file.ts'
+import { conversationOf } from '../../src/page/screens/session/conversation/conversation.ts'
+import { type TreeWorker, treeRows } from '../../src/page/screens/session/tree/tree-rows.ts'
+import { sessionFileOf } from './support/session-file.ts'
+
+const usage = { inputTokens: 1, outputTokens: 1 }
+const head = { v: 1, at: 5, run: 1, epoch: 1 }
+const entries: readonly object[] = [
+  { ...head, type: 'user', id: 'u', content: [{ type: 'text', text: 'go' }] },
+  {
+    ...head,
+    type: 'assistant',
+    id: 'a',
+    model: 'm',
+    finishReason: 'tool-calls',
+    usage,
+    content: [
+      { type: 'tool-call', toolCallId: 'c1', toolName: 'look', input: {} },
+      { type: 'tool-call', toolCallId: 'c2', toolName: 'spawn_workers', input: {} },
+    ],
+  },
+  { ...head, type: 'asked', toolCallId: 'c1', asks: [{ id: 'ask', sort: 'approval', question: 'May it?' }] },
+  { ...head, type: 'delegated', toolCallId: 'c2', spawned: [{ call: 1, id: 'w', kind: 'k', name: 'n' }] },
+  { ...head, type: 'toolStarted', toolCallId: 'c1', toolName: 'look' },
+  {
+    ...head,
+    type: 'toolResult',
+    id: 'r',
+    toolCallId: 'c1',
+    toolName: 'look',
+    status: 'ok',
+    output: { type: 'text', value: 'seen' },
+  },
+  { ...head, type: 'undone', from: 1 },
+  { ...head, type: 'somethingNew', text: 'of a newer version' },
+]
+const items = entries.map((entry, position) => ({ position, entry })) as unknown as readonly HistoryItem[]
+
+test('a call stands in its reply with all that became of it', () => {
+  const reply = conversationOf(items).find(({ type }) => type === 'reply')
+  expect(reply).toMatchObject({
+    calls: [
+      { id: 'c1', asks: [{ id: 'ask' }], startedAt: 5, result: { status: 'ok' } },
+      { id: 'c2', spawned: [{ id: 'w' }], result: null },
+    ],
+  })
+})
+
+test('what became of a call whose reply was not read stands by itself', () => {
+  expect(conversationOf(items.slice(5, 6))).toMatchObject([
+    { type: 'call', call: { id: 'c1', block: null, toolName: 'look' } },
+  ])
+})
+
+test('what was taken back is marked until it counts again', () => {
+  const marks = (list: readonly HistoryItem[]) => conversationOf(list).map(({ isUndone }) => isUndone)
+  expect(marks(items)).toEqual([false, true, false, false])
+  const redone = { position: 8, entry: { ...head, type: 'redone' } } as HistoryItem
+  expect(marks([...items, redone])).toEqual([false, false, false, false, false])
+})
+
+test('an entry of an unknown type is shown as it is', () => {
+  expect(conversationOf(items).at(-1)).toMatchObject({
+    type: 'note',
+    text: expect.stringContaining('of a newer version'),
+  })
+})
+
+const worker = (id: string, parentId: string | null, needs = false) =>
+  ({ id, parentId, holdup: needs ? { needsSomebody: true, reason: 'approval' } : null }) as unknown as TreeWorker
+
+test('every worker has a row, also one without its parent, and parents count who waits below them', () => {
+  const workers = [
+    worker('root', null),
+    worker('a', 'root'),
+    worker('b', 'a', true),
+    worker('lost', 'gone'),
+    worker('self', 'self'),
+  ]
+  const rows = treeRows(workers, () => true)
+  expect(rows.map(({ worker: { id }, level }) => `${level} ${id}`)).toEqual([
+    '0 root',
+    '1 a',
+    '2 b',
+    '0 lost',
+    '0 self',
+  ])
+  expect(rows.map(({ needsBelow }) => needsBelow)).toEqual([1, 1, 0, 0, 0])
+  expect(treeRows(workers, (id) => id === 'root').map(({ worker: { id } }) => id)).toEqual([
+    'root',
+    'a',
+    'lost',
+    'self',
+  ])
+})
+
+test('a file that is no exported session is refused with a sentence, and lines that cannot be read are counted', () => {
+  expect(() => readSessionFile('a.txt', '{"hello":1}\nnope')).toThrow(/a\.txt is no exported session/)
+  expect(readSessionFile('b', `${sessionFileOf(3)}\n{nope`)).toMatchObject({
+    unreadable: 1,
+    report: { workers: [{}, {}, {}] },
+  })
+})
