@@ -1,5 +1,5 @@
 /**
- * Duty: install redis-server on a Debian-like system, as root, without starting it as a service.
+ * Duty: install a package on a Debian-like system, as root, without starting it as a service.
  * DEBIAN-1 Debian's packages start their service unless /usr/sbin/policy-rc.d refuses. Our policy refuses only while this process lives;
  *          otherwise it decides as the policy that it replaced. It therefore does no harm if this process is killed before it restores that one.
  */
@@ -19,7 +19,8 @@ export type Installation =
   | { readonly kind: 'failed'; readonly reason: string }
   | { readonly kind: 'notPossible' }
 
-export async function installDebianRedis(
+export async function installDebianPackage(
+  name: string,
   path: string,
   log: (line: string) => void,
   signal?: AbortSignal,
@@ -34,10 +35,10 @@ export async function installDebianRedis(
   const run = (...words: string[]) =>
     runProgram(env, ['DEBIAN_FRONTEND=noninteractive', aptGet, '-qq', ...options, ...words], installMsMax)
 
-  log('Installing redis-server (apt-get), without starting it as a service …')
+  log(`Installing ${name} (apt-get), without starting it as a service …`)
   const allowServices = await refuseServices()
   try {
-    const packages = ['install', '--yes', '--no-install-recommends', 'redis-server']
+    const packages = ['install', '--yes', '--no-install-recommends', name]
     let result = await run(...packages)
     // The usual reason of a failure is a missing or old list of packages.
     if (!result.ok && !signal?.aborted && (await run('update')).ok && !signal?.aborted) result = await run(...packages)

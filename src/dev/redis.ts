@@ -11,7 +11,7 @@ import { mkdtemp, realpath, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { containerServer, findContainerEngine } from './container-engine.ts'
-import { type Installation, installDebianRedis } from './debian-package.ts'
+import { type Installation, installDebianPackage } from './debian-package.ts'
 import { installCommand, RedisUnavailableError } from './redis-unavailable.ts'
 import { findLocalServer, type ServerOrigin, type ServerProgram } from './server-program.ts'
 import { joinShared, prepareFolder, startShared } from './shared-redis.ts'
@@ -63,7 +63,9 @@ async function findServer({ path, mayInstall = true, signal, log = () => {} }: R
   if (container) return container
 
   signal?.throwIfAborted()
-  const installation: Installation = mayInstall ? await installDebianRedis(path, log, signal) : { kind: 'notPossible' }
+  const installation: Installation = mayInstall
+    ? await installDebianPackage('redis-server', path, log, signal)
+    : { kind: 'notPossible' }
   if (installation.kind === 'installed') {
     const installed = await findLocalServer(path, 'installed server')
     if (installed.kind === 'found') return installed.program

@@ -5,7 +5,7 @@
 import { mkdtemp, realpath, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { installDebianRedis } from '../../src/dev/debian-package.ts'
+import { installDebianPackage } from '../../src/dev/debian-package.ts'
 import { installCommand, RedisUnavailableError } from '../../src/dev/redis-unavailable.ts'
 import { findLocalServer, type ServerProgram, settings } from '../../src/dev/server-program.ts'
 import { freePort, type StartedRedis, startRedis } from '../../src/dev/started-redis.ts'
@@ -130,7 +130,7 @@ async function testProgram(options: RedisServerOptions, folder: string): Promise
 async function localProgram(path: string): Promise<ServerProgram> {
   let local = await findLocalServer(path)
   if (local.kind !== 'found') {
-    await installDebianRedis(path, (line) => process.stderr.write(`${line}\n`))
+    await installDebianPackage('redis-server', path, (line) => process.stderr.write(`${line}\n`))
     local = await findLocalServer(path)
   }
   if (local.kind === 'found') return local.program

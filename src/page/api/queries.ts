@@ -7,7 +7,7 @@ import type { Approval } from '../../client/person/approvals.ts'
 import type { Ask } from '../../client/person/asks.ts'
 import type { Report, WorkerReport } from '../../client/report.ts'
 import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
-import type { UsageReport } from '../../core/worker/usage.ts'
+import type { UsageRow } from '../../client/usage.ts'
 import { ApiError, get, type Query } from './http.ts'
 import { useRefresh } from './liveness.ts'
 
@@ -77,16 +77,7 @@ export interface AuditView {
 }
 export const useAudit = () => useGet<AuditView>('audit', listMs)
 
-/** What was used by everything that has these values. */
-export interface UsageRow {
-  readonly by: Readonly<Record<string, string>>
-  readonly usage: Partial<UsageReport>
-  /** Null, or absent: no price is known. */
-  readonly costMicroUsd?: number | null
-  /** Calls whose price is not known. */
-  readonly unknownCalls?: number
-}
-export const useUsage = (by: string) => useGet<{ readonly rows: readonly UsageRow[] }>('usage', slowListMs, { by })
+export const useUsage = (by: string) => useGet<{ readonly usage: readonly UsageRow[] }>('usage', slowListMs, { by })
 
 export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, slowListMs)
 

@@ -124,7 +124,7 @@ function AuditFindings({ report }: { readonly report: NonNullable<AuditView['rep
           {workers} workers
         </h2>
       </div>
-      <ul className="findings">
+      <ul className="findings" hidden={findings.length === 0}>
         {findings.slice(0, 200).map(({ invariant, rule, workerId, sessionId, what }) => (
           <li key={`${invariant} ${rule} ${sessionId} ${workerId} ${what}`} className="finding">
             <span className="tag bad">{invariant}</span>

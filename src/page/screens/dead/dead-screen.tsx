@@ -99,7 +99,7 @@ function LetterCard({ letter, isChosen }: { readonly letter: DeadLetter; readonl
           its worker
         </Link>
         <span className="muted">
-          <Age since={Number(at)} />
+          put aside <Age since={Number(at)} /> ago
         </span>
         {redrivenAs !== null && <span className="tag">put back</span>}
         {dismissed && <span className="tag">dismissed</span>}

@@ -1,7 +1,7 @@
 /** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { tokensText } from '../../../cli/view/amounts.ts'
+import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
@@ -85,6 +85,7 @@ function Spent({ session: { usage, limits } }: { readonly session: SessionReport
     ['workers', usage.workers, limits.workers],
   ].reduce((fullest, one) => (partOf(one) > partOf(fullest) ? one : fullest)) as [string, number, number]
   const part = Math.min(1, most === 0 ? 1 : used / most)
+  const cost = usage.modelCalls === 0 ? null : costText(usage)
   const words = `${tokensText(used)} of ${tokensText(most)} ${of}`
   return (
     <span
@@ -95,6 +96,7 @@ function Spent({ session: { usage, limits } }: { readonly session: SessionReport
         <span style={{ width: `${part * 100}%` }} />
       </span>
       <span className="muted number">{words}</span>
+      {cost !== null && <span className="muted number">{cost}</span>}
     </span>
   )
 }

@@ -29,7 +29,9 @@ export function SessionTable({
           <tr>
             <th scope="col">State</th>
             <th scope="col">Session</th>
-            <th scope="col">Kind</th>
+            <th scope="col" className="wide">
+              Kind
+            </th>
             <th scope="col" className="wide">
               Waits for
             </th>
@@ -66,7 +68,7 @@ function SessionRow({ session, isChosen }: { readonly session: ListedSession; re
           {mode === 'conversation' && <span className="tag">conversation</span>}
         </span>
       </td>
-      <td>
+      <td className="wide">
         <Link to="/sessions" search={{ kind }} className="muted">
           <Line text={kind} />
         </Link>
