@@ -167,6 +167,14 @@ function stateRules({ session, seen }: Group, say: Say): void {
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)
+  const alive = [...seen.values()].filter(({ picture }) => isOpen(picture) && isHit(picture, session.cancelled))
+  if (alive.length > 0 && !session.hasWorkersToEnd)
+    say(
+      'I12',
+      'forgotten',
+      `worker ${alive[0]?.picture.id} is cancelled and has not ended, and no sweep looks for workers of session ${id}`,
+      alive.map(({ picture }) => picture.id),
+    )
   // A job that ended because its run was cancelled is like any that ended.
   if (record.end?.status === 'cancelled' && record.cancelReasonJson !== null) {
     for (const { picture } of seen.values())
@@ -179,6 +187,11 @@ function stateRules({ session, seen }: Group, say: Say): void {
     if (picture && (isOpen(picture) || picture.lanes.inbox.length > 0))
       say('I16', 'ended', `session ${id} has ended, and its root has a run open or mail waiting`, [root])
   }
+}
+
+/** True if the worker is cancelled for good, or with the run of its parent. */
+function isHit({ id, record: { parentId, parentRun } }: WorkerPicture, cancelled: readonly string[]): boolean {
+  return [`${id}:*`, `${parentId}:${parentRun}`, `${parentId}:*`].some((element) => cancelled.includes(element))
 }
 
 // I8: a run that ends before a child has reported counts as a cancel. If a result is gone from a history, there is one run too many.

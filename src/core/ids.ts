@@ -47,6 +47,11 @@ export function childId(parentId: string, run: number, call: number): string {
   return digestId(`${parentId}:${run}:${call}`, partitionOf(parentId))
 }
 
+/** The ids of the children that these calls of a run spawned. */
+export function childIds(parentId: string, run: number, calls: readonly number[]): string[] {
+  return calls.map((call) => childId(parentId, run, call))
+}
+
 /** The id of an ask: the `number`th that this run makes while it receives this message. The same arguments give the same id. */
 export function askId(workerId: string, run: number, messageId: string, number: number): string {
   return digestId(`${workerId}:${run}:${messageId}:ask:${number}`, partitionOf(workerId))

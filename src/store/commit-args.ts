@@ -78,6 +78,7 @@ function runFields(request: CommitRequest): Fields {
     steersSeen: request.steersSeen,
     pendingCalls: pendingCalls.length > 0 ? encodeCalls(pendingCalls) : undefined,
     pendingCount: pendingCount || undefined,
+    openChildren: request.openChildren?.length ? request.openChildren : undefined,
     signalsOpen: signalsOpen || undefined,
     steps: steps || undefined,
     attempt: attempt === 0 ? undefined : `${attempt} ${retrying}`.trimEnd(),

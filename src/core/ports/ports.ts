@@ -207,6 +207,8 @@ export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly dead?: string | undefined
   /** How many results are still to come, or were when the run ended. */
   readonly pendingCount: number
+  /** Where the run ends: the ids of the children whose results were still to come. */
+  readonly openChildren?: readonly string[] | undefined
   readonly spawns: readonly SpawnOrder[]
   /** How many awaited children may run at once; the others wait to start. Absent: the kind does not say, or nothing is spawned. */
   readonly childrenAtOnce?: number | undefined
@@ -336,6 +338,8 @@ export interface UpkeepStore {
     damaged: readonly string[]
     left: number
     isPaused: boolean
+    /** No other node swept a moment ago: this one does what one node is to do. */
+    isTurn: boolean
     wasGone: boolean
     setBack: { readonly ms: number; readonly timers: number } | null
     /** Changes when a kind was registered, or registered anew. */

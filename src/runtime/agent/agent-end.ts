@@ -11,6 +11,7 @@ import type { EventNote } from '../../core/event/event.ts'
 import { type CancelledEntry, type Entry, encodeEntry, type ResultStatus } from '../../core/history/entry.ts'
 import { encodeTally } from '../../core/history/run/agent-tally.ts'
 import { lastResult, type OpenCall } from '../../core/history/run/open-calls.ts'
+import { childIds } from '../../core/ids.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
 import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
@@ -84,7 +85,7 @@ export class AgentEnd {
         ...parts,
         ...endingOf(assignment, position.run, { status: 'failed', failure }),
         failure,
-        pendingCount: position.pendingCalls.length,
+        openChildren: childIds(assignment.workerId, position.run, position.pendingCalls),
         position: { ...afterRun(position.run), runState: 'Failed' },
         notes: [...(parts.notes ?? []), ['worker.failed', { run: position.run, failure }]],
       },
@@ -119,7 +120,7 @@ export class AgentEnd {
       stateJson: encodeTally(tally),
       costs: this.#journal.unrecordedCosts,
       ...endingOf(assignment, run, { status: 'cancelled', failure }),
-      pendingCount: position.pendingCalls.length,
+      openChildren: childIds(assignment.workerId, run, position.pendingCalls),
       notes: [['worker.cancelled', { run }]],
     }
   }

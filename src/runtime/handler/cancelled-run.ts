@@ -2,6 +2,7 @@
 import type { HandlerDefinition } from '../../core/definition/define-worker.ts'
 import { CancelledError } from '../../core/errors.ts'
 import { type CancelledEntry, entryJson } from '../../core/history/entry.ts'
+import { childIds } from '../../core/ids.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { toFailure } from '../../core/worker/failure.ts'
 import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
@@ -37,7 +38,7 @@ function cancelledStep(assignment: Assignment, position: RunPosition, said: Pick
     ...emptyStep(afterRun(run)),
     entries: [entryJson('cancelled', run, assignment.epoch, at, { ...said })],
     ...endingOf(assignment, run, { status: 'cancelled', failure: toFailure(error, 'runtime', attempt + 1, at) }),
-    pendingCount: pendingCalls.length,
+    openChildren: childIds(assignment.workerId, run, pendingCalls),
     notes: [['worker.cancelled', { run }]],
   }
 }

@@ -25,6 +25,7 @@ import {
 } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { completedEntry, entryJson, type ReceivedEntry, receivedEntry } from '../../core/history/entry.ts'
+import { childIds } from '../../core/ids.ts'
 import { retryWaitMs } from '../../core/policy.ts'
 import type { Assignment, RunPosition } from '../../core/ports/ports.ts'
 import { isRefusedWrite, readOnly } from '../../core/read-only.ts'
@@ -252,7 +253,7 @@ class HandlerTurn {
     return {
       ...step,
       ...endingOf(assignment, run, { status: 'completed', valueJson }),
-      pendingCount: pendingCalls.length,
+      openChildren: childIds(assignment.workerId, run, pendingCalls),
       // The failure of another message that waits for its retry is cleared too, because the run ends and it will not be retried.
       failure: position.open && position.attempt === 0 ? undefined : null,
       position: afterRun(run),
@@ -279,7 +280,7 @@ class HandlerTurn {
       failure,
       ...endingOf(assignment, run, { status: 'failed', failure }),
       // If the message is a result, this step receives it, although receive failed. It is no longer awaited.
-      pendingCount: pendingAfter(mail, position).length,
+      openChildren: childIds(assignment.workerId, run, pendingAfter(mail, position)),
       notes: [...(mail ? this.#receivedNotes(mail, position) : []), ['worker.failed', { run, failure }]],
     }
   }

@@ -215,7 +215,7 @@ export class RuntimeNode {
   async hearCancel(partition: number, sessionId: string): Promise<void> {
     const { renewer, sweeper } = this.#partitionOf(partition)
     await renewer.runOnce(sessionId)
-    sweeper.dueIn(0)
+    sweeper.finishSoon()
   }
 
   /** Somebody begins to follow a session: tells what its turns do here now. */

@@ -192,7 +192,7 @@ interface CommitHead {
 /** One commit, as the store takes it. */
 export function requestOf(
   { workerId, pool, token, resultsSeen }: Assignment,
-  { position, notes, pendingCount = position.pendingCalls.length, ...step }: Step,
+  { position, notes, openChildren, ...step }: Step,
   { sequence, version, wakeup, steersSeen, ending }: CommitHead,
 ): CommitRequest {
   const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = position
@@ -209,7 +209,8 @@ export function requestOf(
     attempt,
     retrying,
     pendingCalls,
-    pendingCount,
+    pendingCount: (openChildren ?? position.pendingCalls).length,
+    openChildren,
     signalsOpen,
     steps,
     entries,

@@ -18,8 +18,8 @@ export interface Step {
   readonly failure?: Failure | null | undefined
   readonly costs?: CommitRequest['costs']
   readonly outcome?: CommitRequest['outcome']
-  /** How many results were still to come when the run ended. */
-  readonly pendingCount?: number
+  /** The ids of the children whose results were still to come when the run ended. Absent: the run goes on. */
+  readonly openChildren?: readonly string[]
   /** Mail for the parent when the run ends. */
   readonly result?: string | undefined
   readonly dead?: string | undefined

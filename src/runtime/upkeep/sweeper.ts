@@ -7,6 +7,8 @@
  * SWEEP-4 If Redis refuses the other work, the sweep still prunes: that makes room in a Redis that is full.
  * SWEEP-5 Where a sweep found nothing to do, the next one only asks whether there is something now, and where there is not, they come ever more
  *         rarely: each five times `sweepEveryMs` at most. Whatever wakes a slot of the node has the next one come at its usual time.
+ * SWEEP-6 Of nodes that sweep at the same moment one finishes cancels, and goes on with those that it has begun. After a cancel notice each
+ *     looks once.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -46,6 +48,8 @@ export class Sweeper {
   #stopped = false
   #failing = false
   #problem: string | null = null
+  /** There may be cancels that can be finished at once. */
+  #finishesMore = false
   /** Workers and sessions. */
   #damaged: ReadonlySet<string> = new Set()
   /** The last sweep found nothing to do. */
@@ -84,6 +88,12 @@ export class Sweeper {
     this.dueIn(this.#everyMs())
   }
 
+  /** Something was cancelled: this node looks at it at once, whoever swept before. */
+  finishSoon(): void {
+    this.#finishesMore = true
+    this.dueIn(0)
+  }
+
   async runOnce(): Promise<void> {
     try {
       await this.#tend()
@@ -98,7 +108,10 @@ export class Sweeper {
     if (await this.#rested()) return
     this.#rests = 0
     const damaged = new Set<string>()
-    const isIdle = [await this.#heal(damaged), await this.#fire(), await this.#finish(damaged)].every(Boolean)
+    const { isIdle: isHealed, isTurn } = await this.#heal(damaged)
+    const hasFired = !(await this.#fire())
+    const isFinished = isTurn || this.#finishesMore ? await this.#finish(damaged) : true
+    const isIdle = isHealed && !hasFired && isFinished
     this.#damaged = damaged
     this.#isIdle = isIdle && damaged.size === 0
     this.#fullBy = performance.now() + this.#policy.sweepEveryMs * fullEvery
@@ -123,11 +136,13 @@ export class Sweeper {
     this.#kinds = version
   }
 
-  /** Like the others below, it tells whether there was nothing to do. */
-  async #heal(damaged: Set<string>): Promise<boolean> {
+  /** Like the others below, it tells whether there was nothing to do; and whether no other node swept a moment ago. */
+  async #heal(damaged: Set<string>): Promise<{ readonly isIdle: boolean; readonly isTurn: boolean }> {
     let isIdle = true
+    let isTurn = false
     for (let more = true, leftBefore = Number.POSITIVE_INFINITY; more; ) {
       const swept = await this.#store.sweep(this.#host.slots, this.#host.poolLoads(), false)
+      isTurn ||= swept.isTurn
       this.#host.learnPause(swept.isPaused)
       if (swept.healed > 0) this.#host.noteHealed(swept.healed)
       await this.#learnKinds(swept.kinds)
@@ -142,7 +157,7 @@ export class Sweeper {
       leftBefore = swept.left
       more = swept.healed >= this.#policy.sweepBatch || takesMore
     }
-    return isIdle
+    return { isIdle, isTurn }
   }
 
   /** One node notices it, with its first sweep after that. */
@@ -179,7 +194,8 @@ export class Sweeper {
       this.#tellOf(damaged, session, what, { session, error: error.message })
     // There may be more cancels. The next sweep finishes them, so that leases and timers need not wait. If few were finished, the workers of the
     // others probably still run, and the next sweep comes at its usual time.
-    if (finished * 2 >= this.#policy.sweepBatch) this.dueIn(0)
+    this.#finishesMore = finished * 2 >= this.#policy.sweepBatch
+    if (this.#finishesMore) this.dueIn(0)
     return finished === 0 && sessions.length === 0
   }
 

@@ -72,6 +72,8 @@ export interface SessionPicture {
   readonly isCancelling: boolean | null
   /** Whether the index of ends says that it has ended; undefined: it does not stand there. Null: the index cannot be read. */
   readonly isListedAsEnded: boolean | null | undefined
+  /** Sweeps know of workers that a cancel has still to end, or that they have still to look for. */
+  readonly hasWorkersToEnd: boolean
   /** Sentences about damaged keys. If there are any, everything above except `isIndexed` is unknown. */
   readonly damage: readonly string[]
   /** Blobs whose keys are not as the index says, and `bytes` if its sum is wrong. */
@@ -90,7 +92,7 @@ export interface Picture {
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 export function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore] = reply as [
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd] = reply as [
     string[],
     number,
     string[],
@@ -99,6 +101,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     string[],
     [string, string, string][],
     string | null,
+    number,
   ]
   const fields = toFields(flat)
   const { session, damage: fieldDamage } = readSession(fields)
@@ -110,6 +113,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     cancelled,
     isIndexed: isThere(isIndexed),
     isCancelling: isThere(isCancelling),
+    hasWorkersToEnd: toEnd === 1,
     isListedAsEnded: endScore === null ? null : endScore === '' ? undefined : Number(endScore) >= 0,
     damage,
     brokenBlobs: blobs.map(([id, told, there]) => ({ id, told, there })),

@@ -30,7 +30,7 @@ local calls = {
   { 'RPUSH', metaKey, '' }, { 'LPOP', none }, { 'LSET', none, '0', '' }, { 'LTRIM', none, '0', '0' }, { 'LRANGE', none, '0', '0' },
   { 'LINDEX', none, '0' }, { 'LLEN', none }, { 'LPOS', none, '' },
   { 'SADD', metaKey, '' }, { 'SREM', none, '' }, { 'SMEMBERS', none }, { 'SISMEMBER', none, '' }, { 'SMISMEMBER', none, '' },
-  { 'SCARD', none },
+  { 'SCARD', none }, { 'SRANDMEMBER', none, '1' },
   { 'ZADD', metaKey, '0', '' }, { 'ZINCRBY', metaKey, '0', '' }, { 'ZREM', none, '' }, { 'ZREMRANGEBYSCORE', none, '0', '0' }, { 'ZRANGE', none, '0', '0' },
   { 'ZRANGEBYSCORE', none, '0', '0' }, { 'ZSCORE', none, '' }, { 'ZCARD', none }, { 'ZCOUNT', none, '0', '0' },
   { 'XADD', metaKey, '*', '', '' }, { 'XTRIM', none, 'MAXLEN', '0' }, { 'XRANGE', none, '-', '+' }, { 'XLEN', none },

@@ -23,7 +23,7 @@ export interface ForkedRecord {
 }
 
 /** Of the original alone: its wake-ups, its places in run queues, and what its last node said. */
-const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|score(:.*)?|resting)$/
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|score(:.*)?|resting|endFrom)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
   const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields

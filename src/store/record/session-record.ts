@@ -70,7 +70,7 @@ export function isOfSession({ field }: FieldDamage): boolean {
 }
 
 /** Fields of roots that only scripts read. */
-export const rootScriptFields: readonly string[] = ['score', 'startWakeups']
+export const rootScriptFields: readonly string[] = ['endFrom', 'score', 'startWakeups']
 
 /** How a session ended. */
 export interface SessionEnd {

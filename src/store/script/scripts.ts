@@ -38,7 +38,7 @@ export const commitScript = defineScript({
   header: words('wakeupMs seed commits'),
   fields: {
     commits: words(
-      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen steersTaken steersSeen pendingCalls pendingCount signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
+      'texts entries worker token sequence version event runState open inputsConsumed signalsConsumed resultsConsumed resultsSeen steersTaken steersSeen pendingCalls pendingCount openChildren signalsOpen steps attempt state stateKey configured failure clearsFailure outcome result dead deadKept costs atOnce spawns inline sends timers asks withdraws cancels wait retryMs turnMs leave wasBusy claim',
     ),
     costs: words('model tokensIn tokensOut micros'),
     spawns: words('id kind pool call mail name permissions detached offered'),
@@ -135,7 +135,7 @@ export const cancelWorkerScript = defineScript({
 export const finishScript = defineScript({
   file: 'finish.lua',
   keys: words('root cancelled cancelling workers timers events'),
-  header: words('sessionId from batch running cancelCount agents seed wakeupMs'),
+  header: words('sessionId batch agents seed wakeupMs'),
   fields: { agents: words('id version entries') },
   args: words('entry texts'),
 })

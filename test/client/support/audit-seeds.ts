@@ -291,6 +291,17 @@ export const seeds: readonly Seed[] = [
     words: /says that it failed, its last failure is not there/,
   },
   {
+    what: 'the workers that a cancel has still to end',
+    scene: 'parentWithChildren',
+    async tamper({ redis, keys, own, cast }) {
+      await redis.sadd(own.cancelled, `${cast.root}:1`)
+      await redis.sadd(keys.cancelling, cast.session.id)
+    },
+    invariant: 'I12',
+    names: 'session',
+    words: /is cancelled and has not ended, and no sweep looks for workers of session/,
+  },
+  {
     what: 'a cancel that nobody finishes',
     scene: 'backlog',
     tamper: ({ redis, own, cast }) => redis.sadd(own.cancelled, `${cast.root}:*`),

@@ -104,7 +104,7 @@ describe('steps that were merged', () => {
     // Null says that there is none any more.
     expect(merged({ failure }, { failure: null }, {}).failure).toBeNull()
     expect(merged({}, {}).failure).toBeUndefined()
-    const end = { outcome: 'completed', result: '"x"', pendingCount: 3, dead: '{}' } as const
+    const end = { outcome: 'completed', result: '"x"', openChildren: ['c'], dead: '{}' } as const
     expect(merged({}, { ...end, position: later })).toMatchObject({ ...end, position: later })
   })
 })

@@ -225,12 +225,27 @@ describe('a sweep that has finished a batch of cancels', () => {
       sessions.push(id)
       await place.sessions.cancel(id, 'enough')
     }
-    // As a hint of the last cancel does.
-    sweeper.dueIn(0)
+    // As the notice of the last cancel does.
+    sweeper.finishSoon()
     await waitUntil('all are finished', async () => (await place.redis.scard(place.keys.cancelling)) === 0)
     await sweeper.stop()
     expect(await place.session(sessions.at(-1) as string)).toMatchObject({ state: 'cancelled' })
   })
+})
+
+test('of two nodes that sweep at the same moment one finishes cancels (SWEEP-6)', async () => {
+  await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
+  const looks: string[] = []
+  const sweepers = ['node-a', 'node-b'].map((id) => {
+    const { upkeep } = place.node({ id })
+    const finishCancelled = () => {
+      looks.push(id)
+      return upkeep.finishCancelled()
+    }
+    return sweeperOf({ ...sweepingBy(upkeep, (sweep) => sweep()), finishCancelled }, place)
+  })
+  for (const sweeper of sweepers) await sweeper.runOnce()
+  expect(looks).toEqual(['node-a'])
 })
 
 describe('a sweep that becomes due while another runs', () => {

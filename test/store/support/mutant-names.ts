@@ -11,6 +11,7 @@ import * as checks from './checks.ts'
 import * as costChecks from './cost-checks.ts'
 import * as createChecks from './create-checks.ts'
 import * as endChecks from './end-checks.ts'
+import * as endingChecks from './ending-checks.ts'
 import * as fairChecks from './fair-checks.ts'
 import * as forkChecks from './fork-checks.ts'
 import * as letterChecks from './letter-checks.ts'
@@ -48,6 +49,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     forkChecks,
     blobChecks,
     endChecks,
+    endingChecks,
     fairChecks,
     steerChecks,
   ]

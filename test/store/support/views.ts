@@ -35,7 +35,7 @@ const workerStart: Fields = {
 
 /** What a root's record says of its session. */
 const ofSession = new Set(
-  'ended workers cancelCount retired resting cancel caps spent paused approval startWakeups'.split(' '),
+  'ended workers cancelCount endFrom retired resting cancel caps spent paused approval startWakeups'.split(' '),
 )
 
 /** How a record is kept; it is not a fact of its own. */

@@ -2,6 +2,7 @@
 import { toRuntimeError } from '../../../core/errors.ts'
 import type { AgentResult } from '../../../core/history/agent-result.ts'
 import type { Entry } from '../../../core/history/entry.ts'
+import { childIds } from '../../../core/ids.ts'
 import { toJson } from '../../../core/json.ts'
 import { afterRun, completedNote, endingOf } from '../../../core/worker/run-ends.ts'
 import type { AgentTurn } from '../agent-turn.ts'
@@ -35,7 +36,7 @@ export function complete(
     {
       ...parts,
       ...endingOf(turn.assignment, position.run, { status: 'completed', valueJson }),
-      pendingCount: position.pendingCalls.length,
+      openChildren: childIds(turn.assignment.workerId, position.run, position.pendingCalls),
       position: afterRun(position.run),
       notes: [...(parts.notes ?? []), completedNote(turn.assignment, position.run, valueJson)],
     },

@@ -77,7 +77,10 @@ local function addAll(zsetKey, scored)
 end
 addAll(timersKey, due) -- guard: timers of a copy fire
 addAll(asksKey, open) -- guard: asks of a copy are in the inbox
-if header.isCancelling then redis.call('SADD', cancellingKey, header.session) end -- guard: a copy finishes the cancels of its original
+if header.isCancelling then
+  redis.call('SADD', cancellingKey, header.session) -- guard: a copy finishes the cancels of its original
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a copy looks at all that its original was to cancel
+end
 writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
 if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end

@@ -10,7 +10,7 @@ ARGV[2] reason    ARGV[3] channel of cancel notices   ARGV[4] event     json
 Returns {"ok"} | {"not_found"} | {"terminal"}: it was cancelled for good | {"rests"}: no run of it is in progress
         | {"root"}: it is cancelled for good with its session, by cancel.lua
         | {"session_finished", state}: it rests and its session is over, or its session is being cancelled
-Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled and T:s:<session>:reasons.
+Builds  T:w:<id> of its root, its inbox, T:s:<session>:cancelled, ending and reasons.
 Events  worker.cancelRequested. Cancelling what is being cancelled is "ok" and writes nothing but its key. A known key is "ok" again: the call
         is sent again, and must not cancel the next run. ]]
 local recordKey, cancellingKey, eventsKey, idemKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
@@ -42,7 +42,7 @@ end
 -- A run whose message was not received yet is in progress once its worker was woken for it.
 local isBusy = record.open == '1' or (record.status ~= 'idle' and lengthOf(recordKey .. laneKeys.inbox) > 0)
 if what == 'run' and not isBusy then return { 'rests' } end -- guard: a run that has not begun is not cancelled
-checkSort('set', cancelledKey, cancellingKey)
+checkSort('set', cancelledKey, cancellingKey, endingKeyOf(tag, session))
 checkSort('hash', reasonsKey)
 checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a count that Redis cannot count up tears no cancel of one
 
@@ -50,6 +50,12 @@ local element = worker .. ':' .. (what == 'run' and (record.run or atStart.run) 
 redis.call('SADD', cancelledKey, element) -- guard: a cancel of one is written into the set of its session
 redis.call('HSET', reasonsKey, element, reason)
 redis.call('HINCRBY', rootKey, 'cancelCount', 1)
+local isAlone = what == 'run' and (record.pendingCalls or atStart.pendingCalls) == ''
+if isAlone then
+  redis.call('SADD', endingKeyOf(tag, session), worker) -- guard: a cancel of a run looks at its worker
+else
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a cancel of a worker looks at all of its session
+end
 redis.call('SADD', cancellingKey, session)
 redis.call('PUBLISH', channel, session)
 noteAnswered()

@@ -25,6 +25,7 @@ if state == 'active' then redis.call('HSET', rootKey, 'cancel', reason) end
 local isFirst = redis.call('SADD', cancelledKey, rootOf(sessionId) .. ':*') == 1 -- guard: a cancel is written into the set of its session
 if isFirst then -- guard: an ended session is cancelled once
   redis.call('HINCRBY', rootKey, 'cancelCount', 1)
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a cancel of a session looks at all of its workers
   redis.call('SADD', cancellingKey, sessionId)
   redis.call('PUBLISH', channel, sessionId)
 end

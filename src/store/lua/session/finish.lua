@@ -4,11 +4,8 @@ KEYS[1] root      hash               KEYS[2] cancelled set               KEYS[3]
 KEYS[4] workers   list               KEYS[5] timers   zset   declared    KEYS[6] events   stream
 ARGV[1] header    json:
   sessionId        whose cancel is to be finished
-  from             position in the list of workers; 0 starts a pass
   batch            how many workers are looked at
-  running          workers so far in this pass that a later one must look at: running, damaged, moved on
-  cancelCount      as the first batch of this pass answered it
-  agents           those whose open calls were looked for, each:
+  agents           those whose open calls were looked for, which alone are looked at now, each:
     id             of the worker
     version        at which they were looked for
     entries        how many texts are its
@@ -16,11 +13,12 @@ ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
 ARGV[2] entry     history entry of a cancelled run, json
 ARGV[3] texts     of each agent its history entries, one after the other
-Returns {next, running, cancelCount, agents, wakeups}: where the next batch begins; or "done" when the cancel is finished; or "wait" when workers
-        still run, or something was cancelled while this pass was under way. agents: {id, version} of each whose history may hold
-        calls without results, and which was left as it is: this batch is to be sent again, with their answers. One that has moved
-        on since is left to the next pass, like one that runs.
-Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
+Returns {next, agents, wakeups}: "more": another call goes on at once; "done": the cancel is finished; "wait": workers still run, or are damaged.
+        agents: {id, version} of each whose history may hold calls without results, and which was left as it is: another call is to name
+        them, with their answers. One that has moved on since is left, like one that runs.
+        While the root says `endFrom`, the next workers of the list are looked at, then those in T:s:<session>:ending: what is looked at is what
+        is cancelled, and not all that the session ever had.
+Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, ending, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
         and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
@@ -29,24 +27,22 @@ local texts, cursor = ARGV, 3
 
 local tag = tagOf(rootKey)
 local now = nowMs()
-checkTexts(header, 'sessionId', 'cancelCount', 'seed')
-checkNumbers(header, 'from', 'batch', 'running', 'wakeupMs')
+checkTexts(header, 'sessionId', 'seed')
+checkNumbers(header, 'batch', 'wakeupMs')
 checkLast(entry)
-local sessionId, from, batch, running, cancelCount = header.sessionId, header.from, header.batch, header.running, header.cancelCount
+local sessionId, batch = header.sessionId, header.batch
+local endingKey = endingKeyOf(tag, sessionId)
 checkSort('hash', rootKey, sessionKey(tag, sessionId) .. ':results', sessionKey(tag, sessionId) .. ':reasons')
 checkSort('list', workersKey)
-checkSort('set', cancelledKey, cancellingKey)
+checkSort('set', cancelledKey, cancellingKey, endingKey)
 checkSort('zset', tag .. ':timers', tag .. ':asks', endsKeyOf(tag))
 local state = sessionState(tag, sessionId)
 if not state then
   redis.call('SREM', cancellingKey, sessionId)
-  return { 'done', '0', '0', {}, '' }
+  return { 'done', {}, '' }
 end
--- How often something of this session was cancelled so far.
-local cancelCountNow, paused = unpack(redis.call('HMGET', rootKey, 'cancelCount', 'paused'))
-cancelCountNow = cancelCountNow or atStart.cancelCount
+local endFrom, paused = unpack(redis.call('HMGET', rootKey, 'endFrom', 'paused'))
 local heldKey, quietKey = heldKeyOf(tag, sessionId), quietKeyOf(tag, sessionId)
-if from == 0 then cancelCount = cancelCountNow end
 local answers, answered = {}, listOf(header, 'agents')
 for index = 1, #answered do
   local agent = answered[index]
@@ -85,11 +81,20 @@ local function readCancelled(id, recordKey)
   return record, hit
 end
 local root = rootOf(sessionId)
-local ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
-local count = #ids
-if from == 0 then table.insert(ids, 1, root) end
+-- Another program may have written over the position: then all of them are looked at.
+local from = endFrom and (tonumber(endFrom) or 0)
+local ids, reached = {}, false
+if #answered > 0 then
+  for index = 1, #answered do ids[index] = answered[index].id end
+elseif from then
+  ids = redis.call('LRANGE', workersKey, from, from + batch - 1)
+  reached = #ids == batch and digits(from + batch)
+  if from == 0 then table.insert(ids, 1, root) end
+else
+  ids = redis.call('SRANDMEMBER', endingKey, batch)
+end
 
-local before, agents, woke = running, {}, newWakes()
+local left, parents, agents, woke = {}, false, {}, newWakes()
 for index = 1, #ids do
   local id = ids[index]
   local recordKey = workerKey(tag, id)
@@ -97,29 +102,33 @@ for index = 1, #ids do
   if not fine then
     -- Damaged: the cancel is not finished before it is mended, and goes on with the others.
     if not damageOf(record) then error(record, 0) end
-    record, hit, running = {}, nil, running + 1
+    record, hit, left[id] = {}, nil, true
   end
   -- Within a run its history may hold calls without results: those are answered in this script.
   local isAgent = hit and record.open == '1' and isTally(record.data)
   local answer = isAgent and answers[id] or { version = record.version, from = 1, to = 0 }
   if hit and record.status == 'running' then -- guard: finish leaves running turns alone
-    running = running + 1
+    left[id] = true -- guard: a turn that still runs is looked at again
   elseif hit and isInRun(record) and awaitsLastStep(record) then -- guard: a run that has begun gets its last step from a node
-    running = running + 1
+    left[id] = true
     local isHeld = paused and redis.pcall('ZREM', heldKey, id) == 1 -- guard: a pause holds up no last step
     if record.status ~= 'queued' or isHeld then
       writeWokenRecord(tag, { id = id, session = sessionId, pool = record.pool or atStart.pool, root = id == root and record }, now, woke)
     end
   elseif isAgent and (not answers[id] or answer.version ~= record.version) then -- guard: open calls of an agent that nobody runs | finish leaves an agent that has moved on
-    if #answered == 0 then agents[#agents + 1] = { id, record.version } else running = running + 1 end
+    left[id] = true
+    if #answered == 0 then agents[#agents + 1] = { id, record.version } end
   elseif hit then
-    local signals, results = writeRunLeftovers(tag, id, record, (record.pendingCalls or atStart.pendingCalls) ~= '', now)
+    local isAwaiting = (record.pendingCalls or atStart.pendingCalls) ~= ''
+    -- Where all are looked at, children stand behind their parents.
+    parents = parents or (isAwaiting and not from)
+    local signals, results = writeRunLeftovers(tag, id, record, isAwaiting, now)
     -- One that stays in a run queue it cannot be taken from is passed over by claims.
     leaveQueue(tag, record.pool or atStart.pool, record.kind, id)
     if paused then redis.pcall('ZREM', heldKey, id) end -- guard: a cancel ends what a pause keeps
-    local left, gone = 0, 0
-    if hit == 'own' then left, gone = readLeft(recordKey, record, dropped and 1 or 0) end
-    local status = hit == 'whole' and 'terminal' or left > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
+    local waiting, gone = 0, 0
+    if hit == 'own' then waiting, gone = readLeft(recordKey, record, dropped and 1 or 0) end
+    local status = hit == 'whole' and 'terminal' or waiting > 0 and 'queued' or 'idle' -- guard: a worker whose run was cancelled goes on with its mail
     local changes = { 'status', status, 'wait', atStart.wait, 'open', atStart.open,
       'runState', atStart.runState, 'token', atStart.token,
       'signals', digits(tonumber(record.signals or atStart.signals) + signals), 'results', digits(tonumber(record.results or atStart.results) + results),
@@ -140,7 +149,7 @@ for index = 1, #ids do
         for _ = 1, gone do redis.call('LPOP', recordKey .. laneKeys.inbox) end
         redis.call('HINCRBY', recordKey, 'inbox', gone)
       end
-      local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and left == 0 -- guard: a job whose run is cancelled while nobody runs it ends
+      local endsSession = id == root and hit == 'own' and record.mode ~= 'conversation' and waiting == 0 -- guard: a job whose run is cancelled while nobody runs it ends
       if endsSession then
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
@@ -157,12 +166,28 @@ for index = 1, #ids do
 end
 writeStandings(tag, woke.standings)
 local wakeups = next(woke.pools) and writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) or ''
-if #agents > 0 then return { digits(from), digits(before), cancelCount, agents, wakeups } end
-if count == batch then return { digits(from + batch), digits(running), cancelCount, {}, wakeups } end
--- Workers that this pass has looked at may have been cancelled since: then another pass is needed.
-if running > 0 or cancelCount ~= cancelCountNow then return { 'wait', '0', cancelCount, {}, wakeups } end -- guard: finish keeps the cancels that came during its pass
+local ended = 0
+for index = 1, #ids do
+  if left[ids[index]] then
+    redis.call('SADD', endingKey, ids[index]) -- guard: what cannot be ended yet is looked at again
+  else
+    ended = ended + redis.call('SREM', endingKey, ids[index])
+  end
+end
+-- Its open children are not known by their ids here: they are looked for among all.
+if parents then
+  redis.call('HSET', rootKey, 'endFrom', '0') -- guard: children of a run that finish has ended are looked for
+elseif reached then
+  redis.call('HSET', rootKey, 'endFrom', reached)
+elseif from and #answered == 0 then
+  redis.call('HDEL', rootKey, 'endFrom')
+end
+-- Answers end no look at all of them.
+local looksOn = reached or (from and #answered > 0)
+if #agents > 0 or parents or looksOn then return { 'more', agents, wakeups } end
+if redis.call('SCARD', endingKey) > 0 then return { (from or ended > 0) and 'more' or 'wait', {}, wakeups } end -- guard: a cancel is finished when all of it has ended
 
--- The whole pass found nothing running: the cancel is finished.
+-- Nothing is left that a cancel has still to end: it is finished.
 redis.call('DEL', cancelledKey, sessionKey(tag, sessionId) .. ':reasons')
 redis.call('SREM', cancellingKey, sessionId)
 if state == 'cancelling' then
@@ -174,4 +199,4 @@ if state == 'cancelling' then
   writeEnd(tag, sessionId, now) -- guard: a session that was cancelled has ended
   writeEvents(eventsKey, { sessionId, '[["session.cancelled"]]' })
 end
-return { 'done', '0', cancelCount, {}, wakeups }
+return { 'done', {}, wakeups }

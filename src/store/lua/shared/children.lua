@@ -89,7 +89,7 @@ local function planOthers(tag, own, commit, waitsForOne)
   others.spent = commit.state and not isAlone and spentWith(own.rootKey, commit.state, record, own.spent)
   if #commit.resultsConsumed > 0 or own.pendingCount > 0 or waitsForOne then checkResults(workerKey(tag, own.id), record, commit.resultsConsumed) end
   if commit.outcome and own.pendingCount > 0 then
-    checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling')
+    checkSort('set', sessionKey(tag, own.session) .. ':cancelled', tag .. ':cancelling', endingKeyOf(tag, own.session))
     checkCount(own.rootKey, 'cancelCount', own.cancelCount)
   end
   return others, refused and #refused > 0 and refused or nil

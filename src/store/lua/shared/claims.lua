@@ -89,7 +89,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   checkAskKeys(tag, recordKey, session) -- guard: a worker that could not commit is checked first: the keys of its asks
   if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need
     checkSort('list', base .. ':workers') -- guard: a worker that could not commit is checked first: the list of its session
-    checkSort('set', base .. ':cancelled', tag .. ':cancelling') -- guard: a worker that could not commit is checked first: the sets of its session
+    checkSort('set', base .. ':cancelled', base .. ':ending', tag .. ':cancelling') -- guard: a worker that could not commit is checked first: the sets of its session
     checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers')) -- guard: a worker that could not commit is checked first: the count of its workers
     checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is checked first: the count of its cancels
   end

@@ -151,6 +151,12 @@ local function writeConcerned(tag, turn, batch)
   end
 end
 
+-- A cancel does not know all that it is to end: sweeps look at each worker of the session once.
+local function lookAtAll(turn)
+  turn.ofRoot[#turn.ofRoot + 1] = 'endFrom'
+  turn.ofRoot[#turn.ofRoot + 1] = '0'
+end
+
 -- Children whose results nobody waits for any more, although the run goes on. What they report is dropped with it.
 local function writeCancels(tag, turn)
   local cancels, base = turn.commit.cancels, sessionKey(tag, turn.session)
@@ -162,6 +168,7 @@ local function writeCancels(tag, turn)
   turn.cancelCount = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
   turn.ofRoot[#turn.ofRoot + 1] = 'cancelCount'
   turn.ofRoot[#turn.ofRoot + 1] = turn.cancelCount
+  lookAtAll(turn) -- guard: a step that cancels children has all of its session looked at
   redis.call('SADD', tag .. ':cancelling', turn.session)
   redis.pcall('PUBLISH', tag .. ':cancel-notices', turn.session)
 end
@@ -180,7 +187,13 @@ local function writeRunEnd(tag, turn, batch)
     redis.call('SADD', sessionKey(tag, session) .. ':cancelled', worker .. ':' .. run) -- guard: children of an ended run
     ofRoot[#ofRoot + 1] = 'cancelCount'
     ofRoot[#ofRoot + 1] = digits(tonumber(turn.cancelCount or atStart.cancelCount) + 1)
+    local open = commit.openChildren
+    if #open == 0 then lookAtAll(turn) end -- guard: children of an ended run are looked for where nobody names them
+    for from = 1, #open, 1000 do
+      redis.call('SADD', endingKeyOf(tag, session), unpack(open, from, math.min(from + 999, #open))) -- guard: children of an ended run that are named are looked at
+    end
     redis.call('SADD', tag .. ':cancelling', session)
+    redis.pcall('PUBLISH', tag .. ':cancel-notices', session) -- guard: nodes are told of children of an ended run
   end
   if not record.parent then
     if turn.endsSession and turn.inboxLeft <= 0 then

@@ -87,6 +87,12 @@ local function quietKeyOf(tag, session)
   return sessionKey(tag, session) .. ':quiet'
 end
 
+-- Workers that a cancel in the session has still to end. While its root says `endFrom`, all workers from that position of their list on are looked at
+-- first, and those that cannot be ended yet come here.
+local function endingKeyOf(tag, session)
+  return sessionKey(tag, session) .. ':ending'
+end
+
 -- Of a copy: from ids that its workers had in the session that it is a copy of to theirs.
 local function originalsKeyOf(tag, session)
   return sessionKey(tag, session) .. ':originals'

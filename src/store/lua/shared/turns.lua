@@ -68,6 +68,7 @@ local function readCommit(tag, commit, texts)
   if commit.dead then checkNumbers(commit, 'deadKept') end
   commit.costs = readCosts(commit)
   readLists(commit, texts)
+  commit.openChildren = commit.openChildren and textsOf(commit, 'openChildren') or none
   commit.resultsConsumed, commit.steersTaken = readPlaces(commit, 'resultsConsumed'), readPlaces(commit, 'steersTaken')
   if commit.claim ~= nil then checkClaim(commit.claim) end
   if commit.inline ~= nil then

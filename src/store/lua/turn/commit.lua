@@ -23,6 +23,7 @@ ARGV[1] header    json:
     steersSeen     what the turn has not seen of these: positions from this one on
     pendingCalls   calls whose results are still to come
     pendingCount   how many those are, or were when the run ended
+    openChildren   where the run ends: the children whose results were still to come, ids; absent: they are looked for among all
     signalsOpen    signals that the run still waits for: timers and answers that have not been received
     steps          recorded steps of the run, by which a later start of the worker knows them
     attempt        "<attempts> <what>" of each that waits for its retry, as the node says

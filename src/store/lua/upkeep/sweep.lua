@@ -19,11 +19,11 @@ ARGV[1] header    json:
     free           free slots
     workersPerWake   workers that a slot may be expected to take in a row; 0: this node cannot tell
 ARGV[2] facts     of this node, json, shown by doctor
-Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
+Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, turn}: leases taken away in this call; wakeups as "<pool> <wakeup>" for this node alone; workers whose
         records cannot be read, which wait until they are mended; how many wait for a node of their kind, where some were taken in;
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much;
-        kinds: the version of the register of kinds
+        kinds: the version of the register of kinds; turn: 1 where no other sweep healed a moment ago, so that this node does what one of them is to do
 Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
@@ -145,7 +145,8 @@ local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
 local last, paused, kindsVersion = tonumber(meta[1] or '0') or 0, meta[2], meta[3] or ''
 local setBack, moved = 0, 0
-if now - last >= everyMs / 2 or last > now or isLeaving then
+local isTurn = now - last >= everyMs / 2 or last > now or isLeaving -- guard: of sweeps at the same moment one heals
+if isTurn then
   local expired = redis.call('ZRANGEBYSCORE', leasesKey, '-inf', digits(now), 'LIMIT', 0, batch)
   -- After a full batch there may be more: the next sweep is not skipped.
   redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
@@ -230,7 +231,7 @@ if now - last >= everyMs / 2 or last > now or isLeaving then
     end
   end
 end
-if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion } end
+if isLeaving then return { healed, {}, {}, 0, 0, '0', setBack, moved, kindsVersion, isTurn and 1 or 0 } end
 
 -- Workers of kinds nobody hosted when they were created: this node takes those it hosts.
 local first, tookSome = windowOf(tag .. ':run:unhosted'), false
@@ -249,7 +250,7 @@ for index = 1, #homeless do
   end
 end
 local left = tookSome and redis.call('ZCARD', tag .. ':run:unhosted') or 0
-if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion } end -- guard: nodes learn that all sessions are paused
+if paused then return { healed, {}, damaged, left, wasGone and 1 or 0, '1', setBack, moved, kindsVersion, isTurn and 1 or 0 } end -- guard: nodes learn that all sessions are paused
 
 -- Is the kind hosted by a node that is alive?
 local hosted = nil
@@ -348,4 +349,4 @@ for index = 1, #pools do
     end
   end
 end
-return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion }
+return { healed, added, damaged, left, wasGone and 1 or 0, '0', setBack, moved, kindsVersion, isTurn and 1 or 0 }
