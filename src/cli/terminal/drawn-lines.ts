@@ -3,6 +3,7 @@
  * these lines first.
  * DRAWN-1 A frame is one write, between the marks of synchronized output. A line that did not change is not written again.
  * DRAWN-2 After a change of the width the terminal has broken the old lines anew. They are wiped with all rows that they take now.
+ * DRAWN-3 The cursor stands below the lines, or where the caller wants it in one of them. Each frame begins from there.
  */
 import { stripVTControlCharacters } from 'node:util'
 import { columnsOf, write } from './output.ts'
@@ -15,11 +16,20 @@ const toScreenEnd = '\u001b[J'
 /** To the first column, because what a person types stands where the cursor is. */
 const up = (rows: number) => (rows > 0 ? `\r\u001b[${rows}A` : '')
 const down = (rows: number) => (rows > 0 ? `\u001b[${rows}B` : '')
+const right = (columns: number) => (columns > 0 ? `\u001b[${columns}C` : '')
+
+/** A place in the drawn lines, counted from 0. */
+export interface CursorPlace {
+  readonly line: number
+  readonly column: number
+}
 
 export class DrawnLines {
   readonly #stream: NodeJS.WriteStream
   #lines: readonly string[] = []
   #columns = 0
+  /** How many rows above the row below the lines the cursor stands. */
+  #raised = 0
 
   constructor(stream: NodeJS.WriteStream) {
     this.#stream = stream
@@ -35,8 +45,9 @@ export class DrawnLines {
   }
 
   /** Draws these lines in place of the last ones. `above` are lines that stay, before them. */
-  draw(lines: readonly string[], above: readonly string[] = []): void {
+  draw(lines: readonly string[], above: readonly string[] = [], cursor?: CursorPlace): void {
     if (lines.length === 0 && above.length === 0 && !this.areThere) return
+    const fromBelow = this.#lower()
     const isSameWidth = this.#columns === this.columns
     const text =
       above.length === 0 && isSameWidth && this.areThere
@@ -44,17 +55,33 @@ export class DrawnLines {
         : this.#wholeFrame([...above, ...lines])
     this.#lines = lines
     this.#columns = this.columns
-    if (text !== '') write(this.#stream, `${frameBegin}${text}${frameEnd}`)
+    const moved = `${fromBelow}${text}${this.#raise(cursor)}`
+    if (moved !== '') write(this.#stream, `${frameBegin}${moved}${frameEnd}`)
   }
 
   /** Leaves the lines where they are. The next ones are drawn below. */
   leave(): void {
+    const fromBelow = this.#lower()
+    if (fromBelow !== '') write(this.#stream, fromBelow)
     this.#lines = []
   }
 
   wipe(): void {
-    if (this.areThere) write(this.#stream, `${up(this.#rows())}${toScreenEnd}`)
+    if (this.areThere) write(this.#stream, `${this.#lower()}${up(this.#rows())}${toScreenEnd}`)
     this.#lines = []
+  }
+
+  /** From where the cursor stands to the row below the lines. */
+  #lower(): string {
+    const rows = this.#raised
+    this.#raised = 0
+    return rows === 0 ? '' : `\r${down(rows)}`
+  }
+
+  #raise(cursor: CursorPlace | undefined): string {
+    if (cursor === undefined) return ''
+    this.#raised = this.#lines.length - cursor.line
+    return `${up(this.#raised)}${right(cursor.column)}`
   }
 
   /** Each old row is overwritten, and never empty in between, also on a terminal without synchronized output. */

@@ -1,7 +1,7 @@
 /** A terminal of a test: it knows line breaks, the moves and wipes of the cursor that troupe uses, and the marks of a frame. */
 import { Writable } from 'node:stream'
 
-const parts = /\u001b\[(\?2026[hl]|\d*[ABJK])|\r?\n|\r|[^\u001b\r\n]+/g
+const parts = /\u001b\[(\?2026[hl]|\d*[ABCJK])|\r?\n|\r|[^\u001b\r\n]+/g
 const styles = /\u001b\[[\d;]*m/g
 
 export class Screen extends Writable {
@@ -44,6 +44,7 @@ export class Screen extends Writable {
     const count = Number(command?.slice(0, -1) || 1)
     if (command?.endsWith('A')) this.#row = Math.max(0, this.#row - count)
     else if (command?.endsWith('B')) this.#row += count
+    else if (command?.endsWith('C')) this.#column += count
     else if (command?.endsWith('K')) this.#lines[this.#row] = this.#line.slice(0, this.#column)
     else if (command?.endsWith('J')) {
       this.#lines[this.#row] = this.#line.slice(0, this.#column)
