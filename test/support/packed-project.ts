@@ -89,13 +89,18 @@ export class PackedProject implements AsyncDisposable {
     return this.node([join('node_modules', 'troupe', 'dist', 'cli', 'main.js'), ...args], env)
   }
 
-  node(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandEnd> {
+  /** A process in a folder below the project. */
+  start(args: readonly string[], env: Readonly<Record<string, string>> = {}, folder = '.') {
     const { PATH = '', HOME = '' } = process.env
-    const child = spawn(process.execPath, args, {
-      cwd: this.folder,
+    return spawn(process.execPath, args, {
+      cwd: join(this.folder, folder),
       env: { PATH, HOME, ...compileCacheEnv(), ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
+  }
+
+  node(args: readonly string[], env: Readonly<Record<string, string>> = {}, folder = '.'): Promise<CommandEnd> {
+    const child = this.start(args, env, folder)
     let [stdout, stderr] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text))
