@@ -4,6 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs'
+import { parseEnv } from 'node:util'
 import type { ModelSettings } from './core/definition/model.ts'
 import { ConfigError } from './core/errors.ts'
 import { isNamespace, partitionsMax } from './core/ids.ts'
@@ -60,6 +61,16 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 export function readModelSettings(env: NodeJS.ProcessEnv = process.env): ModelSettings {
   rememberSecretsOf(env)
   return { default: filled(env.TROUPE_MODEL), env: providerVariables(env), prices: pricesOf(filled(env.TROUPE_PRICES)) }
+}
+
+/** The variables of the environment, and beneath them those of a file such as .env, if that is there. */
+export function environmentWith(file: string, env: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
+  try {
+    return { ...parseEnv(readFileSync(file, 'utf8')), ...env }
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code === 'ENOENT') return env
+    throw new ConfigError(`the file ${file} cannot be read: ${(thrown as Error).message}.`, { cause: thrown })
+  }
 }
 
 /** Remembers the secrets of the environment, so that no log and no record of this process repeats them. */

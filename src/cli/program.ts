@@ -12,9 +12,11 @@ import { addAskCommands } from './commands/ask/ask.ts'
 import { addAuditCommand } from './commands/audit.ts'
 import { addCompletionCommands } from './commands/completion.ts'
 import { addDemoCommand } from './commands/demo.ts'
+import { addDevCommand } from './commands/dev/dev.ts'
 import { addDoctorCommand } from './commands/doctor.ts'
 import { addKindsCommand } from './commands/kinds.ts'
 import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
+import { addNewCommand } from './commands/new/new.ts'
 import { addNodeCommand } from './commands/node.ts'
 import { addNodeListCommand } from './commands/node-list.ts'
 import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
@@ -46,7 +48,7 @@ TROUPE_CONCURRENCY, TROUPE_LOG_LEVEL, TROUPE_HOST, TROUPE_PORT, TROUPE_TOKEN;
 and NO_COLOR. Keys and addresses of model
 providers: their own <PROVIDER>_API_KEY and <PROVIDER>_BASE_URL.
 
-Start with: troupe demo`
+Start with: troupe demo, or write your own: troupe new shop, then troupe dev`
 
 /** Runs one command line and returns the exit code. Never throws. */
 export async function runCommandLine(args: readonly string[]): Promise<number> {
@@ -79,6 +81,8 @@ export function buildProgram(): Command {
     .addHelpText('after', footer)
     .hook('preAction', checkNode)
   program.commandsGroup('Run:')
+  addNewCommand(program)
+  addDevCommand(program)
   addDemoCommand(program)
   addRunCommand(program)
   addSubmitCommand(program)

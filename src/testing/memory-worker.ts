@@ -52,11 +52,6 @@ export class MemoryWorker implements TurnStore {
     this.#position = { ...this.#position, ...position }
   }
 
-  /** Results that come after the end of their run reach nobody. */
-  dropResults(): void {
-    this.#mail.results = []
-  }
-
   noteStep(name: string, valueJson: string): void {
     this.history.push(stepEntry(1, 1, Date.now(), name, valueJson))
     this.stand({ steps: this.#position.steps + 1 })
@@ -135,7 +130,6 @@ export class MemoryWorker implements TurnStore {
     const { runState, open, attempt, retrying, pendingCalls, signalsOpen, steps } = request
     const { run, calls } = this.#position
     const isOver = request.outcome !== undefined
-    if (isOver) this.dropResults()
     this.#position = {
       run: isOver ? run + 1 : run,
       calls: isOver ? 0 : calls + request.spawns.length,

@@ -1,6 +1,8 @@
 /** The tarball that `npm pack` makes, put into an empty folder: what it holds, and that it works there. */
 import { readdir, readFile, stat } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { newNamespace } from '../support/namespace.ts'
 import { PackedProject } from '../support/packed-project.ts'
@@ -20,6 +22,7 @@ let files: string[]
 beforeAll(async () => {
   project = await PackedProject.create({ TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: newNamespace() })
   manifest = JSON.parse(await readFile(join(project.package, 'package.json'), 'utf8')) as Manifest
+  for (const name of ['typescript', '@types/node']) await project.link(name)
   const found = await readdir(project.package, { recursive: true, withFileTypes: true })
   files = found
     .filter((one) => one.isFile())
@@ -63,4 +66,37 @@ export default defineWorker({ receive: (message, self) => self.reply(\`hello \${
 `,
   )
   expect(await project.troupe(['run', 'hello', 'you'])).toMatchObject({ code: 0, stdout: 'hello you\n' })
+})
+
+test.each(['agent', 'handler'])('a new project (%s) passes its tests and the compiler as it is', async (sort) => {
+  const made = await project.troupe(['new', sort, '--kind', sort, '--name', 'mine', '--yes', '--no-install', '--json'])
+  expect(made).toMatchObject({ code: 0 })
+  expect(JSON.parse(made.stdout)).toMatchObject({ type: 'created', kind: 'mine', installed: false })
+  const { dependencies } = JSON.parse(await readFile(join(project.folder, sort, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  expect(dependencies.troupe).toBe('file:../node_modules/troupe')
+  const compiler = join(createRequire(import.meta.url).resolve('typescript/package.json'), '..', 'bin', 'tsc')
+  const [tests, types] = await Promise.all([
+    project.node(['--test'], {}, sort),
+    project.node([compiler, '--project', '.'], {}, sort),
+  ])
+  expect(types).toMatchObject({ code: 0, stdout: '' })
+  expect(tests).toMatchObject({ code: 0, stdout: expect.stringMatching(/pass [23]\n.*fail 0/) as string })
+})
+
+test('`troupe dev` runs the workers of a new project', async () => {
+  await project.troupe(['new', 'developed', '--kind', 'handler', '--yes', '--no-install'])
+  const command = join(project.package, manifest.bin.troupe as string)
+  const dev = project.start([command, 'dev', '--json'], {}, 'developed')
+  const seen: Record<string, unknown>[] = []
+  for await (const line of createInterface({ input: dev.stdout })) {
+    const object = JSON.parse(line) as Record<string, unknown>
+    seen.push(object)
+    if (object.type === 'ready') dev.kill('SIGINT')
+  }
+  expect(seen).toContainEqual(
+    expect.objectContaining({ type: 'loaded', kinds: [expect.objectContaining({ kind: 'counter' })] }),
+  )
+  expect(seen.at(-1)).toMatchObject({ type: 'ready' })
 })

@@ -36,15 +36,11 @@ export class LifeWorker extends MemoryWorker {
     this.beforeCommit(request)
     const ended = request.withdraws.find((id) => !this.openAsks.has(id))
     if (ended !== undefined) return Promise.resolve({ kind: 'refused', refusals: [{ reason: 'ask_ended', id: ended }] })
-    const isInterrupted = this.inbox.steered.some(
-      ({ position, when }) => when === 'interrupt' && request.steersTaken?.includes(position),
-    )
     this.inbox.take(request)
     for (const ask of request.asks) this.openAsks.set(ask.id, ask)
     for (const id of request.withdraws) this.openAsks.delete(id)
     for (const spawn of request.spawns) if (!spawn.detached) this.openChildren.set(spawn.call, spawn)
     for (const id of request.cancels ?? []) this.#cancelChild(id)
-    if (isInterrupted) this.#checkInterrupted(request)
     this.isOpen = request.open
     if (request.outcome !== undefined) this.#ended()
     const answer = super.commit(request)
@@ -94,19 +90,8 @@ export class LifeWorker extends MemoryWorker {
     if (open !== null) this.history.push(...lastEntries(open, 1))
     this.append({ type: 'cancelled', v: entryVersion, at: 1, run: this.run, epoch: 1 })
     this.stand(beforeRun(this.run + 1))
-    this.dropResults()
     this.inbox.endRun()
     this.#ended()
-  }
-
-  /** LIFE-5 */
-  #checkInterrupted({ asks, spawns }: CommitRequest): void {
-    const asked = [...this.openAsks.keys()].filter((id) => !asks.some((ask) => ask.id === id))
-    const children = [...this.openChildren.values()].filter(({ id }) => !spawns.some((spawn) => spawn.id === id))
-    if (asked.length + children.length === 0) return
-    this.inbox.faults.push(
-      `a message interrupted the run, and ${asked.length} asks and ${children.length} children are left`,
-    )
   }
 
   /** It reports later, if the run that it belongs to still goes on. */

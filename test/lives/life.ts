@@ -5,7 +5,6 @@
  * LIFE-2 A tool of effect once runs once for a call at most, and never for a call that was denied.
  * LIFE-3 Without its summaries a history gives the prompts that it would have given if none had been written, byte by byte.
  * LIFE-4 Each accepted message is in the history once, as soon as the worker rests.
- * LIFE-5 A message that interrupts a run leaves it no ask and no child that it waits for.
  */
 
 import { z } from 'zod'

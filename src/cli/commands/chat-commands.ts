@@ -5,6 +5,7 @@
  */
 import type { Session } from '../../client/session/session.ts'
 import { didYouMean } from '../../core/check/closest.ts'
+import type { SendTime } from '../../core/worker/steer.ts'
 import { toComplaint } from '../exit-code.ts'
 import { safe } from '../terminal/output.ts'
 import { tokensText } from '../view/amounts.ts'
@@ -13,6 +14,7 @@ import type { Page } from '../view/page.ts'
 import { tableLines } from '../view/table.ts'
 import { usageText, workerColumns } from '../view/worker-columns.ts'
 import { sessionFacts } from './session/show.ts'
+import { sessionTreeLines } from './session/tree.ts'
 import { compactedText } from './worker/compact.ts'
 
 interface ChatCommand {
@@ -29,6 +31,11 @@ interface Place {
 }
 
 const commands: Readonly<Record<string, ChatCommand>> = {
+  cancel: {
+    does: 'ends the run in progress; what waits begins the next one',
+    lines: async ({ root }) =>
+      (await root.cancelRun('cancelled by the person at the terminal')) ? [] : ['troupe: no run is in progress'],
+  },
   compact: {
     does: 'has a summary written for the beginning of the conversation; what you type behind it, it must hold',
     takes: '[text]',
@@ -41,6 +48,10 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   status: {
     does: 'the state of the session, and what it waits for',
     lines: async (session, { page }) => sessionFacts(await session.report(), page),
+  },
+  tree: {
+    does: 'the workers of the session, each under its parent',
+    lines: async (session, { page }) => sessionTreeLines(await session.report(), page),
   },
   usage: {
     does: 'model calls, tool calls and tokens of the whole session',
@@ -58,44 +69,72 @@ const commands: Readonly<Record<string, ChatCommand>> = {
   },
 }
 
+/** Messages that do not wait for the end of the run in progress. */
+const urgent: Readonly<Record<string, string>> = {
+  interrupt: 'the message ends what the run in progress does, and comes into that run',
+  steer: 'the message comes into the run in progress, before its next step',
+}
+
 const quitWords: readonly string[] = ['quit', 'q']
-const words = [...Object.keys(commands), 'help', 'quit'].toSorted((a, b) => a.localeCompare(b))
+const words = [...Object.keys(commands), ...Object.keys(urgent), 'help', 'quit'].toSorted((a, b) => a.localeCompare(b))
 
 /** What a typed line means. `said`: lines for the person. */
 export type Chatted =
-  | { readonly kind: 'message'; readonly text: string }
+  | { readonly kind: 'message'; readonly text: string; readonly when?: SendTime }
   | { readonly kind: 'quit' }
   | { readonly kind: 'said'; readonly lines: readonly string[] }
 
-/** `session`: undefined before the first message. */
-export async function chatted(typed: string, session: Session | undefined, place: Place): Promise<Chatted> {
+/** `session`: undefined before the first message. `more`: what the caller has taken before. */
+export async function chatted(
+  typed: string,
+  session: Session | undefined,
+  place: Place,
+  more: TypedWords = [],
+): Promise<Chatted> {
   const [, word, rest = ''] = /^\s*\/([A-Za-z-]+)(?:\s+([\s\S]*))?$/.exec(typed) ?? []
   if (word === undefined) return { kind: 'message', text: typed.replace(/^(\s*)\/\//, '$1/') }
   if (quitWords.includes(word)) return { kind: 'quit' }
-  if (word === 'help') return { kind: 'said', lines: helpLines() }
+  if (word === 'help')
+    return { kind: 'said', lines: helpLines([...typedWords, ['/quit', 'closes the conversation, like Ctrl+D']]) }
+  if (word === 'steer' || word === 'interrupt')
+    return rest.trim() === ''
+      ? said(`troupe: /${word} needs a message behind it`)
+      : { kind: 'message', text: rest.trim(), when: word }
   const command = Object.hasOwn(commands, word) ? commands[word] : undefined
-  if (command === undefined) return { kind: 'said', lines: [unknownText(word)] }
+  if (command === undefined) return said(unknownText(word, more))
   const text = rest.trim()
-  if (text !== '' && command.takes === undefined)
-    return { kind: 'said', lines: [`troupe: /${word} takes nothing behind it`] }
+  if (text !== '' && command.takes === undefined) return said(`troupe: /${word} takes nothing behind it`)
   if (session === undefined)
-    return { kind: 'said', lines: ['troupe: there is nothing to show yet: the session begins with your first message'] }
+    return said('troupe: there is nothing to show yet: the session begins with your first message')
   try {
     return { kind: 'said', lines: await command.lines(session, place, text) }
   } catch (thrown) {
-    return { kind: 'said', lines: [`troupe: ${safe(toComplaint(thrown).message)}`] }
+    return said(`troupe: ${safe(toComplaint(thrown).message)}`)
   }
 }
 
-function unknownText(word: string): string {
-  const all = words.map((one) => `/${one}`).join(', ')
-  return `troupe: there is no command /${safe(word)}; there are ${all}. A message may begin with two slashes.${didYouMean(word, words)}`
+function said(line: string): Chatted {
+  return { kind: 'said', lines: [line] }
 }
 
-function helpLines(): string[] {
-  const lines = Object.entries(commands).map(([word, { does, takes }]) => [`/${word} ${takes ?? ''}`, does] as const)
-  const all = [...lines, ['/quit', 'closes the conversation, like Ctrl+D'] as const]
-  return all.map(([word, does]) => `${word.padEnd(17)}${does}`)
+function unknownText(word: string, more: TypedWords): string {
+  const known = [...words, ...more.map(([typed]) => typed.slice(1).replace(/ .*/, ''))].toSorted((a, b) =>
+    a.localeCompare(b),
+  )
+  const all = known.map((one) => `/${one}`).join(', ')
+  return `troupe: there is no command /${safe(word)}; there are ${all}. A message may begin with two slashes.${didYouMean(word, known)}`
+}
+
+/** What may be typed in any conversation, and what it does. */
+export type TypedWords = readonly (readonly [typed: string, does: string])[]
+
+export const typedWords: TypedWords = [
+  ...Object.entries(urgent).map(([word, does]) => [`/${word} <message>`, does] as const),
+  ...Object.entries(commands).map(([word, { does, takes }]) => [`/${word} ${takes ?? ''}`, does] as const),
+]
+
+export function helpLines(typed: TypedWords): string[] {
+  return typed.map(([word, does]) => `${word.padEnd(22)}${does}`)
 }
 
 async function contextLines(session: Session, { page }: Place): Promise<readonly string[]> {

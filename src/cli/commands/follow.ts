@@ -34,6 +34,7 @@ export class Follower implements AsyncDisposable {
   readonly #session: Session
   readonly #view: SessionView
   readonly #wantsLog: (event: RawEvent) => boolean
+  readonly #from: 'beginning' | 'now'
   readonly #over = new AbortController()
   /** Resolves when no more events come. Never rejects. */
   readonly ended: Promise<void>
@@ -42,9 +43,15 @@ export class Follower implements AsyncDisposable {
   #rootEnds = 0
   #onRootEnd = () => {}
 
-  /** `wantsLog` selects the lines of workers' logs that are shown; without it none is. */
-  constructor(session: Session, view: SessionView, wantsLog: (event: RawEvent) => boolean = () => false) {
+  /** `wantsLog` selects the lines of workers' logs that are shown; without it none is. `from`: `now` for a session whose past is known. */
+  constructor(
+    session: Session,
+    view: SessionView,
+    wantsLog: (event: RawEvent) => boolean = () => false,
+    from: 'beginning' | 'now' = 'beginning',
+  ) {
     this.#session = session
+    this.#from = from
     this.#wantsLog = wantsLog
     this.#view = view
     this.ended = this.#showEvents().catch((thrown: unknown) => {
@@ -78,9 +85,7 @@ export class Follower implements AsyncDisposable {
   async #showEvents(): Promise<void> {
     const { roster } = this
     const { signal } = this.#over
-    const { createdAt } = await this.#session.summary()
-    // From the very beginning: workers that were spawned earlier are part of the picture.
-    const after = createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
+    const after = this.#from === 'now' ? undefined : await this.#beginning()
     let commit: RawEvent[] = []
     const flush = () => {
       if (commit.length > 0) this.#view.showCommit(commit, roster)
@@ -108,6 +113,12 @@ export class Follower implements AsyncDisposable {
     } finally {
       flush()
     }
+  }
+
+  /** Before the very first event: workers that were spawned early are part of the picture. */
+  async #beginning(): Promise<string> {
+    const { createdAt } = await this.#session.summary()
+    return createdAt === null ? '0-0' : `${createdAt - beginningMsMargin}-0`
   }
 
   #readRecordsIn(ms: number): void {

@@ -26,13 +26,17 @@ export function printResult(sessionId: string, result: RunResult, flags: JsonFla
 }
 
 /** Says how a failed job can go on, if it can and its failure does not say it. */
-export async function tellRetry(session: Session, result: RunResult): Promise<void> {
+export async function tellRetry(
+  session: Session,
+  result: RunResult,
+  say: (line: string) => void = tell,
+): Promise<void> {
   if (result.status !== 'failed' || result.failure.message.includes('troupe session retry')) return
   // The result is printed already: what cannot be read now only takes away the advice.
   const outlook = await session.retryOutlook().catch(() => null)
-  if (outlook?.kind === 'step') tell(`To let it go on with ${safe(outlook.step)}: troupe session retry ${session.id}`)
+  if (outlook?.kind === 'step') say(`To let it go on with ${safe(outlook.step)}: troupe session retry ${session.id}`)
   if (outlook?.kind === 'undecided')
-    tell(`To let it go on, once you know what became of the call: troupe session retry ${session.id} --unknown done`)
+    say(`To let it go on, once you know what became of the call: troupe session retry ${session.id} --unknown done`)
 }
 
 function cutText(reason: CutReason): string {

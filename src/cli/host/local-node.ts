@@ -62,7 +62,9 @@ export async function startLocalNode(
   }
 }
 
-export function nodeOptions(config: Config): Omit<StartNodeOptions, 'workers'> {
+type NodeConfig = Pick<Config, 'redisUrl' | 'namespace' | 'partitions' | 'concurrency' | 'modelSettings'>
+
+export function nodeOptions(config: NodeConfig): Omit<StartNodeOptions, 'workers'> {
   const { redisUrl, namespace, partitions, concurrency, modelSettings: models } = config
   return { redisUrl, namespace, partitions, concurrency, models }
 }
@@ -78,7 +80,7 @@ export async function serviceLogger(
   return stderrLogger(config.logLevel)
 }
 
-async function lineLogger(least: string, write: (record: LogRecord) => void): Promise<Logger> {
+export async function lineLogger(least: string, write: (record: LogRecord) => void): Promise<Logger> {
   const { silentLogger } = await import('../../log.ts')
   const log = (level: LogLevel) => (fields: unknown, message?: unknown) => {
     if (isWanted(level, least)) write({ at: Date.now(), level, fields, message })

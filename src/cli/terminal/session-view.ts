@@ -62,7 +62,7 @@ class JsonView extends WrittenView implements SessionView {
 }
 
 /** Events that a person may want to read again after the tree has gone on. The tree shows all others. */
-const lasting: ReadonlySet<EventType> = new Set<EventType>([
+export const lasting: ReadonlySet<EventType> = new Set<EventType>([
   'ask.expired',
   'ask.opened',
   'events.trimmed',

@@ -34,7 +34,7 @@ describe('a typed line', () => {
     expect(await chatted('/stauts now', undefined, place)).toEqual({
       kind: 'said',
       lines: [
-        'troupe: there is no command /stauts; there are /compact, /context, /help, /quit, /status, /usage, /workers. A message may begin with two slashes. Did you mean status?',
+        'troupe: there is no command /stauts; there are /cancel, /compact, /context, /help, /interrupt, /quit, /status, /steer, /tree, /usage, /workers. A message may begin with two slashes. Did you mean status?',
       ],
     })
   })
@@ -62,7 +62,7 @@ test('/status, /usage, /context and /workers show how the conversation stands, a
   expect(await text('/workers')).toMatch(/WORKER.*\n.*clerk +done/)
   expect(await text('/workers all')).toContain('takes nothing behind it')
   expect(await text('/help')).toMatch(
-    /^\/compact \[text\] .*\n\/context .*\n\/status .*\n\/usage .*\n\/workers .*\n\/quit /,
+    /^\/interrupt <message> .*\n\/steer <message> .*\n\/cancel .*\n\/compact \[text\] .*\n\/context .*\n\/status .*\n\/tree .*\n\/usage .*\n\/workers .*\n\/quit /,
   )
   expect(await session.root.history()).toEqual(before)
 })

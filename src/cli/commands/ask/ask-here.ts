@@ -14,7 +14,6 @@ import { ConflictError } from '../../../core/errors.ts'
 import type { RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { parseInput } from '../../input.ts'
-import { editArguments } from '../../terminal/edit-arguments.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import type { Interrupt } from '../../terminal/interrupt.ts'
 import { InterruptKeys } from '../../terminal/interrupt-keys.ts'
@@ -23,14 +22,7 @@ import { safe } from '../../terminal/output.ts'
 import type { SessionView } from '../../terminal/session-view.ts'
 import { argumentLines, callerText } from '../approval/approval-text.ts'
 import { waiter } from './ask-text.ts'
-
-const help = [
-  'y       the call runs',
-  'n       it does not; what you write behind n is the reason that the model reads',
-  't       it runs, and this tool is not asked about again in this session',
-  'e       change the arguments in $EDITOR, then it runs',
-  'Any other text denies the call, and the model reads it as the reason.',
-]
+import { decide, decisionHelp, decisionOf } from './typed-decision.ts'
 
 export interface AskHereOptions {
   readonly troupe: Troupe
@@ -146,20 +138,13 @@ export class AskHere implements Disposable {
 
   /** False: the person wants to be asked again. */
   async #decide(approval: Approval, text: string): Promise<boolean> {
-    const { approvals } = this.#o.troupe
-    const { id } = approval
-    const word = text.toLowerCase()
-    if (word === '?') {
-      for (const line of help) this.#o.view.tell(`  ${line}`)
+    const { view, troupe } = this.#o
+    if (text === '?') {
+      for (const line of [...decisionHelp, 'Any other text denies the call, and the model reads it as the reason.'])
+        view.tell(`  ${line}`)
       return false
     }
-    if (word === 'y' || word === 'yes') await approvals.decide(id, { decision: 'approve' })
-    else if (word === 't') await approvals.decide(id, { decision: 'approve', trust: 'tool' })
-    else if (word === 'e') await approvals.decide(id, { decision: 'approve', arguments: await editArguments(approval) })
-    else {
-      const reason = /^(?:n|no)$/i.test(text) ? undefined : text.replace(/^n\s+/i, '')
-      await approvals.decide(id, { decision: 'deny', reason })
-    }
+    await decide(troupe, approval, decisionOf(text) ?? { decision: 'deny', reason: text })
     return true
   }
 
@@ -177,7 +162,7 @@ export class AskHere implements Disposable {
   }
 }
 
-function approvalLines(approval: Approval): string[] {
+export function approvalLines(approval: Approval): string[] {
   const { tool, why, again } = approval
   return [
     '',
@@ -187,11 +172,11 @@ function approvalLines(approval: Approval): string[] {
   ]
 }
 
-function promptOf({ eachTime }: Approval): string {
+export function promptOf({ eachTime }: Approval): string {
   return eachTime ? 'Run it? y, n, e, ? ' : 'Run it? y, n, t, e, ? '
 }
 
-function questionLines(ask: Ask): string[] {
+export function questionLines(ask: Ask): string[] {
   const { question, options } = ask
   return [
     '',

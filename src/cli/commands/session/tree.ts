@@ -4,6 +4,7 @@ import type { Report, WorkerReport } from '../../../client/report.ts'
 import { escapeLine } from '../../terminal/escape.ts'
 import { helpfulCommands, holdupTexts } from '../../view/holdup-text.ts'
 import { branchObject, withSessionIds } from '../../view/objects.ts'
+import type { Page } from '../../view/page.ts'
 import { tableLines } from '../../view/table.ts'
 import { growTree, type Leaf, treeLeaves } from '../../view/tree.ts'
 import { failureColumn, stateColumn, usageColumns, waitsColumn } from '../../view/worker-columns.ts'
@@ -19,23 +20,27 @@ export function addTreeCommand(group: Command): void {
     examples: [['troupe session tree 0199…', '']],
     purpose: 'look',
     answer: async (troupe, { id }) => {
-      const { session, workers } = await troupe.sessions.get(id).report()
-      const tree = growTree(workers)
-      const leaves = treeLeaves(tree)
-      const columns = [
-        { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: 14 },
-        stateColumn<WorkerLeaf>(({ worker }) => worker),
-        ...waitsColumn<WorkerLeaf>(leaves, ({ worker }) => worker, Date.now()),
-        ...usageColumns<WorkerLeaf>(leaves, ({ worker }) => worker),
-        failureColumn<WorkerLeaf>(({ worker }) => worker),
-        { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id },
-      ]
+      const report = await troupe.sessions.get(id).report()
+      const tree = growTree(report.workers)
       return {
-        objects: [{ session: withSessionIds(session), tree: tree.map(branchObject) }],
-        lines: (page) => [...tableLines(leaves, columns, page), ...footLines(session, workers)],
+        objects: [{ session: withSessionIds(report.session), tree: tree.map(branchObject) }],
+        lines: (page) => sessionTreeLines(report, page),
       }
     },
   })
+}
+
+export function sessionTreeLines({ session, workers }: Report, page: Page): readonly string[] {
+  const leaves = treeLeaves(growTree(workers))
+  const columns = [
+    { header: 'worker', value: ({ lead, name }: WorkerLeaf) => lead + name, shrinksTo: 14 },
+    stateColumn<WorkerLeaf>(({ worker }) => worker),
+    ...waitsColumn<WorkerLeaf>(leaves, ({ worker }) => worker, Date.now()),
+    ...usageColumns<WorkerLeaf>(leaves, ({ worker }) => worker),
+    failureColumn<WorkerLeaf>(({ worker }) => worker),
+    { header: 'id', value: ({ worker }: WorkerLeaf) => worker.id },
+  ]
+  return [...tableLines(leaves, columns, page), ...footLines(session, workers)]
 }
 
 /** Why the session does not go on, and what to do. */

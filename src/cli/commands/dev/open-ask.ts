@@ -1,0 +1,117 @@
+/**
+ * Duty: what a session asks a person while they may type anything: the oldest ask is shown, and a line that answers it is taken as the answer.
+ * OPEN-ASK-1 A line that was begun before the ask was shown is no answer. Nor is, for an approval, any line but y, n, t, e and ?.
+ * OPEN-ASK-2 Somebody else may answer first. Then the next ask is shown.
+ */
+import type { Troupe } from '../../../client/client.ts'
+import type { Approval } from '../../../client/person/approvals.ts'
+import type { Ask } from '../../../client/person/asks.ts'
+import type { Session } from '../../../client/session/session.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import { toComplaint } from '../../exit-code.ts'
+import { parseInput } from '../../input.ts'
+import { safe } from '../../terminal/output.ts'
+import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
+import { approvalLines, promptOf, questionLines } from '../ask/ask-here.ts'
+import { decide, decisionHelp, decisionOf } from '../ask/typed-decision.ts'
+
+interface Shown {
+  readonly ask: Ask
+  /** Null: a question. */
+  readonly approval: Approval | null
+  /** What was typed when it was shown. */
+  wasTyping: boolean
+}
+
+export class OpenAsk {
+  readonly #troupe: Troupe
+  readonly #session: Session
+  readonly #prompt: StandingPrompt
+  readonly #onChange: () => void
+  #shown: Shown | undefined
+  #looking: Promise<void> = Promise.resolve()
+
+  /** `onChange`: another ask is shown, or none. */
+  constructor(troupe: Troupe, session: Session, prompt: StandingPrompt, onChange: () => void) {
+    this.#troupe = troupe
+    this.#session = session
+    this.#prompt = prompt
+    this.#onChange = onChange
+  }
+
+  /** The prompt that asks for the answer; undefined if nothing is asked. */
+  get promptText(): string | undefined {
+    if (this.#shown === undefined || this.#shown.wasTyping) return undefined
+    return this.#shown.approval === null ? 'Answer: ' : promptOf(this.#shown.approval)
+  }
+
+  /** Called for each event of the session. */
+  note({ type, details }: RawEvent): void {
+    const isOver = type === 'ask.answered' || type === 'ask.expired'
+    if (isOver && details.id === this.#shown?.ask.id) this.#shown = undefined
+    if (type === 'ask.opened' || isOver) this.look()
+  }
+
+  /** Shows the oldest open ask, unless one is shown. */
+  look(): void {
+    this.#looking = this.#looking.then(() => this.#look()).catch((thrown: unknown) => this.#tell(thrown))
+  }
+
+  /** Takes a typed line. False: it is no answer. */
+  async take(line: string): Promise<boolean> {
+    const shown = this.#shown
+    if (shown === undefined) return false
+    if (shown.wasTyping) {
+      shown.wasTyping = false
+      this.#onChange()
+      return false
+    }
+    const text = line.trim()
+    if (text.startsWith('/')) return false
+    try {
+      return shown.approval === null ? await this.#answer(shown.ask, text) : await this.#decide(shown.approval, text)
+    } catch (thrown) {
+      this.#tell(thrown)
+      return true
+    }
+  }
+
+  async #answer({ id }: Ask, text: string): Promise<boolean> {
+    await this.#troupe.asks.answer(id, parseInput(text, undefined, 'the answer'))
+    return true
+  }
+
+  async #decide(approval: Approval, text: string): Promise<boolean> {
+    if (text === '?') {
+      this.#prompt.tell(...decisionHelp.map((line) => `  ${line}`), '  Any other line is a message.')
+      return true
+    }
+    const decision = decisionOf(text)
+    if (decision === null) return false
+    if (decision === 'edit') this.#prompt.leave()
+    try {
+      await decide(this.#troupe, approval, decision)
+    } finally {
+      if (decision === 'edit') this.#prompt.stand()
+    }
+    return true
+  }
+
+  async #look(): Promise<void> {
+    if (this.#shown !== undefined) return
+    const open = await this.#session.asks({ limit: 20 })
+    const ask = open.find(({ kind }) => kind !== 'signal')
+    if (ask === undefined) {
+      this.#onChange()
+      return
+    }
+    const approval = ask.kind === 'approval' ? await this.#troupe.approvals.get(ask.id) : null
+    this.#prompt.tell(...(approval === null ? questionLines(ask) : approvalLines(approval)))
+    this.#shown = { ask, approval, wasTyping: this.#prompt.typed !== '' }
+    this.#onChange()
+  }
+
+  #tell(thrown: unknown): void {
+    this.#prompt.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+  }
+}

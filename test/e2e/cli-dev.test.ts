@@ -1,0 +1,128 @@
+/** `troupe dev` without a terminal: code that changes under living sessions, code that cannot be loaded, and a node that dies. */
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { connect, type Troupe } from '../../src/index.ts'
+import { Project, type RunningCommand } from '../cli/command-line.ts'
+import { newNamespace } from '../support/namespace.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const greeter = `import { defineWorker } from 'troupe'
+import { greeting } from '../lib/greeting.ts'
+export default defineWorker({ description: 'Greets.', receive(message, self) {
+  if (message.value === 'leave') process.exit(3)
+  console.log('asked for', message.value)
+  self.reply(greeting + ' ' + message.value)
+} })`
+const costly = `import { defineWorker } from 'troupe'
+export default defineWorker({ instructions: 'Think.', model: 'openai/gpt-5' })`
+
+const namespace = newNamespace()
+let project: Project
+let troupe: Troupe
+let dev: RunningCommand
+beforeAll(async () => {
+  project = await Project.create(
+    {
+      'workers/greeter.ts': greeter,
+      'workers/costly.ts': costly,
+      'lib/greeting.ts': `export const greeting = 'hello'`,
+    },
+    { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: namespace },
+  )
+  dev = project.start(['dev', '--json'])
+  await dev.saw('"type":"ready"', 'stdout')
+  troupe = await connect({ redisUrl: inject('redisUrl'), namespace })
+})
+afterAll(async () => {
+  await troupe?.close()
+  await project[Symbol.asyncDispose]()
+})
+
+function happened(type: string): Record<string, unknown>[] {
+  const whole = dev.stdout.slice(0, dev.stdout.lastIndexOf('\n') + 1)
+  const lines = whole.split('\n').filter(Boolean)
+  return lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter((object) => object.type === type)
+}
+
+function times(type: string, number: number): Promise<boolean> {
+  return waitUntil(`${number} times ${type}`, () => happened(type).length === number)
+}
+
+test('says which kinds run, and which variable a kind lacks', () => {
+  expect(happened('loaded')).toMatchObject([
+    {
+      kinds: [{ kind: 'greeter', sort: 'handler', description: 'Greets.' }],
+      problems: [{ kind: 'costly', at: 'use', message: expect.stringContaining('set OPENAI_API_KEY') as string }],
+    },
+  ])
+})
+
+test('reloads what changes under a living session, and keeps the code that runs when the new code cannot be loaded', async () => {
+  const session = await troupe.sessions.create({ kind: 'greeter', input: 'Ada', keepOpen: true })
+  expect(await session.result()).toMatchObject({ value: 'hello Ada' })
+
+  await project.write('lib/greeting.ts', 'export const greeting = ')
+  await times('kept', 1)
+  expect(happened('kept')).toMatchObject([
+    {
+      problems: [
+        { kind: 'greeter', message: expect.stringMatching(/line 1 of \S+greeting\.ts.*SyntaxError/) as string },
+      ],
+    },
+  ])
+  await session.root.send('Grace')
+  expect(await session.result({ run: 2 })).toMatchObject({ value: 'hello Grace' })
+
+  // The same error is said once: the next thing that is said is that the mended code runs.
+  await project.write('workers/greeter.ts', `${greeter}\n`)
+  await project.write('lib/greeting.ts', `export const greeting = 'good morning'`)
+  await times('loaded', 2)
+  expect(happened('kept')).toHaveLength(1)
+  await session.root.send('Edsger')
+  expect(await session.result({ run: 3 })).toMatchObject({ value: 'good morning Edsger' })
+  expect(happened('output')).toContainEqual({ type: 'output', line: 'asked for Edsger' })
+})
+
+test('a key in .env and a new worker file are enough: the kinds run without a restart', async () => {
+  await project.write('.env', 'OPENAI_API_KEY=sk-0123456789abcdef')
+  await times('loaded', 3)
+  expect(happened('loaded').at(-1)).toMatchObject({ files: ['.env'], problems: [] })
+  await project.write('workers/echo.ts', greeter.replace('greeting +', ''))
+  await times('loaded', 4)
+  const session = await troupe.sessions.create({ kind: 'echo', input: 'x' })
+  expect(await session.result()).toMatchObject({ status: 'completed' })
+})
+
+test('a node that dies is replaced, and what it ran goes on', async () => {
+  const session = await troupe.sessions.create({ kind: 'greeter', input: 'Barbara', keepOpen: true })
+  await session.result()
+  await session.root.send('leave')
+  await times('died', 1)
+  expect(happened('died')).toMatchObject([{ how: expect.stringMatching(/exit code/) as string }])
+  await times('loaded', 5)
+  await session.cancel()
+})
+
+test('--chaos kills the node while it works, and says what was taken up again', async () => {
+  const slow = `import { defineWorker } from 'troupe'
+import { setTimeout as pause } from 'node:timers/promises'
+export default defineWorker({ async receive(message, self) { await pause(12_000); self.reply('done') } })`
+  await using other = await Project.create(
+    { 'workers/slow.ts': slow },
+    { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: newNamespace() },
+  )
+  const command = other.start(['dev', '--json', '--no-page', '--chaos', '4'])
+  await command.saw('"type":"ready"', 'stdout')
+  const ended = other.run(['run', 'slow', 'x', '--json'])
+  await command.saw(/"type":"killed".*"running":\["/, 'stdout')
+  await command.saw('"type":"takenUp"', 'stdout')
+  command.kill('SIGTERM')
+  expect(await command.ended).toMatchObject({ code: 143 })
+  void ended
+})
+
+test('a signal ends all of it', async () => {
+  const nodes = await troupe.nodes()
+  dev.kill('SIGINT')
+  expect(await dev.ended).toMatchObject({ code: 130 })
+  for (const { pid } of nodes) expect(() => process.kill(pid as number, 0)).toThrow('ESRCH')
+})
