@@ -1,25 +1,19 @@
 /**
- * Duty: a conversation at the terminal: a message, its answer, the next message.
- * TALK-1 Each message that was accepted gets its answer before the next one is read.
- * TALK-2 The person decides how it ends: the end of the input closes the conversation, and an interrupt at the prompt leaves it open. The
+ * Duty: a conversation whose messages are lines of a pipe, or whose reader is a program (--json): a message, its answer, the next message.
+ * A person at a terminal talks in talk/live-talk.ts.
+ * TALK-1 Each message that was accepted gets its answer before the next one is read. Each line is a message, whatever it begins with.
+ * TALK-2 The end of the input closes the conversation. An interrupt cancels the answer in progress and leaves the conversation open. The
  *        command says which of the two happened. An error closes nothing, and the command says that, too.
- * TALK-3 Ctrl+C or Esc during an answer cancels that answer, and the conversation goes on. Without a person at a terminal an
- *        interrupt cancels the answer and leaves the conversation open.
- * TALK-4 A person at a terminal may type commands (chat-commands.ts). In a pipe each line is a message, whatever it begins with.
  */
-import type { Troupe } from '../../client/client.ts'
 import type { Session } from '../../client/session/session.ts'
-import type { RunResult } from '../../core/history/entry.ts'
-import { exitCodes, toComplaint } from '../exit-code.ts'
+import { exitCodes } from '../exit-code.ts'
 import { type InputFlags, parseInput } from '../input.ts'
 import type { RawFlag } from '../options.ts'
 import type { Interrupt } from '../terminal/interrupt.ts'
 import { MessagePrompt } from '../terminal/message-prompt.ts'
-import { type JsonFlag, pageOf, safe } from '../terminal/output.ts'
+import type { JsonFlag } from '../terminal/output.ts'
 import type { SessionView } from '../terminal/session-view.ts'
-import { AskHere } from './ask/ask-here.ts'
-import { chatted } from './chat-commands.ts'
-import { cancelRunOf, type Follower, resultOrCancel } from './follow.ts'
+import { type Follower, resultOrCancel } from './follow.ts'
 import { printResult } from './print-result.ts'
 
 interface Talk {
@@ -30,17 +24,12 @@ interface Talk {
   readonly flags: InputFlags & RawFlag & JsonFlag
   readonly interrupt: Interrupt
   readonly view: SessionView
-  readonly troupe: Troupe
 }
 
 /** Returns the exit code: that of the last answer, if the conversation was closed. */
-export async function converse({ begin, first, flags, interrupt, view, troupe }: Talk): Promise<number> {
+export async function converse({ begin, first, flags, interrupt, view }: Talk): Promise<number> {
   using prompt = new MessagePrompt()
-  if (prompt.isShown)
-    view.tell(
-      'troupe: each line is a message; Ctrl+C or Esc stops an answer; Ctrl+D closes the conversation, Ctrl+C here leaves it open; /help shows commands',
-    )
-  const next = (session?: Session) => nextMessage(prompt, flags, interrupt, view, session)
+  const next = () => nextMessage(prompt, flags, interrupt)
   let message = first
   if (message === undefined) {
     const typed = await next()
@@ -51,13 +40,10 @@ export async function converse({ begin, first, flags, interrupt, view, troupe }:
   const { session, follower } = await begin(message)
   await using _following = follower
   try {
-    return await talk(session, follower, next, { canType: prompt.isShown, flags, interrupt, view, troupe })
+    return await talk(session, follower, next, { flags, interrupt, view })
   } catch (thrown) {
     view.end()
-    const { id } = session
-    view.tell(
-      `troupe: an error ends this command, and session ${id} was not closed. Look at it with: troupe session show ${id}; close it with: troupe session close ${id}`,
-    )
+    view.tell(notClosedText(session))
     throw thrown
   }
 }
@@ -65,17 +51,17 @@ export async function converse({ begin, first, flags, interrupt, view, troupe }:
 async function talk(
   session: Session,
   follower: Follower,
-  next: (session: Session) => Promise<Typed>,
-  { canType, flags, interrupt, view, troupe }: Omit<Talk, 'begin' | 'first'> & { readonly canType: boolean },
+  next: () => Promise<Typed>,
+  { flags, interrupt, view }: Pick<Talk, 'flags' | 'interrupt' | 'view'>,
 ): Promise<number> {
   for (let run: number | undefined; ; ) {
-    const result = await answerOf(session, run, { canType, flags, interrupt, view, troupe, follower })
+    const result = await resultOrCancel(session, interrupt, view, run)
     if (result) await follower.catchUpWithRuns(result.run)
     view.end()
     if (result) printResult(session.id, result, flags)
-    if (result === undefined || interrupt.exitCode !== undefined) return left(session, interrupt, view)
-    const typed = await next(session)
-    if (typed.kind === 'interrupt') return left(session, interrupt, view)
+    if (result === undefined || interrupt.exitCode !== undefined) return leftOpen(session, interrupt, view)
+    const typed = await next()
+    if (typed.kind === 'interrupt') return leftOpen(session, interrupt, view)
     if (typed.kind === 'end') {
       await session.close()
       view.tell(`troupe: the conversation is closed: session ${session.id}`)
@@ -87,68 +73,22 @@ async function talk(
   }
 }
 
-/** TALK-3. */
-async function answerOf(
-  session: Session,
-  run: number | undefined,
-  {
-    canType,
-    flags,
-    interrupt,
-    view,
-    troupe,
-    follower,
-  }: Omit<Talk, 'begin' | 'first'> & {
-    readonly canType: boolean
-    readonly follower: Follower
-  },
-): Promise<RunResult | undefined> {
-  if (!canType) return resultOrCancel(session, interrupt, view, run)
-  using here = new AskHere({ troupe, session, view, interrupt, isJson: flags.json === true })
-  follower.onEvent = here.note
-  using _stop = interrupt.stopFirst(() => {
-    view.tell('troupe: cancelling this answer (again to leave)')
-    cancelRunOf(session).catch((thrown: unknown) =>
-      view.tell(`troupe: the answer could not be cancelled: ${safe(toComplaint(thrown).message)}`),
-    )
-  })
-  return await resultOrCancel(session, interrupt, view, run)
-}
-
 type Typed =
   | { readonly kind: 'message'; readonly value: unknown }
   | { readonly kind: 'end' }
   | { readonly kind: 'interrupt' }
 
-/** A person who mistypes JSON is asked again. In a pipe it is an error, because nobody is there to type it again. */
-async function nextMessage(
-  prompt: MessagePrompt,
-  { as }: InputFlags,
-  { signal }: Interrupt,
-  view: SessionView,
-  session: Session | undefined,
-): Promise<Typed> {
-  for (;;) {
-    const typed = await prompt.next(signal)
-    if (typed.kind !== 'line') return typed
-    const said = prompt.isShown
-      ? await chatted(typed.text, session, { page: pageOf(process.stderr), signal })
-      : ({ kind: 'message', text: typed.text } as const)
-    if (said.kind === 'quit') return { kind: 'end' }
-    if (said.kind === 'said') {
-      for (const line of said.lines) view.tell(line)
-      continue
-    }
-    try {
-      return { kind: 'message', value: parseInput(said.text, as, 'the message') }
-    } catch (thrown) {
-      if (!prompt.isShown) throw thrown
-      view.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
-    }
-  }
+async function nextMessage(prompt: MessagePrompt, { as }: InputFlags, { signal }: Interrupt): Promise<Typed> {
+  const typed = await prompt.next(signal)
+  return typed.kind === 'line' ? { kind: 'message', value: parseInput(typed.text, as, 'the message') } : typed
 }
 
-function left({ id }: Session, { exitCode, isHangUp }: Interrupt, view: SessionView): number {
+export function notClosedText({ id }: Session): string {
+  return `troupe: an error ends this command, and session ${id} was not closed. Look at it with: troupe session show ${id}; close it with: troupe session close ${id}`
+}
+
+/** Says that the conversation stays open, and returns the exit code. */
+export function leftOpen({ id }: Session, { exitCode, isHangUp }: Interrupt, view: Pick<SessionView, 'tell'>): number {
   if (exitCode === undefined || isHangUp)
     view.tell(
       `troupe: session ${id} stays open. Send to it with: troupe send ${id} "…"; close it with: troupe session close ${id}`,

@@ -33,11 +33,13 @@ import {
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { safe } from '../terminal/output.ts'
 import { sessionView } from '../terminal/session-view.ts'
+import { StandingPrompt } from '../terminal/standing-prompt.ts'
 import { onSuddenEnd } from '../terminal/sudden-end.ts'
 import { AskHere } from './ask/ask-here.ts'
 import { converse } from './converse.ts'
 import { Follower, followToEnd } from './follow.ts'
 import { printResult, tellRetry } from './print-result.ts'
+import { LiveTalk } from './talk/live-talk.ts'
 
 interface RunFlags extends NodeFlags, InputFlags, AttachFlags, SessionFlags, RawFlag {
   readonly keepOpen?: boolean
@@ -54,10 +56,12 @@ and the questions of workers. Without a terminal, a line says which command answ
 Ctrl+C or Esc cancels the run; a second one ends this process at once. If the
 terminal is lost, the session goes on.
 With --keep-open each line that you type, or each line of stdin, is the next
-message. Ctrl+C or Esc cancels the answer in progress, and you may go on. Ctrl+D, or
-the end of stdin, closes the conversation. Ctrl+C at the prompt leaves it open.
-On a terminal /status, /workers, /usage and /context show how the session stands,
-/compact has a summary written, and /quit closes it. A message that begins with a slash is typed with two.`
+message. On a terminal you may type while an answer is on its way: the message waits
+for its end, /steer <message> or Alt+Enter brings it into the run, and /interrupt
+<message> ends what the run does. Esc or Ctrl+C cancels the answer in progress, and you
+may go on. Ctrl+D, /quit, or the end of stdin closes the conversation; Ctrl+C while
+nothing runs leaves it open. /help shows all commands. A message that begins with a
+slash is typed with two.`
 
 export function addRunCommand(program: Command): void {
   const command = program
@@ -85,7 +89,8 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
   const isTalk = flags.keepOpen === true
   const input = await withAttachments(await readInput(argument, flags, process.stdin), flags)
   const config = await configOf(flags)
-  using view = sessionView(flags.json)
+  using live = isTalk && !flags.json && StandingPrompt.isPossible() ? new LiveTalk() : undefined
+  using view = live?.view ?? sessionView(flags.json)
   const tell = (line: string) => view.tell(line)
   onSuddenEnd({ tell })
   using interrupt = new Interrupt((signal) => {
@@ -109,16 +114,9 @@ async function run(kind: string, argument: string | undefined, flags: RunFlags):
     return { session, follower }
   }
   if (isTalk) {
-    endWith(
-      await converse({
-        begin,
-        first: argument === undefined && flags.file === undefined && flags.attach === undefined ? undefined : input,
-        flags,
-        interrupt,
-        view,
-        troupe,
-      }),
-    )
+    const hasFirst = argument !== undefined || flags.file !== undefined || flags.attach !== undefined
+    const talk = { begin, first: hasFirst ? input : undefined, flags, interrupt }
+    endWith(await (live ? live.run({ ...talk, troupe }) : converse({ ...talk, view })))
     return
   }
   const { session, follower } = await begin(input)

@@ -21,7 +21,9 @@ export interface PromptKeys {
   /** `alt`: Alt was held when Enter was pressed. */
   readonly onLine: (text: string, alt: boolean) => void
   readonly onEscape: () => void
-  /** Ctrl+C, Ctrl+D in an empty line, or the end of the terminal. */
+  /** Ctrl+C. */
+  readonly onInterrupt: () => void
+  /** Ctrl+D in an empty line, or the end of the terminal. */
   readonly onEnd: () => void
   /** What Tab may make of the line. */
   readonly complete: (line: string) => readonly string[]
@@ -74,7 +76,7 @@ export class StandingPrompt implements Disposable {
     this.#reader = reader
     reader.on('history', (history) => (this.#history = [...history]))
     reader.on('line', (line) => this.#enter(line, false))
-    reader.on('SIGINT', this.#keys.onEnd)
+    reader.on('SIGINT', this.#keys.onInterrupt)
     reader.on('close', this.#keys.onEnd)
     reader.on('SIGCONT', this.#draw)
     this.#stdin.on('keypress', this.#onKey)

@@ -1,9 +1,8 @@
 /** A line that may be typed at any time, below what is written meanwhile. */
-import { PassThrough } from 'node:stream'
 import { afterEach, expect, test } from 'vitest'
 import { StandingPrompt } from '../../../src/cli/terminal/standing-prompt.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-import { Screen } from './screen.ts'
+import { TypedTerminal } from './typed-terminal.ts'
 
 const opened: StandingPrompt[] = []
 afterEach(() => {
@@ -11,27 +10,24 @@ afterEach(() => {
 })
 
 function stand(columns = 41) {
-  const screen = new Screen(columns)
-  const stdin = Object.assign(new PassThrough(), {
-    isTTY: true,
-    setRawMode: () => stdin,
-  }) as unknown as NodeJS.ReadStream
+  const terminal = new TypedTerminal(columns)
+  const { screen } = terminal
   const said: string[] = []
   const prompt = new StandingPrompt(
     {
       onLine: (text, alt) => said.push(alt ? `alt ${text}` : text),
       onEscape: () => said.push('escape'),
+      onInterrupt: () => said.push('interrupt'),
       onEnd: () => said.push('end'),
       complete: (line) => ['/kinds', '/kind'].filter((word) => word.startsWith(line)),
     },
-    stdin,
+    terminal.stdin,
     screen.stream,
   )
   opened.push(prompt)
   prompt.stand()
-  const type = (text: string) => (stdin as unknown as PassThrough).write(text)
-  const shows = (...lines: string[]) =>
-    expect.poll(() => screen.lines, { timeout: 60_000, interval: 10 }).toEqual(lines)
+  const type = (text: string) => terminal.type(text)
+  const shows = (...lines: string[]) => terminal.shows(...lines)
   return { prompt, screen, type, shows, said }
 }
 
@@ -85,8 +81,8 @@ test('Esc, Ctrl+C and Alt+Enter are keys; Tab completes, or shows what it could 
   type('\t')
   await shows('/kinds  /kind', '> /kind')
   type('\u0003')
-  await waitUntil('end', () => said.includes('end'))
-  expect(said).toEqual(['escape', 'alt now', 'end'])
+  await waitUntil('interrupt', () => said.includes('interrupt'))
+  expect(said).toEqual(['escape', 'alt now', 'interrupt'])
 })
 
 test('something else may write in between, and what is typed is shown again', async () => {

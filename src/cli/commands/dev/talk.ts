@@ -4,12 +4,15 @@
  * DEV-TALK-2 Ctrl+C and /quit end `troupe dev`. The sessions stay open, and /open finds them at the next start.
  */
 import type { Troupe } from '../../../client/client.ts'
+import type { WorkerReport } from '../../../client/report.ts'
+import type { Session } from '../../../client/session/session.ts'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { didYouMean } from '../../../core/check/closest.ts'
 import { toComplaint } from '../../exit-code.ts'
 import type { LoadedKind } from '../../host/child/messages.ts'
 import { parseInput } from '../../input.ts'
 import { pageOf, paint, safe } from '../../terminal/output.ts'
+import { PromptView } from '../../terminal/prompt-view.ts'
 import { StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { count } from '../../view/amounts.ts'
 import { kindLines } from '../../view/dev/dev-lines.ts'
@@ -17,8 +20,9 @@ import { formatDuration } from '../../view/duration.ts'
 import { type Column, tableLines } from '../../view/table.ts'
 import { nameAndKind } from '../../view/worker-name.ts'
 import { chatted, helpLines, type TypedWords, typedWords } from '../chat-commands.ts'
-import { cancelRunOf } from '../follow.ts'
-import { Conversation, type ConversationPlace, endedRuns } from './conversation.ts'
+import { cancelRunOf, Follower } from '../follow.ts'
+import { printResult } from '../print-result.ts'
+import { Conversation, endedRuns } from '../talk/conversation.ts'
 
 export interface TalkOptions {
   readonly troupe: Troupe
@@ -51,6 +55,7 @@ export class DevTalk implements AsyncDisposable {
     this.prompt = new StandingPrompt({
       onLine: (line, alt) => this.#enter(line, alt),
       onEscape: () => this.#cancel(),
+      onInterrupt: options.onEnd,
       onEnd: options.onEnd,
       complete: (line) => this.#completions(line),
     })
@@ -134,11 +139,24 @@ export class DevTalk implements AsyncDisposable {
     )
     this.prompt.tell(paint('dim', `session ${session.id}`, process.stderr))
     if (session.warning) this.prompt.tell(`troupe: ${safe(session.warning)}`)
-    this.#now = new Conversation(session, this.#place())
+    this.#now = this.#conversation(session)
   }
 
-  #place(): ConversationPlace {
-    return { troupe: this.#o.troupe, prompt: this.prompt, onChange: () => this.#ask() }
+  /** `known`: its workers as they are, if it is not new. */
+  #conversation(session: Session, known?: readonly WorkerReport[]): Conversation {
+    const view = new PromptView(this.prompt)
+    const follower = new Follower(session, view, undefined, known === undefined ? 'beginning' : 'now')
+    if (known !== undefined) view.fill(known, follower.roster, Date.now())
+    return new Conversation({
+      troupe: this.#o.troupe,
+      session,
+      prompt: this.prompt,
+      view,
+      follower,
+      known: known?.find(({ id }) => id === session.rootId),
+      onChange: () => this.#ask(),
+      print: (result) => printResult(session.id, result, {}),
+    })
   }
 
   async #pick(kind: string): Promise<void> {
@@ -194,7 +212,7 @@ export class DevTalk implements AsyncDisposable {
     const { session: facts, workers } = await session.report()
     await this.#close()
     this.#kind = facts.kind
-    this.#now = new Conversation(session, this.#place(), workers)
+    this.#now = this.#conversation(session, workers)
     const root = workers.find((worker) => worker.id === session.rootId)
     const runs = root === undefined ? '' : `, ${count(endedRuns(root), 'run')} so far`
     this.prompt.tell(paint('dim', `session ${id}: ${safe(facts.kind)}, ${facts.state}${runs}`, process.stderr))

@@ -1,64 +1,66 @@
 /**
  * Duty: one session that a person talks with while they may type at any time: what they say goes in, what it does and answers comes out.
- * CONVERSATION-1 Messages go in the order in which they were typed, also while a run goes on: then they wait for it, unless they steer it.
- * CONVERSATION-2 Each run that ends while it is open here prints its answer once. Records say which runs have ended; events only say when to look.
- * CONVERSATION-3 To leave it changes nothing: the session goes on, and waits for messages.
+ * OPEN-TALK-1 Messages go in the order in which they were typed, also while a run goes on: then they wait for it, unless they steer it.
+ * OPEN-TALK-2 Each run that ends while it is open here prints its answer once. Records say which runs have ended; events only say when to look.
+ * OPEN-TALK-3 To leave it changes nothing: the session goes on, and waits for messages.
  */
 import type { Troupe } from '../../../client/client.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { Session } from '../../../client/session/session.ts'
-import type { EventType, RawEvent } from '../../../core/event/event.ts'
+import type { RawEvent } from '../../../core/event/event.ts'
+import type { RunResult } from '../../../core/history/entry.ts'
 import type { SendTime } from '../../../core/worker/steer.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { paint, safe } from '../../terminal/output.ts'
-import { PromptView } from '../../terminal/prompt-view.ts'
+import type { PromptView } from '../../terminal/prompt-view.ts'
 import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
-import { Follower } from '../follow.ts'
-import { printResult, tellRetry } from '../print-result.ts'
-import { OpenAsk } from './open-ask.ts'
+import type { Follower } from '../follow.ts'
+import { tellRetry } from '../print-result.ts'
+import { OpenAsk, runEnds } from './open-ask.ts'
 
-const runEnds: ReadonlySet<EventType> = new Set<EventType>(['run.completed', 'worker.failed', 'worker.cancelled'])
-
-export interface ConversationPlace {
+export interface ConversationOptions {
   readonly troupe: Troupe
+  readonly session: Session
   readonly prompt: StandingPrompt
+  /** Shows this session alone. */
+  readonly view: PromptView
+  /** Shows the session in this view. */
+  readonly follower: Follower
+  /** Its first worker as it was when it was opened; absent for a new session. */
+  readonly known?: WorkerReport | undefined
   /** What is asked has changed, and the prompt with it. */
   readonly onChange: () => void
+  /** Writes the answer of a run. */
+  readonly print: (result: RunResult) => void
 }
 
 export class Conversation implements AsyncDisposable {
   readonly session: Session
   readonly ask: OpenAsk
-  readonly #prompt: StandingPrompt
-  readonly #view: PromptView
-  readonly #follower: Follower
+  readonly #o: ConversationOptions
   readonly #over = new AbortController()
   /** The answers of runs up to this one are printed, or were there before. */
   #printed: number
   #turn: Promise<void> = Promise.resolve()
 
-  /** `known`: its workers as they were when it was opened; absent for a new session. */
-  constructor(session: Session, { troupe, prompt, onChange }: ConversationPlace, known?: readonly WorkerReport[]) {
+  constructor(options: ConversationOptions) {
+    const { troupe, session, prompt, view, follower, known, onChange } = options
     this.session = session
-    this.#prompt = prompt
-    this.#view = new PromptView(prompt)
-    this.#view.watch(session.rootId)
-    this.#follower = new Follower(session, this.#view, undefined, known === undefined ? 'beginning' : 'now')
-    this.#follower.onEvent = (event) => this.#note(event)
-    const root = known?.find(({ id }) => id === session.rootId)
-    this.#printed = root === undefined ? 0 : endedRuns(root)
-    if (known !== undefined) this.#view.fill(known, this.#follower.roster, Date.now())
+    this.#o = options
+    view.watch(session.rootId)
+    follower.onEvent = (event) => this.#note(event)
+    this.#printed = known === undefined ? 0 : endedRuns(known)
     this.ask = new OpenAsk(troupe, session, prompt, onChange)
     this.ask.look()
   }
 
   /** Whether a run goes on. */
   get isBusy(): boolean {
-    return this.#view.isBusy
+    return this.#o.view.isBusy
   }
 
   labelOf(workerId: string): string | undefined {
-    return this.#follower.roster.labelOf(workerId)
+    return this.#o.follower.roster.labelOf(workerId)
   }
 
   /** Sends a message after those that were said before. */
@@ -74,15 +76,19 @@ export class Conversation implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#over.abort()
     await this.#turn
-    this.#view[Symbol.dispose]()
-    await this.#follower[Symbol.asyncDispose]()
+    this.#o.view[Symbol.dispose]()
+    await this.#o.follower[Symbol.asyncDispose]()
   }
 
   #note(event: RawEvent): void {
     this.ask.note(event)
     if (event.type === 'session.retried') this.#printed = Math.min(this.#printed, Number(event.details.run) - 1)
-    if (event.workerId === this.session.rootId && runEnds.has(event.type))
-      void this.#inOrder(() => this.#printAnswers())
+    if (event.workerId === this.session.rootId && runEnds.has(event.type)) void this.printAnswers()
+  }
+
+  /** Writes the answers of runs that have ended by now. */
+  printAnswers(): Promise<void> {
+    return this.#inOrder(() => this.#printAnswers())
   }
 
   async #printAnswers(): Promise<void> {
@@ -90,21 +96,22 @@ export class Conversation implements AsyncDisposable {
     while (this.#printed < ended && !this.#over.signal.aborted) {
       this.#printed++
       const result = await this.session.result({ run: this.#printed, signal: this.#over.signal })
-      this.#prompt.aside(() => printResult(this.session.id, result, {}))
-      await tellRetry(this.session, result, (line) => this.#prompt.tell(line))
-      this.#prompt.tell('')
+      const { prompt, print } = this.#o
+      prompt.aside(() => print(result))
+      await tellRetry(this.session, result, (line) => prompt.tell(line))
+      prompt.tell('')
     }
   }
 
   #inOrder(work: () => Promise<void>): Promise<void> {
     this.#turn = this.#turn.then(work).catch((thrown: unknown) => {
-      if (!this.#over.signal.aborted) this.#prompt.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
+      if (!this.#over.signal.aborted) this.#o.prompt.tell(`troupe: ${safe(toComplaint(thrown).message)}`)
     })
     return this.#turn
   }
 
   #whisper(text: string): void {
-    this.#prompt.tell(paint('dim', text, process.stderr))
+    this.#o.prompt.tell(paint('dim', text, process.stderr))
   }
 }
 

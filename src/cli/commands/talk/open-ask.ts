@@ -7,13 +7,20 @@ import type { Troupe } from '../../../client/client.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import type { Ask } from '../../../client/person/asks.ts'
 import type { Session } from '../../../client/session/session.ts'
-import type { RawEvent } from '../../../core/event/event.ts'
+import type { EventType, RawEvent } from '../../../core/event/event.ts'
 import { toComplaint } from '../../exit-code.ts'
 import { parseInput } from '../../input.ts'
 import { safe } from '../../terminal/output.ts'
 import type { StandingPrompt } from '../../terminal/standing-prompt.ts'
 import { approvalLines, promptOf, questionLines } from '../ask/ask-here.ts'
 import { decide, decisionHelp, decisionOf } from '../ask/typed-decision.ts'
+
+/** What may end an ask together with its run. */
+export const runEnds: ReadonlySet<EventType> = new Set<EventType>([
+  'run.completed',
+  'worker.failed',
+  'worker.cancelled',
+])
 
 interface Shown {
   readonly ask: Ask
@@ -49,7 +56,7 @@ export class OpenAsk {
   note({ type, details }: RawEvent): void {
     const isOver = type === 'ask.answered' || type === 'ask.expired'
     if (isOver && details.id === this.#shown?.ask.id) this.#shown = undefined
-    if (type === 'ask.opened' || isOver) this.look()
+    if (type === 'ask.opened' || isOver || runEnds.has(type)) this.look()
   }
 
   /** Shows the oldest open ask, unless one is shown. */
@@ -98,9 +105,11 @@ export class OpenAsk {
   }
 
   async #look(): Promise<void> {
-    if (this.#shown !== undefined) return
-    const open = await this.#session.asks({ limit: 20 })
-    const ask = open.find(({ kind }) => kind !== 'signal')
+    const open = (await this.#session.asks({ limit: 20 })).filter(({ kind }) => kind !== 'signal')
+    // An ask of a run that was cancelled is over without an event of its own.
+    if (open.some(({ id }) => id === this.#shown?.ask.id)) return
+    this.#shown = undefined
+    const [ask] = open
     if (ask === undefined) {
       this.#onChange()
       return

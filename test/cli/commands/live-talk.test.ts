@@ -1,0 +1,97 @@
+/** The conversation of `troupe run --keep-open` at a terminal: one types while it works. */
+import { expect, test, vi } from 'vitest'
+import { Follower } from '../../../src/cli/commands/follow.ts'
+import { LiveTalk } from '../../../src/cli/commands/talk/live-talk.ts'
+import { Interrupt } from '../../../src/cli/terminal/interrupt.ts'
+import { defineWorker, type WorkerDefinition } from '../../../src/core/definition/define-worker.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
+import { call, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+import { TypedTerminal } from '../terminal/typed-terminal.ts'
+
+/** A talk with a worker of this kind. `answers` are what it printed. */
+async function talkWith(definition: WorkerDefinition) {
+  const troupe = await TestTroupe.start({ workers: { talker: definition } })
+  const terminal = new TypedTerminal(120, 40)
+  const answers: string[] = []
+  vi.spyOn(process.stdout, 'write').mockImplementation((text) => answers.push(String(text).trim()) > 0)
+  const talk = new LiveTalk({ stdin: terminal.stdin, stream: terminal.screen.stream })
+  const interrupt = new Interrupt(() => {})
+  const begin = async (input: unknown) => {
+    const session = await troupe.client.sessions.create({ kind: 'talker', input, keepOpen: true }, { follow: true })
+    return { session, follower: new Follower(session, talk.view) }
+  }
+  const ended = talk.run({ begin, first: undefined, flags: {}, interrupt, troupe: troupe.client })
+  const end = async () => {
+    talk[Symbol.dispose]()
+    interrupt[Symbol.dispose]()
+    await troupe[Symbol.asyncDispose]()
+  }
+  return { terminal, answers, ended, [Symbol.asyncDispose]: end }
+}
+
+/** `wait` keeps its run busy until a message steers it. */
+const patient = defineWorker({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    if (message.value === 'wait') self.after(600_000, null)
+    else self.reply(`heard ${String(message.value)}`)
+  },
+})
+
+test('a message that is typed while a run goes on waits for its end, and /steer brings one into the run', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal, answers } = talk
+  terminal.type('wait\r')
+  await terminal.showsLine(/^talker {2}waiting/)
+  terminal.type('later\r')
+  await terminal.showsLine(/waits for the end of this run/)
+  terminal.type('/steer now\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['heard now', 'heard later'])
+  terminal.type('wait\r')
+  await terminal.showsLine(/^talker {2}waiting/)
+  terminal.type('sooner\u001b\r')
+  await expect.poll(() => answers.at(-1), { timeout: 60_000 }).toBe('heard sooner')
+  terminal.type('\u0004')
+  expect(await talk.ended).toBe(0)
+  await terminal.showsLine(/the conversation is closed/)
+})
+
+test('Esc cancels the run, and Ctrl+C while nothing runs leaves the conversation open (LIVE-TALK-1, LIVE-TALK-2)', async () => {
+  await using talk = await talkWith(patient)
+  const { terminal } = talk
+  terminal.type('wait\r')
+  await terminal.showsLine(/^talker {2}waiting/)
+  terminal.type('\u001b')
+  await terminal.showsLine(/ {2}cancelled$/)
+  terminal.type('\u0003')
+  expect(await talk.ended).toBe(130)
+  await terminal.showsLine(/stays open/)
+})
+
+test('a line that was begun before a call was shown decides nothing (OPEN-ASK-1)', async () => {
+  const looked = Promise.withResolvers<void>()
+  const look = defineTool({
+    name: 'look',
+    description: 'Looks.',
+    effect: 'pure',
+    run: () => looked.promise.then(() => 'seen'),
+  })
+  const pay = defineTool({ name: 'pay', description: 'Pays.', effect: 'once', run: () => 'paid' })
+  const model = scriptedModel('test/m', [call('look', {}), call('pay', {}), say('it is paid'), say('yes what?')])
+  await using talk = await talkWith(defineWorker({ instructions: 'x', model, tools: [look, pay] }))
+  const { terminal, answers } = talk
+  terminal.type('go\r')
+  await terminal.showsLine(/using a tool/)
+  terminal.type('y')
+  await terminal.shows(...terminal.screen.lines.slice(0, -1), '> y')
+  looked.resolve()
+  await terminal.showsLine(/wants to call pay/)
+  terminal.type('\r')
+  await terminal.showsLine(/waits for the end of this run/)
+  await terminal.showsLine(/^Run it\?/)
+  terminal.type('y\r')
+  await expect.poll(() => answers, { timeout: 60_000 }).toEqual(['it is paid', 'yes what?'])
+  terminal.type('/quit\r')
+  expect(await talk.ended).toBe(0)
+})
