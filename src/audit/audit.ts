@@ -206,7 +206,7 @@ class PartitionAudit {
       for await (const member of itemsOf((cursor) => this.#store.members(place, cursor))) {
         const id = member.slice(0, 36)
         if (this.#known.has(id)) continue
-        const { missing } = await this.#store.look(null, [id], [])
+        const { missing } = await this.#store.look(null, [id], [], 'count')
         if (missing.length > 0 && (await this.#stands(place, member)))
           say('I7', `orphan-${name}`, id, `${name} names worker ${idText(id)}, which has no record`)
       }

@@ -53,7 +53,7 @@ async function look(ids: readonly string[], stores: readonly AuditStore[]): Prom
     const store = stores[partition] as AuditStore
     const pools = await store.pools()
     for (let from = 0; from < some.length; from += pieceSize) {
-      const { workers } = await store.look(null, some.slice(from, from + pieceSize), pools)
+      const { workers } = await store.look(null, some.slice(from, from + pieceSize), pools, 'count')
       for (const picture of workers) {
         const reason = reasonOf(picture)
         if (reason !== null) found.push({ id: picture.id, reason })

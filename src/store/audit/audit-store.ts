@@ -112,12 +112,24 @@ export class AuditStore {
     })
   }
 
-  async look(sessionId: string | null, workerIds: readonly string[], pools: readonly string[]): Promise<Picture> {
+  /** `mail`: whether the pictures have the beginnings of mails, or only how many there are. */
+  async look(
+    sessionId: string | null,
+    workerIds: readonly string[],
+    pools: readonly string[],
+    mail: 'heads' | 'count' = 'heads',
+  ): Promise<Picture> {
     const { leases, timers, sessions, cancelling, ends } = this.#keys
     const [session, workers, unreadPools] = (await this.#caller.call(
       lookScript,
       { leases, timers, sessions, cancelling, ends },
-      { session: sessionId ?? undefined, workers: workerIds, pools, headBytes, budget: budgetBytes },
+      {
+        session: sessionId ?? undefined,
+        workers: workerIds,
+        pools,
+        headBytes,
+        budget: mail === 'heads' ? budgetBytes : 0,
+      },
       { deadlineMs: this.#deadlineMs },
     )) as [Reply, Reply[], string[]]
     const damaged = workers.filter((reply) => reply[1] === 'damaged')
