@@ -32,7 +32,7 @@ async function worked(): Promise<number> {
 }
 
 /** Ms that Redis works for one of so many calls. */
-async function costOf(call: () => Promise<unknown>, times = 50): Promise<number> {
+async function costOf(call: () => Promise<unknown>, times = 500): Promise<number> {
   await call()
   const before = await worked()
   for (let time = 0; time < times; time++) await call()
