@@ -6,7 +6,7 @@ import { execFileSync } from 'node:child_process'
 import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './dependencies.mjs'
-import { buildPage } from './page.mjs'
+import { buildPage } from './page.ts'
 
 const at = (...names) => join(root, ...names)
 const compile = (project) =>

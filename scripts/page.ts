@@ -1,17 +1,18 @@
 /**
- * Duty: build the page into dist/page. `npm run build` calls it; `node scripts/page.mjs` alone builds only the page.
+ * Duty: build the page into dist/page. `npm run build` calls it; `node scripts/page.ts` alone builds only the page.
  * PAGE-BUILD-1 The page asks no other host: fonts, icons and code are part of it. Its addresses are relative, so it works under any path.
  * PAGE-BUILD-2 It holds no script and no style inside its HTML, because its content security policy forbids both.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { build } from 'vite'
-import { root } from './dependencies.mjs'
+import { build, type Plugin } from 'vite'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
 
 /** What modules that the page takes from the library import of Node, and the page leaves out. Any other import fails the build. */
-const leftOut = { 'node:buffer': 'Buffer', 'node:crypto': 'hash' }
+const leftOut: Readonly<Record<string, string>> = { 'node:buffer': 'Buffer', 'node:crypto': 'hash' }
 
-const noNode = {
+const noNode: Plugin = {
   name: 'no-node',
   enforce: 'pre',
   resolveId(id) {
@@ -21,15 +22,16 @@ const noNode = {
     return id.startsWith('\0node:') ? `export const ${leftOut[id.slice(1)]} = undefined` : null
   },
   generateBundle(_options, bundle) {
-    for (const { fileName, modules = {} } of Object.values(bundle)) {
-      const needed = Object.keys(modules).filter((id) => id.startsWith('\0node:') && modules[id].renderedLength > 0)
-      if (needed.length > 0) this.error(`${fileName} needs ${needed.join(', ')}, which no browser has`)
+    for (const file of Object.values(bundle)) {
+      const modules = file.type === 'chunk' ? Object.entries(file.modules) : []
+      const needed = modules.filter(([id, { renderedLength }]) => id.startsWith('\0node:') && renderedLength > 0)
+      if (needed.length > 0) this.error(`${file.fileName} needs ${needed.join(', ')}, which no browser has`)
     }
   },
 }
 
 /** Default: the place from which it is served and packed. */
-export async function buildPage(folder = join(root, 'dist', 'page')) {
+export async function buildPage(folder = join(root, 'dist', 'page')): Promise<void> {
   await build({
     configFile: false,
     root: join(root, 'src', 'page'),
