@@ -18,6 +18,7 @@ import { featureNames, features } from '../src/formats/parts/features.ts'
 import { partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { type MetricFacts, metrics } from '../src/telemetry/metric-catalogue.ts'
 import { commandPages } from './command-pages.ts'
+import { httpTypes, routeTables } from './http-types.ts'
 import { table } from './markdown-table.ts'
 import { requirementCounts, requirementProblems, requirementTables } from './requirements.ts'
 import { typePages } from './type-tables.ts'
@@ -34,6 +35,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   },
   'docs/reference/defaults.md': { policy: policyTable, limits: limitsTable },
   'docs/reference/commands.md': { commands: commandPages },
+  'docs/reference/http.md': { routes: routeTables },
   'docs/reference/lifecycles.md': { 'agent run': agentRunDiagram, projections: projectionTable },
   'docs/reference/scripts.md': { scripts: scriptTable },
   'docs/reference/metrics.md': { metrics: metricTable },
@@ -41,6 +43,9 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/requirements.md': { counts: requirementCounts, lines: requirementTables },
   ...typePages,
 }
+
+/** Files that are generated as a whole. */
+const files: Readonly<Record<string, () => string>> = { 'src/http/paths.ts': httpTypes }
 
 const checks: readonly (() => string[])[] = [
   requirementProblems,
@@ -68,6 +73,12 @@ export async function docsProblems(write = false): Promise<string[]> {
     if (renewed === text) continue
     if (write) writeFileSync(join(root, page), renewed)
     else problems.push(`${page} is stale: run \`node scripts/docs.ts\``)
+  }
+  for (const [file, generate] of Object.entries(files)) {
+    const text = generate()
+    if (existsSync(join(root, file)) && read(file) === text) continue
+    if (write) writeFileSync(join(root, file), text)
+    else problems.push(`${file} is stale: run \`node scripts/docs.ts\``)
   }
   return [...problems, ...checks.flatMap((check) => check())]
 }

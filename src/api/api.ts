@@ -76,7 +76,10 @@ export async function startApi(options: StartApiOptions = {}): Promise<Api> {
       url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`,
       port: bound,
       hasPage: page !== null,
-      setTokens: (next) => tokens?.replace(next),
+      setTokens(next) {
+        tokens?.replace(next)
+        if (tokens !== null) server.streams.keep((caller) => tokens.knows(caller))
+      },
       close,
       [Symbol.asyncDispose]: close,
     }

@@ -6,9 +6,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import rateLimit from '@fastify/rate-limit'
-import swagger from '@fastify/swagger'
 import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify'
-import { jsonSchemaTransform, jsonSchemaTransformObject, validatorCompiler } from 'fastify-type-provider-zod'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InvariantError } from '../core/errors.ts'
 import type { AppSettings } from './app-settings.ts'
@@ -17,10 +15,11 @@ import { replyHeaders } from './guard/headers.ts'
 import { bodyBytesMax, readJsonAlone } from './guard/json-body.ts'
 import { checkOrigin } from './guard/origin.ts'
 import type { Caller, Right } from './guard/rights.ts'
-import { documentInfo } from './openapi.ts'
+import { openApiDocument } from './openapi.ts'
 import { addPage } from './page.ts'
 import { ApiError, problem } from './problem.ts'
 import { ofThrown } from './refusal.ts'
+import { checkRequestPart } from './request-schema.ts'
 import { optionsOf } from './route-options.ts'
 import { routes as allRoutes } from './routes.ts'
 
@@ -49,23 +48,21 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     forceCloseConnections: true,
     requestTimeout: arriveMsMax,
     return503OnClosing: false,
-    routerOptions: { maxParamLength: 200 },
+    routerOptions: { maxParamLength: urlCharsMax },
+    // Addresses that cannot be read meet no hook.
+    frameworkErrors: (thrown, request, reply) =>
+      answerError(thrown, request, reply.headers(replyHeaders), settings.log),
     http: { maxHeaderSize: headerBytesMax, headersTimeout: arriveMsMax, connectionsCheckingInterval: 1_000 },
     clientErrorHandler: closeWith400,
   })
   readJsonAlone(app)
-  app.setValidatorCompiler(validatorCompiler)
+  app.setValidatorCompiler(checkRequestPart)
   app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   app.decorateRequest('caller', null as never)
   app.addHook('onRoute', refuseWithoutRight)
   app.addHook('onRequest', async (request, reply) => checkRequest(request, reply, settings))
   app.addHook('onResponse', async (request, reply) => logRequest(request, reply, settings.log))
   app.setErrorHandler((thrown, request, reply) => answerError(thrown, request, reply, settings.log))
-  await app.register(swagger, {
-    openapi: documentInfo,
-    transform: jsonSchemaTransform,
-    transformObject: jsonSchemaTransformObject,
-  })
   await app.register(rateLimit, {
     max: settings.rate,
     timeWindow: 10_000,
@@ -73,7 +70,9 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     errorResponseBuilder: (_, { after }) =>
       new ApiError(429, 'too_many_requests', `this caller has sent too many requests: try again in ${after}.`),
   })
-  for (const one of settings.routes ?? allRoutes) app.route(optionsOf(one, settings))
+  const routes = settings.routes ?? allRoutes
+  settings.server.document = openApiDocument(routes)
+  for (const one of routes) app.route(optionsOf(one, settings))
   await addPage(app, settings.page)
   return app
 }

@@ -24,7 +24,6 @@ export async function addPage(app: FastifyInstance, folder: string | null): Prom
     method: 'GET',
     url: '/v1/*',
     config: { right: 'read' },
-    schema: { hide: true },
     handler: (request) => {
       throw notFound(request)
     },
@@ -33,7 +32,6 @@ export async function addPage(app: FastifyInstance, folder: string | null): Prom
     method: 'GET',
     url: '/*',
     config: { right: 'open' },
-    schema: { hide: true },
     handler: async (request, reply) => {
       const path = (request.params as { '*': string })['*']
       if (folder === null) {

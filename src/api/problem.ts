@@ -18,6 +18,8 @@ export const httpCodes = [
   'route_not_found',
   'request_too_large',
   'request_malformed',
+  'arguments_changed',
+  'key_reused',
 ] as const
 export type HttpCode = (typeof httpCodes)[number]
 

@@ -1,13 +1,12 @@
 /** Duty: turn what fastify and its schemas throw into what a caller is told, beside the errors of troupe (problem.ts). */
 import type { FieldProblem, HttpCode, ThrownProblem } from './problem.ts'
 import { problem, problemOf } from './problem.ts'
+import { WrongRequest } from './request-schema.ts'
 
 interface FastifyError {
   readonly code?: string
   readonly statusCode?: number
   readonly message: string
-  readonly validation?: readonly { readonly instancePath?: string; readonly message?: string }[]
-  readonly validationContext?: string
 }
 
 const parts: Readonly<Record<string, string>> = {
@@ -32,16 +31,8 @@ const sentences: Readonly<Record<string, string>> = {
 }
 
 export function ofThrown(thrown: unknown): ThrownProblem {
-  const { validation, validationContext = 'body', statusCode, code = '', message } = thrown as FastifyError
-  if (validation !== undefined) {
-    const part = parts[validationContext] ?? validationContext
-    const errors = validation.map(
-      ({ instancePath = '', message = 'is wrong' }): FieldProblem => ({ pointer: `/${part}${instancePath}`, message }),
-    )
-    const [first] = errors
-    const detail = `${first?.pointer.slice(1).replaceAll('/', '.')}: ${first?.message}${errors.length > 1 ? `; and ${errors.length - 1} more` : ''}.`
-    return { problem: problem(400, 'input_invalid', detail, { errors }), isFault: false }
-  }
+  if (thrown instanceof WrongRequest) return ofIssues(thrown)
+  const { statusCode, code = '', message } = Object(thrown) as FastifyError
   const isOfFastify = code.startsWith('FST_') || thrown instanceof SyntaxError
   if (isOfFastify && statusCode !== undefined && statusCode < 500)
     return {
@@ -49,6 +40,15 @@ export function ofThrown(thrown: unknown): ThrownProblem {
       isFault: false,
     }
   return problemOf(thrown)
+}
+
+function ofIssues({ issues, validationContext = 'body' }: WrongRequest): ThrownProblem {
+  const part = parts[validationContext] ?? validationContext
+  const errors = issues.map(({ path, message }): FieldProblem => ({ pointer: ['', part, ...path].join('/'), message }))
+  const [first] = errors
+  const more = errors.length > 1 ? `; and ${errors.length - 1} more` : ''
+  const detail = `${first?.pointer.slice(1).replaceAll('/', '.')}: ${first?.message}${more}.`
+  return { problem: problem(400, 'input_invalid', detail, { errors }), isFault: false }
 }
 
 function sentenceOf(message: string): string {

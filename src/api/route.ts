@@ -67,6 +67,8 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
   readonly cli: CliPart
   /** False: it needs no Redis, and its `troupe` must not be used. Default: true. */
   readonly asksRedis?: boolean
+  /** It reads the header `Prefer`. */
+  readonly prefers?: boolean
   /** False: it changes nothing although it is no GET. */
   readonly changes?: boolean
   handle(call: Call<Params, Query, Body>): unknown

@@ -4,7 +4,10 @@
  */
 import { connectInternal, type Troupe } from '../client/client.ts'
 import type { LoggerLike } from '../log.ts'
+import { Answers } from './answers.ts'
+import { Audits } from './audits.ts'
 import { Tickets } from './guard/tickets.ts'
+import { Streams } from './stream/streams.ts'
 
 export interface ServerSettings {
   readonly redisUrl?: string | undefined
@@ -21,6 +24,11 @@ const deadlineMs = 5_000
 export class Server implements AsyncDisposable {
   readonly settings: ServerSettings
   readonly tickets = new Tickets()
+  readonly answers = new Answers()
+  /** The OpenAPI document of its routes. */
+  document: object = {}
+  readonly audits = new Audits()
+  readonly streams = new Streams()
   readonly #acting = new Map<string, Promise<Troupe>>()
   #reading: Promise<Troupe> | undefined
   /** Aborted when the server stops: streams and waiting calls end. */

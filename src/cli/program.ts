@@ -26,6 +26,7 @@ import { addSendCommand } from './commands/send.ts'
 import { addServeCommand } from './commands/serve.ts'
 import { addSessionCommands } from './commands/session/session.ts'
 import { addSubmitCommand } from './commands/submit.ts'
+import { addTokenCommands } from './commands/token/token.ts'
 import { addToolsCommand } from './commands/tools.ts'
 import { addUsageCommand } from './commands/usage.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
@@ -103,6 +104,7 @@ export function buildProgram(): Command {
   addDoctorCommand(program)
   addUsageCommand(program)
   addAuditCommand(program)
+  addTokenCommands(program)
   addCompletionCommands(program)
   addHelpCommand(program)
   throwWithAdvice(program)

@@ -30,6 +30,7 @@ import { BullWaker } from '../wake/bull-waker.ts'
 import { readPausedWakeups } from '../wake/queue-tidier.ts'
 import { type ConnectOptions, connectRules } from './connect-options.ts'
 import { EventHub } from './event/event-hub.ts'
+import { type FleetEvent, FleetEvents, type FleetQuery, fleetRules } from './event/fleet-events.ts'
 import { type Health, readHealth } from './health/health.ts'
 import { lookForHoldups } from './health/held-up.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
@@ -119,6 +120,7 @@ export class Troupe implements AsyncDisposable {
   readonly #submission: Submission
   readonly #dead: DeadLetters
   readonly #hub: EventHub
+  readonly #fleet: FleetEvents
   readonly #bull: BullWaker | null
   /** What workers ask of somebody outside: the inbox of all sessions, and the way to answer. */
   readonly asks: Asks
@@ -154,6 +156,7 @@ export class Troupe implements AsyncDisposable {
       deadlineMs,
       commands: (tag) => connections.at(tag),
     })
+    this.#fleet = new FleetEvents((tag) => connections.at(tag), this.#places, deadlineMs)
     this.#submission = new Submission({
       places: this.#places,
       namespace: this.#namespace,
@@ -355,6 +358,15 @@ export class Troupe implements AsyncDisposable {
   }
 
   /**
+   * Follows the stored events of all sessions, those of one partition in order. `after` is the `position` of the last event that a follower got: each later
+   * event comes once. Deltas, states and logs are not among them: follow a session for these.
+   */
+  events(query: FleetQuery = {}): AsyncGenerator<FleetEvent, void, undefined> {
+    checkOptions('events', query, fleetRules, InputError)
+    return this.#fleet.follow(query)
+  }
+
+  /**
    * Ends all followers of events. Every other call that waits now, or is made later, throws a ConflictError (`client_closed`). Safe to call
    * twice.
    */
@@ -364,7 +376,7 @@ export class Troupe implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#hub.stop(), this.#bull?.stop()])
+    await Promise.all([this.#hub.stop(), this.#fleet.stop(), this.#bull?.stop()])
     this.#connections.close()
   }
 

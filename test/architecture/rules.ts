@@ -49,8 +49,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
   ],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
-  api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts'],
+  // Of cli only the words for what it shows: they are pure.
+  api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts', 'cli/view'],
   cli: ['compose.ts', 'client', 'audit', 'api', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
+  // For programs elsewhere, browsers too.
+  http: [],
   // For tests of users; nothing imports it.
   testing: [
     'compose.ts',
@@ -77,7 +80,7 @@ export const layers: Rule = (files) =>
     const [from, to] = [partOf(file.path), partOf(target)]
     if (mayImport[from] === undefined) return `${from} is no part that the architecture knows`
     if (to === null) return `imports ${target}, which is not in src/`
-    if (from === to || mayImport[from].includes(to)) return null
+    if (from === to || mayImport[from].some((room) => target.startsWith(`src/${room}`))) return null
     return `${from} may not import ${to} (${target})`
   })
 
@@ -95,8 +98,7 @@ const confined: Readonly<Record<string, { readonly in: readonly string[]; readon
   pino: { in: ['log.ts'] },
   commander: { in: ['cli'] },
   fastify: { in: ['api'] },
-  'fastify-type-provider-zod': { in: ['api'] },
-  '@fastify/swagger': { in: ['api'] },
+  'openapi-fetch': { in: ['http'] },
   '@fastify/static': { in: ['api'] },
   '@fastify/rate-limit': { in: ['api'] },
   uuid: { in: ['core'] },

@@ -3,7 +3,7 @@
  * BEARER-1 A token is kept only as its SHA-256. It is compared in constant time, with every known token.
  * BEARER-2 A token has at least 32 characters.
  */
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError } from '../../core/errors.ts'
 import { type Caller, rights } from './rights.ts'
@@ -25,6 +25,12 @@ export function entryOf(token: string, { name, rights }: Caller, where: string):
       `${where} has ${token.length} characters, and a token needs at least ${tokenCharsMin}: make one with \`troupe token create\`, or with \`openssl rand -hex 32\`.`,
     )
   return { name, rights: [...rights], sha256: hash('sha256', token) }
+}
+
+/** A new token, and the entry that recognises it. The token itself is kept nowhere. */
+export function newToken(caller: Caller): { readonly token: string; readonly entry: TokenEntry } {
+  const token = `troupe_${randomBytes(32).toString('base64url')}`
+  return { token, entry: entryOf(token, caller, 'the token') }
 }
 
 /** The entries of a file's text. Throws a ConfigError that names what is wrong. */

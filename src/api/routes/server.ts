@@ -56,5 +56,5 @@ export const openapi = route({
   replies: { 200: z.record(z.string(), z.unknown()) },
   asksRedis: false,
   cli,
-  handle: ({ request }) => request.server.swagger(),
+  handle: ({ server }) => server.document,
 })

@@ -1,13 +1,12 @@
 /** Duty: the routes that create, find, show and end sessions. */
 import { z } from 'zod'
 import type { Session } from '../../client/session/session.ts'
-import { namesFiles } from '../../client/submission/attached.ts'
-import { InputError } from '../../core/errors.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { waited } from '../prefer.ts'
 import { Answer, type Call, route } from '../route.ts'
-import { count, kind, reason, sessionId, sessionParams } from '../schemas/parts.ts'
+import { count, kind, sessionId, sessionParams } from '../schemas/parts.ts'
 import { createBody, created, listedSession, listedState, report, runResult } from '../schemas/session.ts'
+import { refuseFiles } from './messages.ts'
 
 const tag = 'sessions'
 
@@ -45,6 +44,7 @@ export const createSession = route({
   description:
     'With the header `Prefer: wait=30` it waits so many seconds, at most 60, for the result of the run, and answers 200 with it, else 202. The same `Idempotency-Key` gives the same session again.',
   body: createBody,
+  prefers: true,
   replies: { 200: created, 202: created },
   cli: { command: 'submit' },
   async handle(call) {
@@ -61,11 +61,6 @@ export const createSession = route({
     return result === undefined ? new Answer(202, answer, told) : new Answer(200, { ...answer, result }, told)
   },
 })
-
-/** The library reads files that a block names. Over HTTP these would be files of the server. */
-function refuseFiles(input: unknown): void {
-  if (namesFiles(input)) throw new InputError('a block of the input names a file: send its bytes, in `data` as base64.')
-}
 
 /** Undefined if the run has not ended by then. */
 async function resultWithin(
@@ -115,21 +110,5 @@ export const sessionResult = route({
     const session = troupe.sessions.get(params.id)
     const result = await resultWithin(session, query.wait ?? 0, call, query.run)
     return result ?? new Answer(202, { status: 'running' }, { 'retry-after': '1' })
-  },
-})
-
-export const cancelSession = route({
-  id: 'cancelSession',
-  method: 'POST',
-  path: '/v1/sessions/:id/cancel',
-  right: 'operate',
-  tag,
-  summary: 'Cancel a session: from now on nothing of it starts, spawns or commits',
-  params: sessionParams,
-  body: z.strictObject({ reason: reason.optional() }).optional(),
-  replies: { 202: z.object({ cancelled: z.boolean().describe('False: it had ended before, and keeps its state.') }) },
-  cli: { command: 'session cancel' },
-  async handle({ troupe, params, body }) {
-    return new Answer(202, { cancelled: await troupe.sessions.get(params.id).cancel(body?.reason) })
   },
 })

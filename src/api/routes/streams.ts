@@ -1,11 +1,15 @@
 /** Duty: the routes that stream events. */
 import { z } from 'zod'
-import { isEventId, type TroupeEvent } from '../../core/event/event.ts'
+import type { Session } from '../../client/session/session.ts'
+import { NotFoundError } from '../../core/errors.ts'
+import { isEventId } from '../../core/event/event.ts'
 import { replyHeaders } from '../guard/headers.ts'
 import { ApiError } from '../problem.ts'
-import { route } from '../route.ts'
-import { sessionParams, yesOrNo } from '../schemas/parts.ts'
-import { followSession as follow } from '../stream/session-stream.ts'
+import { type Call, route } from '../route.ts'
+import { count, sessionParams, workerId, yesOrNo } from '../schemas/parts.ts'
+import { eventJson } from '../stream/event-json.ts'
+import { HistoryFeed } from '../stream/history-feed.ts'
+import { beginOfTail, streamSession, type Wants, wantsTypes, wantsUnder } from '../stream/session-stream.ts'
 import { SseWriter } from '../stream/sse.ts'
 
 const tag = 'events'
@@ -14,6 +18,42 @@ const eventId = z
   .string()
   .max(64)
   .refine(isEventId, { error: 'must be the id of an event, or 0-0 for all that are kept' })
+const fleetPosition = z
+  .string()
+  .max(4_096)
+  .refine((text) => text.split(',').every(isEventId), { error: 'must be the id of an event of this stream' })
+const allOrWorker = z.string().refine((text) => text === 'all' || workerId.safeParse(text).success, {
+  error: 'must be `all`, or the id of a worker',
+})
+const types = z
+  .string()
+  .max(1_000)
+  .optional()
+  .describe('Only events of these types, with commas between them: `run.completed,tool.*`.')
+const ticket = z.string().max(100).optional().describe('In place of a token: POST /v1/tickets.')
+
+const sessionQuery = z.strictObject({
+  after: eventId
+    .optional()
+    .describe('Past events behind this one come first; 0-0: all that are kept. Default: events from now on.'),
+  tail: count(10_000).optional().describe('The last so many stored events come first. Not with `after`.'),
+  follow: yesOrNo.optional().describe('false: past events alone; then the stream ends. Default: true.'),
+  limit: count(100_000).optional().describe('The stream ends after so many events.'),
+  types,
+  under: workerId.optional().describe('Only events of this worker, and of what it spawned at any depth.'),
+  transient: yesOrNo.optional().describe('false: no deltas, states and logs. Default: true.'),
+  history: allOrWorker
+    .optional()
+    .describe('Entries of histories come too, as `history.entry`: of all workers, or of one.'),
+  historyAfter: z.coerce
+    .number()
+    .int()
+    .min(-1)
+    .max(Number.MAX_SAFE_INTEGER)
+    .optional()
+    .describe('Entries behind this position come first. Default: with `after=0-0` all, else those from now on.'),
+  ticket,
+})
 
 export const followSession = route({
   id: 'followSession',
@@ -23,32 +63,71 @@ export const followSession = route({
   tag,
   summary: 'Follow a session (SSE)',
   description:
-    'Ends after the event that ends the session. `Last-Event-ID`, or `after`, resumes behind an event: each later stored event comes once.',
+    'Ends after the event that ends the session. `Last-Event-ID` counts before `after`: each later stored event comes once. `events.trimmed` says that events are not kept any more, `events.dropped` that the caller read too slowly for some transient ones.',
   params: sessionParams,
-  query: z.strictObject({
-    after: eventId
-      .optional()
-      .describe('Past events after this one come first; 0-0: all that are kept. Default: events from now on.'),
-    types: z
-      .string()
-      .max(1_000)
-      .optional()
-      .describe('Only events of these types, with commas between them: `run.completed,tool.*`.'),
-    transient: yesOrNo.optional().describe('false: no deltas, states and logs. Default: true.'),
-    ticket: z.string().max(100).optional(),
-  }),
+  query: sessionQuery,
   replies: { 200: stream },
   raw: 'text/event-stream',
   cli: { command: 'session follow' },
-  async handle({ troupe, params, query, request, reply, signal }) {
+  async handle(call) {
+    const { troupe, params, query, request, reply, signal, server, caller } = call
     const session = troupe.sessions.get(params.id)
-    const after = lastEventId(request.headers['last-event-id']) ?? query.after
-    // What is wrong must be told while the reply can still say it.
-    await session.summary()
+    const resumed = lastEventId(request.headers['last-event-id'])
+    if (query.tail !== undefined && query.after !== undefined)
+      throw new ApiError(400, 'request_malformed', 'a stream begins at `after` or at `tail`, not at both.')
+    // What is wrong must be said while the reply can still say it.
+    const wants = await wanted(session, query)
+    const after =
+      resumed ?? (query.tail === undefined ? query.after : await beginOfTail(session, query.tail, wants, signal))
+    const sentTo = query.history === undefined ? undefined : await positions(session, query, after)
+    using _ = server.streams.open(caller, reply.raw)
     reply.hijack()
-    using writer = new SseWriter(reply.raw, replyHeaders)
-    const wants = wantedTypes(query.types)
-    await follow(session, writer, { after, transient: query.transient !== 'false', wants }, signal)
+    using writer = new SseWriter(reply.raw, replyHeaders, server.stopping)
+    const only = query.history === 'all' ? undefined : query.history
+    const histories = sentTo && new HistoryFeed(troupe, writer, signal, { only, sentTo })
+    const asked = { after, transient: query.transient !== 'false', follow: query.follow !== 'false' }
+    if (after !== undefined || query.historyAfter !== undefined)
+      for (const id of sentTo?.keys() ?? []) histories?.note(id)
+    await streamSession(session, writer, { ...asked, limit: query.limit ?? 0, wants, histories }, signal)
+  },
+})
+
+export const followFleet = route({
+  id: 'followFleet',
+  method: 'GET',
+  path: '/v1/events',
+  right: 'read',
+  tag,
+  summary: 'Follow the stored events of all sessions (SSE)',
+  description:
+    'The id of each is a position in all partitions: `Last-Event-ID` or `after` resumes behind it. Deltas, states and logs come with the stream of a session.',
+  query: z.strictObject({
+    after: fleetPosition.optional().describe('Past events behind this position come first; 0-0: all that are kept.'),
+    limit: count(100_000).optional().describe('The stream ends after so many events.'),
+    types,
+    ticket,
+  }),
+  replies: { 200: stream },
+  raw: 'text/event-stream',
+  cli: { none: 'the command line follows one session' },
+  async handle({ troupe, query, request, reply, signal, server, caller }) {
+    const resumed = request.headers['last-event-id']
+    const read = fleetPosition.optional().safeParse(resumed === '' ? undefined : resumed)
+    if (!read.success)
+      throw new ApiError(400, 'request_malformed', 'Last-Event-ID must be the id of an event of this stream.')
+    const wants = wantsTypes(query.types)
+    const events = troupe.events({ after: read.data ?? query.after, signal })
+    using _ = server.streams.open(caller, reply.raw)
+    reply.hijack()
+    using writer = new SseWriter(reply.raw, replyHeaders, server.stopping)
+    let left = query.limit ?? 0
+    for await (const { event, position } of events) {
+      if (wants(event)) {
+        writer.send({ id: position, type: event.type, json: eventJson(event) })
+        if (--left === 0) break
+      }
+      if (writer.lags) await writer.drained(signal)
+    }
   },
 })
 
@@ -58,10 +137,35 @@ function lastEventId(header: string | string[] | undefined): string | undefined 
   return header
 }
 
-function wantedTypes(types: string | undefined): (event: TroupeEvent) => boolean {
-  if (types === undefined) return () => true
-  const names = types.split(',').map((name) => name.trim())
-  const exact = new Set(names)
-  const groups = names.filter((name) => name.endsWith('.*')).map((name) => name.slice(0, -1))
-  return ({ type }) => exact.has(type) || groups.some((group) => type.startsWith(group))
+type SessionQuery = Call<undefined, typeof sessionQuery>['query']
+
+/** Throws if there is no such session, or if it has no such worker. */
+async function wanted(session: Session, query: SessionQuery): Promise<Wants> {
+  const ofTypes = wantsTypes(query.types)
+  if (query.under === undefined) {
+    await session.summary()
+    return ofTypes
+  }
+  const { workers } = await session.report()
+  const root = query.under.toLowerCase()
+  if (!workers.some(({ id }) => id === root))
+    throw new NotFoundError('worker_not_found', `session ${session.id} has no worker ${root}.`)
+  const isUnder = wantsUnder(root, workers)
+  // Both look at each event: what is spawned must be noted also where its type is not wanted.
+  return (event) => isUnder(event) && ofTypes(event)
+}
+
+/** What the caller has of each history. */
+async function positions(
+  session: Session,
+  query: SessionQuery,
+  after: string | undefined,
+): Promise<Map<string, number>> {
+  const { workers } = await session.report()
+  const asked = workers.filter(({ id }) => query.history === 'all' || query.history?.toLowerCase() === id)
+  if (asked.length === 0)
+    throw new NotFoundError('worker_not_found', `session ${session.id} has no worker ${query.history}.`)
+  return new Map(
+    asked.map(({ id, historyLength }) => [id, query.historyAfter ?? (after === '0-0' ? -1 : historyLength - 1)]),
+  )
 }

@@ -18,7 +18,7 @@ export const metrics = route({
   description: 'How the namespace stands. Nodes answer with what they count themselves: `troupe node --metrics`.',
   replies: { 200: z.string() },
   raw: metricsType,
-  cli: { command: 'node' },
+  cli: { none: '`troupe node --metrics` answers with what a node counts' },
   asksRedis: false,
   async handle({ server, reply }) {
     const text = await metricsPage(() => server.reading().then((troupe) => troupe.facts()))

@@ -8,6 +8,9 @@ const uuid = /^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[78][0-9a-fA-F]{3}-[89abAB][0-9a-fA
 const idOf = (what: string) => z.string().regex(uuid, `must be the id of a ${what}`)
 
 export const sessionId = idOf('session')
+export const workerId = idOf('worker')
+export const askId = idOf('ask')
+export const letterId = z.string().regex(/^\d{1,19}-\d{1,19}$/, 'must be the id of a dead letter, like 1700000000000-0')
 export const kind = z
   .string()
   .max(64)
@@ -18,6 +21,7 @@ export const name = z
   .max(64)
   .refine((text) => nameRule.fits(text), { error: `must be ${nameRule.expects}` })
 export const sessionParams = z.strictObject({ id: sessionId })
+export const workerParams = z.strictObject({ id: workerId })
 
 /** In ms since 1970. */
 export const time = z.number()
@@ -25,6 +29,7 @@ export const maybeTime = time.nullable()
 export const reason = z.string().max(4_096)
 /** A number in a query. */
 export const count = (most: number) => z.coerce.number().int().min(1).max(most)
+export const position = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)
 export const yesOrNo = z.enum(['true', 'false'])
 /** Any JSON value. */
 export const json = z.unknown()

@@ -1,8 +1,10 @@
 /** Duty: the schema of an error. */
 import { z } from 'zod'
+import { named } from './components.ts'
 
-export const problemSchema = z
-  .object({
+export const problemSchema = named(
+  'Problem',
+  z.object({
     type: z.string(),
     status: z.int(),
     title: z.string(),
@@ -10,5 +12,5 @@ export const problemSchema = z
     detail: z.string().describe('What happened, to which id, and what to do.'),
     errors: z.array(z.object({ pointer: z.string(), message: z.string() })).optional(),
     id: z.string().optional().describe('Of a fault: the log of the server has the same id.'),
-  })
-  .meta({ id: 'Problem' })
+  }),
+)

@@ -3,6 +3,7 @@
  * SCHEMA-OF-1 The compiler refuses a schema that says more or less than its type: so the OpenAPI document tells what the library gives.
  */
 import type { z } from 'zod'
+import { named } from './components.ts'
 
 type Same<One, Other> = [One] extends [Other] ? ([Other] extends [One] ? true : false) : false
 
@@ -19,5 +20,5 @@ export function schemaOf<Type>() {
     name: string,
     schema: Schema,
     ..._differs: Same<Frozen<z.output<Schema>>, Frozen<Type>> extends true ? [] : [never]
-  ): Schema => schema.meta({ id: name })
+  ): Schema => named(name, schema)
 }

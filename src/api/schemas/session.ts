@@ -7,13 +7,12 @@ import type { ListedSession } from '../../client/summaries.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import type { RunResult } from '../../core/history/entry.ts'
 import { approvalPolicies, nobodyAnswersWords, type SessionApproval } from '../../core/worker/ask/session-approval.ts'
+import { named } from './components.ts'
 import { json, jsonObject, kind, maybeTime, name, time } from './parts.ts'
 import { schemaOf } from './schema-of.ts'
 import { failure, holdup, permissions, sessionLimits, sessionUsage, workerReport } from './worker.ts'
 
-const pauseNote = z
-  .object({ why: z.string().optional(), by: z.string().optional(), at: time })
-  .meta({ id: 'PauseNote' })
+const pauseNote = named('PauseNote', z.object({ why: z.string().optional(), by: z.string().optional(), at: time }))
 
 const sessionStates = ['active', 'completed', 'failed', 'cancelling', 'cancelled'] as const satisfies SessionState[]
 export const listedState = z.enum(listedStates)
@@ -46,7 +45,7 @@ export const listedSession = schemaOf<ListedSession>()(
   }),
 )
 
-const sessionApproval = schemaOf<SessionApproval>()(
+export const sessionApproval = schemaOf<SessionApproval>()(
   'SessionApproval',
   z.object({
     policy: z.enum(approvalPolicies),
@@ -56,7 +55,7 @@ const sessionApproval = schemaOf<SessionApproval>()(
   }),
 )
 
-const sessionReport = schemaOf<SessionReport>()(
+export const sessionReport = schemaOf<SessionReport>()(
   'Session',
   z.object({
     id: z.string(),
@@ -95,17 +94,18 @@ export const runResult = schemaOf<RunResult>()(
   ]),
 )
 
-export const created = z
-  .object({
+export const created = named(
+  'Created',
+  z.object({
     sessionId: z.string(),
     workerId: z.string().describe('Its first worker.'),
     warning: z.string().nullable(),
     result: runResult.optional().describe('With `Prefer: wait`, if it ended in time.'),
-  })
-  .meta({ id: 'Created' })
+  }),
+)
 
 const limit = z.int().min(0).exactOptional()
-const givenSpending = z.strictObject({ modelCalls: limit, tokens: limit, toolCalls: limit })
+export const givenSpending = z.strictObject({ modelCalls: limit, tokens: limit, toolCalls: limit })
 const givenLimits = givenSpending.extend({ workers: limit, children: limit, depth: limit, mailbox: limit })
 
 /** The library checks the values once more, and says what is wrong with them. */

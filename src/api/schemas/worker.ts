@@ -13,6 +13,7 @@ import type { Failure } from '../../core/worker/failure.ts'
 import type { Permissions } from '../../core/worker/permissions.ts'
 import { fineStates, runStates, workerStates } from '../../core/worker/run-state.ts'
 import type { UsageReport } from '../../core/worker/usage.ts'
+import { named } from './components.ts'
 import { jsonObject, maybeTime, time } from './parts.ts'
 import { schemaOf } from './schema-of.ts'
 
@@ -63,7 +64,7 @@ const usageFields = {
   ...costFields,
 }
 const usage = schemaOf<UsageReport>()('Usage', z.object(usageFields))
-export const sessionUsage = usage.extend({ workers: z.number() }).meta({ id: 'SessionUsage' })
+export const sessionUsage = named('SessionUsage', usage.extend({ workers: z.number() }))
 const perhaps = z.number().exactOptional()
 const workerUsage = schemaOf<WorkerReport['usage']>()(
   'WorkerUsage',
@@ -81,7 +82,7 @@ const workerUsage = schemaOf<WorkerReport['usage']>()(
 )
 
 const workerLimitFields = { workers: z.number(), children: z.number(), depth: z.number(), mailbox: z.number() }
-const spending = schemaOf<Spending>()(
+export const spending = schemaOf<Spending>()(
   'Spending',
   z.object({ modelCalls: z.number(), tokens: z.number(), toolCalls: z.number() }),
 )
@@ -100,7 +101,7 @@ export const permissions = schemaOf<Permissions>()(
   }),
 )
 
-const callSettings = schemaOf<CallSettings>()(
+export const callSettings = schemaOf<CallSettings>()(
   'CallSettings',
   z.object({
     temperature: z.number().exactOptional(),
@@ -110,7 +111,7 @@ const callSettings = schemaOf<CallSettings>()(
     providerOptions: (jsonObject as unknown as z.ZodType<ProviderOptions>).exactOptional(),
   }),
 )
-const configuration = schemaOf<Configuration>()(
+export const configuration = schemaOf<Configuration>()(
   'Configuration',
   z.object({
     model: z.string().exactOptional(),
@@ -119,9 +120,10 @@ const configuration = schemaOf<Configuration>()(
   }),
 )
 
-const openAsk = z
-  .object({ id: z.string(), kind: z.enum(askSorts), question: z.string(), askedAt: time })
-  .meta({ id: 'OpenAsk' })
+const openAsk = named(
+  'OpenAsk',
+  z.object({ id: z.string(), kind: z.enum(askSorts), question: z.string(), askedAt: time }),
+)
 
 export const workerReport = schemaOf<WorkerReport>()(
   'Worker',

@@ -1,48 +1,80 @@
 /**
- * Duty: the events of one session for one caller: which of them, from where on, and what happens if the caller is slow.
- * SESSION-STREAM-1 Each stored event that the caller asked for comes once, in order, also if it was slow: then the events that waited are read anew
- *                  from Redis, so that none of them waits in this process.
- * SESSION-STREAM-2 A caller that was slow is told that transient events are missing.
+ * Duty: the events of one session for one caller: which of them, from where on, and how fast.
+ * SESSION-STREAM-1 Each stored event that the caller asked for comes once, in order. Nothing is taken from the session while the caller lags: what waits
+ *                  then is bounded by the session's own follower, which tells what it dropped.
  */
 import type { Session } from '../../client/session/session.ts'
-import type { TroupeEvent } from '../../core/event/event.ts'
+import type { EventType, TroupeEvent } from '../../core/event/event.ts'
 import { eventJson } from './event-json.ts'
+import type { HistoryFeed } from './history-feed.ts'
 import type { SseWriter } from './sse.ts'
+
+export type Wants = (event: TroupeEvent) => boolean
 
 export interface StreamQuery {
   /** The id of the event before the first one. Undefined: from now on. */
   readonly after: string | undefined
   readonly transient: boolean
-  /** False for events that this caller did not ask for. */
-  readonly wants: (event: TroupeEvent) => boolean
+  /** False: past events alone. */
+  readonly follow: boolean
+  /** So many events at most. */
+  readonly limit: number
+  readonly wants: Wants
+  /** Entries of histories that come between the events. */
+  readonly histories: HistoryFeed | undefined
 }
 
-export async function followSession(
+export async function streamSession(
   session: Session,
   writer: SseWriter,
-  { after, transient, wants }: StreamQuery,
+  { after, transient, follow, limit, wants, histories }: StreamQuery,
   signal: AbortSignal,
 ): Promise<void> {
-  for (let from = after; ; ) {
-    const lagged = await writeEvents(session.events({ after: from, transient, signal }), writer, wants)
-    if (lagged === null) return
-    await writer.drained(signal)
-    from = lagged.id
-    const gone: TroupeEvent = { ...lagged, type: 'events.dropped', details: { count: 0 }, transient: true }
-    if (transient) writer.send({ type: gone.type, json: JSON.stringify(gone) })
+  let left = limit
+  for await (const event of session.events({ after, transient, follow, signal })) {
+    if (wants(event)) {
+      writer.send({ id: event.id, type: event.type, json: eventJson(event) })
+      if (--left === 0) break
+    }
+    if (event.transient !== true) histories?.note(event.workerId)
+    if (writer.lags) await writer.drained(signal)
   }
+  await histories?.finish()
 }
 
-/** Returns the last event that was written if the caller lags; null at the end of the events. */
-async function writeEvents(
-  events: AsyncGenerator<TroupeEvent, void, undefined>,
-  writer: SseWriter,
-  wants: StreamQuery['wants'],
-): Promise<TroupeEvent | null> {
-  for await (const event of events) {
-    // The position moves on also over events that this caller does not want.
-    if (wants(event)) writer.send({ id: event.id, type: event.type, json: eventJson(event) })
-    if (writer.lags && !event.ended) return event
+/** The id behind which the last `count` stored events stand that are wanted; undefined if the caller wants nothing but what comes. */
+export async function beginOfTail(session: Session, count: number, wants: Wants, signal: AbortSignal): Promise<string> {
+  const ids: string[] = ['0-0']
+  for await (const event of session.events({ after: '0-0', transient: false, follow: false, signal })) {
+    // One more than is wanted: the caller begins behind it.
+    if (wants(event) && event.type !== 'events.trimmed') ids.push(event.id)
+    if (ids.length > count + 1) ids.shift()
   }
-  return null
+  return ids[0] as string
+}
+
+/** Notes about the stream itself: whatever somebody wants, they are told what they miss. */
+const always: ReadonlySet<EventType> = new Set(['events.trimmed', 'events.dropped'])
+
+/** `types`: names with commas between them; `tool.*` for a group. */
+export function wantsTypes(types: string | undefined): Wants {
+  if (types === undefined) return () => true
+  const names = types.split(',').map((name) => name.trim())
+  const exact = new Set<string>(names)
+  const groups = names.filter((name) => name.endsWith('.*')).map((name) => name.slice(0, -1))
+  return ({ type }) => always.has(type) || exact.has(type) || groups.some((group) => type.startsWith(group))
+}
+
+/** Only events of a worker and of what it spawned, at any depth. `workers`: those that exist now. */
+export function wantsUnder(
+  root: string,
+  workers: readonly { readonly id: string; readonly parentId: string | null }[],
+): Wants {
+  const under = new Set([root])
+  // Parents come before their children.
+  for (const { id, parentId } of workers) if (parentId !== null && under.has(parentId)) under.add(id)
+  return (event) => {
+    if (event.type === 'worker.spawned' && under.has(event.workerId)) under.add(event.details.id)
+    return always.has(event.type) || under.has(event.workerId)
+  }
 }

@@ -23,12 +23,15 @@ const retryMs = 2_000
 export class SseWriter implements Disposable {
   readonly #out: ServerResponse
   readonly #heart: NodeJS.Timeout
+  readonly #stopping: AbortSignal
   #pending: string[] = []
   #isFlushing = false
   #wroteAt = Date.now()
 
-  constructor(out: ServerResponse, headers: Readonly<Record<string, string>>) {
+  /** `stopping`: fires when the server stops. A caller must not take that for the end of what it follows. */
+  constructor(out: ServerResponse, headers: Readonly<Record<string, string>>, stopping: AbortSignal) {
     this.#out = out
+    this.#stopping = stopping
     out.writeHead(200, { ...headers, 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' })
     this.#write(`retry: ${retryMs}\n\n`)
     this.#heart = setInterval(() => this.#beat(), heartbeatMs)
@@ -64,14 +67,11 @@ export class SseWriter implements Disposable {
     }
   }
 
-  end(): void {
-    this.#flush()
-    this.#out.end()
-  }
-
   [Symbol.dispose](): void {
     clearInterval(this.#heart)
-    this.end()
+    this.#flush()
+    if (this.#stopping.aborted) this.#out.destroy()
+    else this.#out.end()
   }
 
   #beat(): void {

@@ -27,6 +27,8 @@ export interface Approval {
   readonly toolCallId: string
   /** As the model wrote them. */
   readonly arguments: unknown
+  /** Of the call with these arguments. Whoever shows it can compare it before they decide. */
+  readonly hash: string
   /** Why a person is asked. */
   readonly why: string
   /** Why the same call is asked about again; null: it is the first time. */
@@ -142,6 +144,7 @@ function toApproval(ask: Ask): Approval {
     tool: shown?.tool ?? '',
     toolCallId: shown?.toolCallId ?? '',
     arguments: shown?.arguments ?? null,
+    hash: shown?.hash ?? '',
     why: shown?.why ?? '',
     again: shown?.again ?? null,
     eachTime: shown?.eachTime === true,

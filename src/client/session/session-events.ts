@@ -29,12 +29,15 @@ export interface EventsQuery {
   readonly after?: string | undefined
   /** False: no transient events, and no subscription to them. */
   readonly transient?: boolean | undefined
+  /** False: past events alone, with `after`. Then it ends, also if the session goes on. Default: true. */
+  readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export const eventsRules: Rules<EventsQuery> = {
   after: { expects: 'an event id like "1700000000000-0.2", or "0-0" for all that are kept', fits: isEventId },
   transient: yesOrNo,
+  follow: yesOrNo,
   signal: signalRule,
 }
 
@@ -115,7 +118,7 @@ async function* storedAndLive(
   try {
     const listeningFrom = await inbox.open(sessionId, context.hub, query.transient !== false)
     let past = yield* pastEvents(sessionId, context, query.after, isUnwanted)
-    if (past === 'ended') return
+    if (past === 'ended' || query.follow === false) return
     inbox.passOver(past?.readTo)
     // Nodes repeat what goes on now. What comes before the past has been read is dropped.
     filter.join(Date.now())

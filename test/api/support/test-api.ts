@@ -1,6 +1,7 @@
 /** The API in the test's own process, in front of a node, and a caller of it. */
 import { type Api, type StartApiOptions, startApi } from '../../../src/api/api.ts'
 import { TestTroupe, type Workers } from '../../support/test-troupe.ts'
+import { contractProblem } from './contract.ts'
 
 export interface Reply {
   readonly status: number
@@ -33,8 +34,11 @@ export class TestApi implements AsyncDisposable {
     const init = { method, headers: { ...type, ...headers }, ...(body !== undefined && { body: JSON.stringify(body) }) }
     const reply = await fetch(this.url(path), init)
     const text = await reply.text()
-    const isJson = /json/.test(reply.headers.get('content-type') ?? '')
-    return { status: reply.status, headers: reply.headers, body: isJson ? JSON.parse(text) : text }
+    const isJson = /\bjson|\+json/.test(reply.headers.get('content-type') ?? '')
+    const read = isJson ? JSON.parse(text) : text
+    const problem = isJson ? contractProblem(method, path.split('?', 1)[0] as string, reply.status, read) : null
+    if (problem !== null && reply.status !== 404) throw new Error(problem)
+    return { status: reply.status, headers: reply.headers, body: read }
   }
 
   get(path: string, headers?: Record<string, string>): Promise<Reply> {

@@ -1,0 +1,133 @@
+/** Duty: the routes that concern the whole namespace. */
+import { z } from 'zod'
+import { findingText } from '../../cli/view/finding-text.ts'
+import { judge } from '../../client/health/findings.ts'
+import { listedStates } from '../../client/session/session-summary.ts'
+import { Answer, route } from '../route.ts'
+import { audit, finding, kindSummary, node } from '../schemas/fleet.ts'
+import { reason, sessionId } from '../schemas/parts.ts'
+
+const tag = 'fleet'
+const read = { method: 'GET', right: 'read', tag } as const
+
+export const listNodes = route({
+  ...read,
+  id: 'listNodes',
+  path: '/v1/nodes',
+  summary: 'The live nodes',
+  replies: { 200: z.object({ nodes: z.array(node) }) },
+  cli: { command: 'node list' },
+  handle: async ({ troupe }) => ({ nodes: await troupe.nodes() }),
+})
+
+export const listKinds = route({
+  ...read,
+  id: 'listKinds',
+  path: '/v1/kinds',
+  summary: 'The kinds that nodes have registered',
+  replies: { 200: z.object({ kinds: z.array(kindSummary) }) },
+  cli: { command: 'kinds' },
+  handle: async ({ troupe }) => ({ kinds: await troupe.kinds() }),
+})
+
+export const showHealth = route({
+  ...read,
+  id: 'showHealth',
+  path: '/v1/health',
+  summary: 'What `troupe doctor` finds',
+  replies: {
+    200: z.object({
+      findings: z.array(finding),
+      pools: z.array(
+        z.object({
+          pool: z.string(),
+          queued: z.number(),
+          oldestMs: z.number().nullable(),
+          wakeups: z.number(),
+          busy: z.number(),
+        }),
+      ),
+      running: z.number(),
+      timers: z.number(),
+      paused: z.object({ why: z.string().optional(), by: z.string().optional(), at: z.number() }).nullable(),
+    }),
+  },
+  cli: { command: 'doctor' },
+  async handle({ troupe }) {
+    const health = await troupe.health()
+    const { pools, running, timers, paused } = health
+    const findings = judge(health).map((one) => ({ ...one, ...findingText(one) }))
+    return { findings, pools, running, timers, paused }
+  },
+})
+
+export const countSessions = route({
+  ...read,
+  id: 'countSessions',
+  path: '/v1/counts',
+  summary: 'How many sessions are in each state',
+  description: 'Reads the records of all sessions.',
+  replies: {
+    200: z.object({
+      sessions: z.object(Object.fromEntries(listedStates.map((state) => [state, z.number()]))),
+    }),
+  },
+  cli: { none: '`session list` shows the sessions themselves' },
+  handle: async ({ troupe }) => ({ sessions: await troupe.sessions.counts() }),
+})
+
+export const showAudit = route({
+  ...read,
+  id: 'showAudit',
+  path: '/v1/audit',
+  summary: 'The last audit of this server, and whether one runs',
+  replies: { 200: audit },
+  asksRedis: false,
+  cli: { command: 'audit' },
+  handle: ({ server }) => server.audits.view,
+})
+
+export const startAudit = route({
+  id: 'startAudit',
+  method: 'POST',
+  path: '/v1/audit',
+  right: 'operate',
+  tag,
+  summary: 'Begin an audit; GET /v1/audit has what came of it',
+  description: 'It writes nothing. One runs at a time: while it does, this answers with that one.',
+  body: z.strictObject({ session: sessionId.optional() }).optional(),
+  replies: { 202: audit },
+  changes: false,
+  cli: { command: 'audit' },
+  handle: ({ troupe, server, body }) =>
+    new Answer(202, server.audits.begin(troupe, body?.session), { location: '/v1/audit' }),
+})
+
+const all = { method: 'POST', right: 'admin', tag } as const
+
+export const pauseAll = route({
+  ...all,
+  id: 'pauseAll',
+  path: '/v1/pause',
+  summary: 'Pause all sessions of the namespace: no node takes up work',
+  body: z.strictObject({ reason: reason.optional() }).optional(),
+  replies: { 200: z.object({ paused: z.literal(true) }) },
+  cli: { command: 'pause' },
+  async handle({ troupe, body }) {
+    await troupe.pause(body?.reason)
+    return { paused: true }
+  },
+})
+
+export const resumeAll = route({
+  ...all,
+  id: 'resumeAll',
+  path: '/v1/resume',
+  summary: 'End the pause of all sessions',
+  replies: { 200: z.object({ paused: z.literal(false) }) },
+  cli: { command: 'resume' },
+  async handle({ troupe }) {
+    await troupe.resume()
+    return { paused: false }
+  },
+})

@@ -1,0 +1,181 @@
+/** Duty: the routes of what waits for people: asks and approvals. */
+import { z } from 'zod'
+import type { Troupe } from '../../client/client.ts'
+import type { Decided } from '../../client/person/approvals.ts'
+import { askSorts, askStates } from '../../core/worker/ask/ask.ts'
+import { ApiError } from '../problem.ts'
+import { ofThrown } from '../refusal.ts'
+import { route } from '../route.ts'
+import { askId, count, json, kind, reason, sessionId } from '../schemas/parts.ts'
+import { answered, approval, ask, choice, decided } from '../schemas/person.ts'
+import { problemSchema } from '../schemas/problem.ts'
+
+const tag = 'people'
+const oneAsk = z.strictObject({ id: askId })
+const inbox = {
+  session: sessionId.optional(),
+  workerKind: kind.optional(),
+  state: z
+    .enum([...askStates, 'any'])
+    .optional()
+    .describe('Default: open. Others only with `session`.'),
+  cursor: askId.optional().describe('`nextCursor` of the page before.'),
+  limit: count(1_000).optional().describe('Default 50.'),
+}
+
+export const listAsks = route({
+  id: 'listAsks',
+  method: 'GET',
+  path: '/v1/asks',
+  right: 'read',
+  tag,
+  summary: 'What workers ask of somebody outside, the oldest first',
+  query: z.strictObject({ ...inbox, kind: z.enum(askSorts).optional() }),
+  replies: { 200: z.object({ asks: z.array(ask), nextCursor: z.string().nullable() }) },
+  cli: { command: 'ask list' },
+  async handle({ troupe, query: { session, cursor, limit = 50, ...wanted } }) {
+    const asks = await troupe.asks.list({ ...wanted, sessionId: session, after: cursor, limit })
+    return { asks, nextCursor: nextOf(asks, limit) }
+  },
+})
+
+function nextOf(page: readonly { readonly id: string }[], limit: number): string | null {
+  return page.length < limit ? null : (page.at(-1)?.id ?? null)
+}
+
+export const showAsk = route({
+  id: 'showAsk',
+  method: 'GET',
+  path: '/v1/asks/:id',
+  right: 'read',
+  tag,
+  summary: 'One ask, in any state',
+  params: oneAsk,
+  replies: { 200: ask },
+  cli: { command: 'ask show' },
+  handle: ({ troupe, params }) => troupe.asks.get(params.id),
+})
+
+export const answerAsk = route({
+  id: 'answerAsk',
+  method: 'POST',
+  path: '/v1/asks/:id',
+  right: 'decide',
+  tag,
+  summary: 'Answer a question or a signal',
+  description: 'An approval is decided with POST /v1/approvals/:id, which compares what was seen.',
+  params: oneAsk,
+  body: z.strictObject({ value: json, reason: reason.optional() }),
+  replies: { 200: answered },
+  cli: { command: 'ask answer' },
+  async handle({ troupe, params, body, idempotencyKey }) {
+    const { kind: sort } = await troupe.asks.get(params.id)
+    if (sort === 'approval')
+      throw new ApiError(
+        409,
+        'arguments_changed',
+        `ask ${params.id} is an approval: decide it with POST /v1/approvals/${params.id}.`,
+      )
+    return troupe.asks.answer(params.id, body.value, { reason: body.reason, idempotencyKey })
+  },
+})
+
+export const listApprovals = route({
+  id: 'listApprovals',
+  method: 'GET',
+  path: '/v1/approvals',
+  right: 'read',
+  tag,
+  summary: 'Tool calls that wait for a person, the oldest first',
+  query: z.strictObject(inbox),
+  replies: { 200: z.object({ approvals: z.array(approval), nextCursor: z.string().nullable() }) },
+  cli: { command: 'approval list' },
+  async handle({ troupe, query: { session, cursor, limit = 50, ...wanted } }) {
+    const approvals = await troupe.approvals.list({ ...wanted, sessionId: session, after: cursor, limit })
+    return { approvals, nextCursor: nextOf(approvals, limit) }
+  },
+})
+
+export const showApproval = route({
+  id: 'showApproval',
+  method: 'GET',
+  path: '/v1/approvals/:id',
+  right: 'read',
+  tag,
+  summary: 'One approval, in any state',
+  params: oneAsk,
+  replies: { 200: approval },
+  cli: { command: 'approval show' },
+  handle: ({ troupe, params }) => troupe.approvals.get(params.id),
+})
+
+const seen =
+  'Whoever approves sends the `hash` of the approval that they saw. If it is that of another call, or of other arguments, the answer is 409, and nothing is decided.'
+
+export const decideApproval = route({
+  id: 'decideApproval',
+  method: 'POST',
+  path: '/v1/approvals/:id',
+  right: 'decide',
+  tag,
+  summary: 'Decide about a tool call',
+  description: seen,
+  params: oneAsk,
+  body: choice,
+  replies: { 200: decided },
+  cli: { command: 'approval approve' },
+  handle: ({ troupe, params, body, idempotencyKey }) => decide(troupe, params.id, body, idempotencyKey),
+})
+
+export const decideApprovals = route({
+  id: 'decideApprovals',
+  method: 'POST',
+  path: '/v1/approvals/decide',
+  right: 'decide',
+  tag,
+  summary: 'Decide about several tool calls',
+  description: `Each is decided by itself, and has a reply of its own, in the order of the request. ${seen}`,
+  body: z.strictObject({
+    decisions: z
+      .array(choice.extend({ id: askId }))
+      .min(1)
+      .max(100),
+  }),
+  replies: {
+    200: z.object({ decided: z.array(z.union([decided, z.object({ askId: z.string(), problem: problemSchema })])) }),
+  },
+  cli: { command: 'approval deny' },
+  async handle({ troupe, body, idempotencyKey }) {
+    const replies: object[] = []
+    for (const { id, ...chosen } of body.decisions) {
+      try {
+        replies.push(await decide(troupe, id, chosen, idempotencyKey))
+      } catch (thrown) {
+        const { problem, isFault } = ofThrown(thrown)
+        if (isFault) throw thrown
+        replies.push({ askId: id, problem })
+      }
+    }
+    return { decided: replies }
+  },
+})
+
+async function decide(
+  troupe: Troupe,
+  id: string,
+  { hash, ...chosen }: z.output<typeof choice>,
+  idempotencyKey: string | undefined,
+): Promise<Decided> {
+  if (chosen.decision === 'approve' || hash !== undefined) {
+    const { hash: shown } = await troupe.approvals.get(id)
+    if (hash !== shown)
+      throw new ApiError(
+        409,
+        'arguments_changed',
+        hash === undefined
+          ? `approval ${id} needs the hash of what was seen: GET /v1/approvals/${id} shows it.`
+          : `approval ${id} is of another call than the one that was seen: look at it again.`,
+      )
+  }
+  return troupe.approvals.decide(id, { ...chosen, idempotencyKey })
+}

@@ -1,0 +1,127 @@
+/** Duty: the schemas of what concerns the whole namespace: nodes, kinds, health, dead letters, the audit. */
+import { z } from 'zod'
+import type { AuditReport } from '../../audit/audit.ts'
+import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from '../../client/summaries.ts'
+import type { ErrorCode } from '../../core/errors.ts'
+import type { Message } from '../../core/worker/message.ts'
+import { named } from './components.ts'
+import { jsonObject, maybeTime } from './parts.ts'
+import { schemaOf } from './schema-of.ts'
+
+export const node = schemaOf<NodeSummary>()(
+  'Node',
+  z.object({
+    id: z.string(),
+    lastSeenMs: z.number(),
+    slots: z.number(),
+    pools: z.array(z.string()),
+    kinds: z.array(z.string()),
+    pid: z.number().nullable(),
+    host: z.string().nullable(),
+  }),
+)
+
+export const kindSummary = schemaOf<KindSummary>()(
+  'Kind',
+  z.object({
+    kind: z.string(),
+    pool: z.string(),
+    description: z.string(),
+    window: z.number().exactOptional(),
+    nodes: z.number(),
+    hosted: z.boolean(),
+  }),
+)
+
+/** As `troupe doctor --json` prints it. */
+export const finding = named(
+  'Finding',
+  z.object({
+    code: z.string(),
+    level: z.enum(['ok', 'warning', 'problem']),
+    what: z.string().describe('In words for people.'),
+    todo: z.string().optional(),
+    command: z.string().optional().describe('A command that helps.'),
+    workerIds: z.array(z.string()).optional(),
+    facts: jsonObject,
+  }),
+)
+
+export const letter = schemaOf<DeadLetter>()(
+  'DeadLetter',
+  z.object({
+    id: z.string(),
+    sessionId: z.string(),
+    workerId: z.string(),
+    message: (z.looseObject({ kind: z.string() }) as unknown as z.ZodType<Message>).nullable(),
+    unreadable: z.string().exactOptional(),
+    killedBy: z.string(),
+    redrivenAs: z.string().nullable(),
+    dismissed: z.boolean(),
+    evidence: jsonObject,
+  }),
+)
+
+const handled = {
+  letterId: z.string(),
+  workerId: z.string(),
+  refusal: z.object({ code: z.string() as unknown as z.ZodType<ErrorCode>, message: z.string() }).nullable(),
+}
+export const redriven = schemaOf<Redriven>()(
+  'Redriven',
+  z.object({
+    ...handled,
+    status: z.enum(['redriven', 'again', 'refused']),
+    messageId: z.string().nullable(),
+    newSessionId: z.string().nullable(),
+  }),
+)
+export const dismissed = schemaOf<Dismissed>()(
+  'Dismissed',
+  z.object({ ...handled, status: z.enum(['dismissed', 'again', 'refused']) }),
+)
+
+const counts = named(
+  'MessageCounts',
+  z.object({
+    accepted: z.number(),
+    completed: z.number(),
+    failed: z.number(),
+    cancelled: z.number(),
+    dead: z.number(),
+    waiting: z.number(),
+    active: z.number(),
+    removed: z.number(),
+  }),
+)
+
+const auditReport = schemaOf<AuditReport>()(
+  'AuditReport',
+  z.object({
+    sessions: z.number(),
+    workers: z.number(),
+    removed: z.object({ sessions: z.number(), workers: z.number() }),
+    counts: z.object({ inputs: counts, results: counts, signals: counts, all: counts }),
+    findings: z.array(
+      z.object({
+        invariant: z.string(),
+        rule: z.string(),
+        sessionId: z.string().nullable(),
+        workerId: z.string().nullable(),
+        what: z.string(),
+      }),
+    ),
+  }),
+)
+
+export const audit = named(
+  'Audit',
+  z.object({
+    state: z.enum(['none', 'running', 'done', 'failed']),
+    startedAt: maybeTime,
+    finishedAt: maybeTime,
+    progress: z.object({ sessions: z.number(), workers: z.number() }).nullable(),
+    report: auditReport.nullable().describe('Of the last audit that this server finished.'),
+    problem: z.object({ code: z.string(), detail: z.string() }).nullable(),
+  }),
+)

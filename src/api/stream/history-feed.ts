@@ -1,0 +1,71 @@
+/**
+ * Duty: entries of histories between the events of a stream, as soon as an event says that there are more.
+ * HISTORY-FEED-1 The entries of a worker come in their order, each once. They are read one page at a time, and not while the caller lags.
+ */
+import type { Troupe } from '../../client/client.ts'
+import type { SseWriter } from './sse.ts'
+
+const pageSize = 200
+
+export class HistoryFeed {
+  readonly #troupe: Troupe
+  readonly #writer: SseWriter
+  readonly #signal: AbortSignal
+  readonly #only: string | undefined
+  /** By worker, the position of the last entry that was sent. */
+  readonly #sentTo: Map<string, number>
+  readonly #noted = new Set<string>()
+  #reading: Promise<void> = Promise.resolve()
+
+  /** `only`: the worker whose history is wanted; undefined: those of all. `sentTo`: what the caller has of each worker; of others it has nothing. */
+  constructor(
+    troupe: Troupe,
+    writer: SseWriter,
+    signal: AbortSignal,
+    { only, sentTo }: { readonly only: string | undefined; readonly sentTo: Map<string, number> },
+  ) {
+    this.#troupe = troupe
+    this.#writer = writer
+    this.#signal = signal
+    this.#only = only
+    this.#sentTo = sentTo
+  }
+
+  /** There may be more in the history of this worker. */
+  note(workerId: string): void {
+    if (this.#only !== undefined && this.#only !== workerId) return
+    this.#noted.add(workerId)
+    if (this.#noted.size === 1) this.#reading = this.#reading.then(() => this.#readNoted())
+  }
+
+  /** Resolves once all that was noted is sent. */
+  async finish(): Promise<void> {
+    for (const id of this.#sentTo.keys()) this.note(id)
+    await this.#reading
+  }
+
+  async #readNoted(): Promise<void> {
+    for (const id of this.#noted) {
+      // Before it is read: what is noted from now on is read again.
+      this.#noted.delete(id)
+      await this.#read(id)
+    }
+  }
+
+  async #read(workerId: string): Promise<void> {
+    const worker = this.#troupe.workers.get(workerId)
+    for (let more = true; more && !this.#signal.aborted; ) {
+      // A worker that was pruned has no entries any more. If Redis is away, the next event asks again.
+      const page = await worker.history({ after: this.#sentTo.get(workerId) ?? -1, limit: pageSize }).catch(() => [])
+      for (const { position, entry } of page) {
+        this.#sentTo.set(workerId, position)
+        this.#writer.send({
+          type: 'history.entry',
+          json: JSON.stringify({ type: 'history.entry', workerId, position, entry }),
+        })
+      }
+      if (this.#writer.lags) await this.#writer.drained(this.#signal).catch(() => {})
+      more = page.length === pageSize
+    }
+  }
+}

@@ -1,0 +1,197 @@
+/**
+ * Duty: the stored events of all sessions of a namespace, for followers that look at everything: a page, a monitor.
+ * FLEET-1 Each event behind the position that a follower names comes once, those of one partition in order.
+ * FLEET-2 However many followers there are, this client reads each partition once per look; without followers it reads nothing.
+ * FLEET-3 What waits for a slow follower is bounded: beyond that it reads the stream itself, when it comes to it.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Rules, signalRule } from '../../core/check/check-options.ts'
+import { InputError, RuntimeError } from '../../core/errors.ts'
+import { isEventBefore, isEventId, type RawEvent, type TroupeEvent } from '../../core/event/event.ts'
+import { newestEntry, readEvents } from '../../store/event/event-pages.ts'
+import type { Place } from '../../store/keys.ts'
+import { clientClosed, type Redis } from '../../store/redis/redis.ts'
+import { orAborted } from '../or-aborted.ts'
+
+export interface FleetQuery {
+  /** The `position` of the last event that a follower got, or "0-0" for all that are kept. Without it, only later events come. */
+  readonly after?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+/** An event, and where a follower of all sessions stands behind it. */
+export interface FleetEvent {
+  readonly event: TroupeEvent
+  readonly position: string
+}
+
+export const fleetRules: Rules<FleetQuery> = {
+  after: {
+    expects: 'the position of an event of all sessions, or "0-0" for all that are kept',
+    fits: (value) => typeof value === 'string' && value.split(',').every(isEventId),
+  },
+  signal: signalRule,
+}
+
+/** Short enough that a person who looks on sees no delay. */
+const lookMs = 200
+/** So many events wait for a follower at most. */
+const waitingMost = 1_000
+
+interface Follower {
+  /** Of each partition, the id behind which it stands. */
+  readonly positions: string[]
+  /** Partitions of which it must read the stream itself. */
+  readonly behind: Set<number>
+  waiting: { readonly partition: number; readonly event: RawEvent }[]
+  wake: () => void
+}
+
+export class FleetEvents {
+  readonly #redisAt: (tag: string) => Redis
+  readonly #places: readonly Place[]
+  readonly #deadlineMs: number
+  readonly #followers = new Set<Follower>()
+  /** Of each partition, the id up to which this client has read. */
+  #readTo: string[] = []
+  #isStopped = false
+  #looking: Promise<void> | undefined
+
+  /** `redisAt`: the connection to the server that holds the keys of this hash tag. */
+  constructor(redisAt: (tag: string) => Redis, places: readonly Place[], deadlineMs: number) {
+    this.#redisAt = redisAt
+    this.#places = places
+    this.#deadlineMs = deadlineMs
+  }
+
+  async *follow({ after, signal }: FleetQuery): AsyncGenerator<FleetEvent, void, undefined> {
+    if (this.#isStopped) throw clientClosed()
+    const follower = await this.#join(after)
+    try {
+      const isOver = () => this.#isStopped || signal?.aborted === true
+      while (!isOver()) {
+        const woken = new Promise<void>((resolve) => {
+          follower.wake = resolve
+        })
+        for (const { partition, event } of follower.waiting.splice(0)) yield* step(follower, partition, [event])
+        for (const partition of follower.behind) yield* this.#catchUp(follower, partition, signal)
+        if (follower.waiting.length === 0 && follower.behind.size === 0) await orAborted(woken, signal)
+      }
+    } catch (error) {
+      if (signal?.aborted !== true && !this.#isStopped) throw error
+    } finally {
+      this.#followers.delete(follower)
+    }
+  }
+
+  /** Wakes all followers, which then end. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    for (const { wake } of this.#followers) wake()
+    await this.#looking
+  }
+
+  async #join(after: string | undefined): Promise<Follower> {
+    if (this.#followers.size === 0 && this.#looking === undefined) this.#readTo = await this.#newest()
+    const follower: Follower = {
+      positions: after === undefined ? [...this.#readTo] : this.#positionsOf(after),
+      behind: new Set(after === undefined ? [] : this.#places.keys()),
+      waiting: [],
+      wake: () => {},
+    }
+    this.#followers.add(follower)
+    this.#looking ??= this.#look().finally(() => {
+      this.#looking = undefined
+    })
+    return follower
+  }
+
+  #newest(): Promise<string[]> {
+    return Promise.all(this.#places.map(({ keys }) => newestEntry(this.#redisAt(keys.tag), keys, this.#deadlineMs)))
+  }
+
+  #positionsOf(after: string): string[] {
+    if (after === '0-0') return this.#places.map(() => after)
+    const positions = after.split(',')
+    if (positions.length === this.#places.length) return positions
+    throw new InputError(
+      `after of events names ${positions.length} partitions, and the namespace has ${this.#places.length}: it is the position of an event of another namespace.`,
+    )
+  }
+
+  /** FLEET-2: reads for all followers while there are any. */
+  async #look(): Promise<void> {
+    while (this.#followers.size > 0 && !this.#isStopped) {
+      await Promise.all(this.#places.map((_, partition) => this.#read(partition)))
+      await sleep(lookMs)
+    }
+  }
+
+  async #read(partition: number): Promise<void> {
+    const { keys } = this.#places[partition] as Place
+    for (let more = true; more && !this.#isStopped; ) {
+      const from = this.#readTo[partition] as string
+      // If Redis is away, the next look reads the same again.
+      const page = await readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs).catch(() => undefined)
+      if (page === undefined) return
+      more = page.more
+      this.#readTo[partition] = page.last
+      if (page.events.length > 0 || page.trimmed) this.#tell(partition, page)
+    }
+  }
+
+  #tell(
+    partition: number,
+    { events, trimmed }: { readonly events: readonly RawEvent[]; readonly trimmed: boolean },
+  ): void {
+    for (const follower of this.#followers) {
+      if (trimmed || follower.waiting.length > waitingMost) follower.behind.add(partition)
+      else if (!follower.behind.has(partition)) for (const event of events) follower.waiting.push({ partition, event })
+      follower.wake()
+    }
+  }
+
+  /** What waits of the partition comes from its stream as well. */
+  async *#catchUp(follower: Follower, partition: number, signal: AbortSignal | undefined): AsyncGenerator<FleetEvent> {
+    const { keys } = this.#places[partition] as Place
+    for (;;) {
+      const from = follower.positions[partition] as string
+      const page = await this.#pageOf(keys, from, signal)
+      if (page === undefined) return
+      if (page.trimmed) yield* step(follower, partition, [trimmed(from)])
+      yield* step(follower, partition, page.events)
+      follower.positions[partition] = page.last
+      // What was read for all meanwhile was not kept for this follower.
+      if (page.more || isEventBefore(page.last, this.#readTo[partition] as string)) continue
+      follower.behind.delete(partition)
+      return
+    }
+  }
+
+  async #pageOf(keys: Place['keys'], from: string, signal: AbortSignal | undefined) {
+    try {
+      return await orAborted(readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs), signal)
+    } catch (error) {
+      if (!(error instanceof RuntimeError && error.retryable)) throw error
+      await sleep(lookMs)
+      return undefined
+    }
+  }
+}
+
+function* step(follower: Follower, partition: number, events: readonly RawEvent[]): Generator<FleetEvent> {
+  for (const event of events) {
+    const seen = follower.positions[partition] as string
+    if (event.type !== 'events.trimmed') {
+      if (!isEventBefore(seen, event.id)) continue
+      follower.positions[partition] = event.id
+    }
+    // Whoever writes an event must fit its type, so readers do not check it again.
+    yield { event: event as TroupeEvent, position: follower.positions.join(',') }
+  }
+}
+
+/** Stands for events that are no longer kept; of no session. */
+function trimmed(after: string): RawEvent {
+  return { id: after, type: 'events.trimmed', sessionId: '', workerId: '', at: Date.now(), details: { after } }
+}

@@ -1,0 +1,171 @@
+/**
+ * Duty: what each worker of a session did when, as bars for a waterfall: made of stored events.
+ * TIMELINE-1 Bars of one worker do not overlap, except those of calls that ran beside each other and of asks.
+ * TIMELINE-2 It reads events and decides nothing. What was not stored (a tool that runs now) is in no bar of its own.
+ */
+import type { RawEvent } from '../../core/event/event.ts'
+import type { Session } from './session.ts'
+
+export const barKinds = ['queue', 'working', 'model', 'tool', 'children', 'person', 'timer', 'retry', 'lost'] as const
+/**
+ * queue: it waits for a slot. working: its code, or what nothing below says. children, person, timer, retry: it waits for these. lost: a turn whose node
+ * died or lost its lease; another node did it again.
+ */
+export type BarKind = (typeof barKinds)[number]
+
+export interface TimelineBar {
+  readonly workerId: string
+  readonly kind: BarKind
+  /** In ms since 1970, by the clock of Redis. */
+  readonly from: number
+  /** Null: it goes on. */
+  readonly to: number | null
+  /** The model, the tool, the ask, the last words of a node; null for none. */
+  readonly label: string | null
+}
+
+export interface Timeline {
+  readonly from: number | null
+  readonly to: number | null
+  /** False: the first events of the session are not kept any more. */
+  readonly isComplete: boolean
+  readonly bars: readonly TimelineBar[]
+}
+
+export async function timelineOf(session: Pick<Session, 'events'>): Promise<Timeline> {
+  const fold = new TimelineFold()
+  for await (const event of session.events({ after: '0-0', transient: false, follow: false })) fold.add(event)
+  return fold.timeline
+}
+
+/** What a worker does since when. */
+interface Doing {
+  kind: BarKind
+  since: number
+}
+
+class TimelineFold {
+  readonly #bars: TimelineBar[] = []
+  readonly #doing = new Map<string, Doing>()
+  readonly #asks = new Map<string, { readonly workerId: string; readonly from: number; readonly label: string }>()
+  #from: number | null = null
+  #to: number | null = null
+  #isComplete = true
+
+  get timeline(): Timeline {
+    const open = [...this.#doing].map(([workerId, { kind, since }]) => ({
+      workerId,
+      kind,
+      from: since,
+      to: null,
+      label: null,
+    }))
+    const asked = [...this.#asks.values()].map((ask) => ({ ...ask, kind: 'person' as const, to: null }))
+    return { from: this.#from, to: this.#to, isComplete: this.#isComplete, bars: [...this.#bars, ...open, ...asked] }
+  }
+
+  add({ type, workerId, at, details }: RawEvent): void {
+    if (type === 'events.trimmed') {
+      this.#isComplete = false
+      return
+    }
+    this.#from ??= at
+    this.#to = at
+    const text = (name: string) => textIn(details[name])
+    switch (type) {
+      case 'session.created':
+      case 'session.retried':
+        if (details.rests !== true) this.#begin(workerId, 'queue', at)
+        return
+      case 'worker.spawned':
+        if (text('id') !== null) this.#begin(text('id') as string, 'queue', at)
+        return
+      case 'message.accepted':
+        if (!this.#doing.has(workerId)) this.#begin(workerId, 'queue', at)
+        return
+      case 'run.started':
+        this.#end(workerId, 'queue', at)
+        this.#begin(workerId, 'working', at)
+        return
+      case 'model.replied':
+      case 'model.blanked':
+      case 'context.compacted':
+        this.#end(workerId, 'model', at, text('model'))
+        return
+      case 'tool.succeeded':
+      case 'tool.failed':
+      case 'tool.unknown':
+        this.#called(workerId, at, details.ms, text('toolName'))
+        return
+      case 'ask.opened':
+        this.#asks.set(text('id') ?? '', { workerId, from: at, label: text('question') ?? '' })
+        return
+      case 'ask.answered':
+      case 'ask.expired':
+        this.#answered(text('id') ?? '', at)
+        return
+      case 'message.consumed':
+        this.#end(workerId, details.kind === 'result' ? 'children' : details.kind === 'timer' ? 'timer' : 'working', at)
+        return
+      case 'turn.retried':
+        this.#retried(workerId, at, Number(details.retryMs ?? 0))
+        return
+      case 'worker.interrupted':
+        this.#end(workerId, 'lost', at, text('lastWords'))
+        this.#begin(workerId, 'queue', at)
+        return
+      case 'run.completed':
+      case 'worker.failed':
+      case 'worker.cancelled':
+        this.#end(workerId, 'working', at)
+        this.#doing.delete(workerId)
+        return
+      default:
+        return
+    }
+  }
+
+  #begin(workerId: string, kind: BarKind, since: number): void {
+    this.#doing.set(workerId, { kind, since })
+  }
+
+  /** What it did until now was this. It goes on as working code until something else is known. */
+  #end(workerId: string, kind: BarKind, at: number, label: string | null = null): void {
+    const doing = this.#doing.get(workerId)
+    if (doing === undefined) return
+    // A wait that ended while the worker still stood in the queue was a wait for a slot.
+    const shown = doing.kind === 'queue' && kind === 'working' ? 'queue' : kind
+    this.#push({ workerId, kind: shown, from: doing.since, to: at, label })
+    this.#begin(workerId, 'working', at)
+  }
+
+  /** Calls of one reply run beside each other: each has its own length. */
+  #called(workerId: string, at: number, ms: unknown, label: string | null): void {
+    const doing = this.#doing.get(workerId)
+    const from = typeof ms === 'number' ? at - ms : (doing?.since ?? at)
+    this.#push({ workerId, kind: 'tool', from, to: at, label })
+    if (doing !== undefined) this.#begin(workerId, 'working', at)
+  }
+
+  #answered(id: string, at: number): void {
+    const ask = this.#asks.get(id)
+    if (ask === undefined) return
+    this.#asks.delete(id)
+    this.#push({ ...ask, kind: 'person', to: at })
+    if (this.#doing.has(ask.workerId)) this.#begin(ask.workerId, 'working', at)
+  }
+
+  #retried(workerId: string, at: number, ms: number): void {
+    this.#end(workerId, 'working', at)
+    this.#push({ workerId, kind: 'retry', from: at, to: at + ms, label: null })
+    if (this.#doing.has(workerId)) this.#begin(workerId, 'working', at + ms)
+  }
+
+  #push(bar: TimelineBar): void {
+    if (bar.to === null || bar.to > bar.from) this.#bars.push(bar)
+  }
+}
+
+function textIn(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
+}

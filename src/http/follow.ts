@@ -1,0 +1,88 @@
+/**
+ * Duty: follow a stream of the HTTP API over fetch, which can send a token, as EventSource cannot.
+ * HTTP-FOLLOW-1 After a broken connection it resumes behind the last event: each later stored event comes once.
+ */
+import { type HttpOptions, HttpProblem, problemIn } from './client.ts'
+
+export interface FollowOptions extends HttpOptions {
+  /** `/v1/sessions/<id>/events`, or `/v1/events`, with a query. */
+  readonly path: string
+  /** The `position` of the last event that was seen. Default: what the query says. */
+  readonly after?: string | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface StreamedEvent {
+  readonly type: string
+  /** The event as JSON says it: docs/reference/events.md. */
+  readonly data: unknown
+  /** To resume behind this event. */
+  readonly position: string | undefined
+}
+
+const waitMs = [200, 500, 1_000, 2_000] as const
+
+/** Ends with the stream: after the event that ends a session, or when the signal fires. Throws an HttpProblem if the API refuses. */
+export async function* followEvents(options: FollowOptions): AsyncGenerator<StreamedEvent, void, undefined> {
+  const { signal } = options
+  let position = options.after
+  const isOver = () => signal?.aborted === true
+  for (let attempt = 0; !isOver(); attempt++) {
+    try {
+      for await (const event of oneConnection(options, position)) {
+        attempt = 0
+        position = event.position ?? position
+        yield event
+      }
+      return
+    } catch (error) {
+      if (isOver()) return
+      if (error instanceof HttpProblem && error.status < 500 && error.status !== 429) throw error
+      await pause(waitMs[Math.min(attempt, waitMs.length - 1)] as number, signal)
+    }
+  }
+}
+
+async function* oneConnection(
+  { url, path, token, signal, fetch: send = fetch }: FollowOptions,
+  position: string | undefined,
+): AsyncGenerator<StreamedEvent> {
+  const headers = new Headers({ accept: 'text/event-stream' })
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  if (position !== undefined) headers.set('last-event-id', position)
+  const response = await send(new Request(url.replace(/\/+$/, '') + path, { headers, signal: signal ?? null }))
+  if (!response.ok) throw await problemIn(response)
+  if (response.body === null) return
+  let rest = ''
+  for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+    const blocks = (rest + piece).split('\n\n')
+    rest = blocks.pop() ?? ''
+    yield* blocks.flatMap(eventIn)
+  }
+}
+
+/** None for a comment. */
+function eventIn(block: string): StreamedEvent[] {
+  const field = (name: string) => {
+    const line = block.split('\n').find((one) => one.startsWith(`${name}: `))
+    return line?.slice(name.length + 2)
+  }
+  const data = field('data')
+  return data === undefined
+    ? []
+    : [{ type: field('event') ?? 'message', data: JSON.parse(data), position: field('id') }]
+}
+
+function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, ms)
+    signal?.addEventListener(
+      'abort',
+      () => {
+        clearTimeout(timer)
+        resolve()
+      },
+      { once: true },
+    )
+  })
+}

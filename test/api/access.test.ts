@@ -1,0 +1,218 @@
+/** Who may call what: every route that the server has, with every sort of caller. */
+
+import { request } from 'node:http'
+import { connect as dial } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
+import { type Right, rights } from '../../src/api/guard/rights.ts'
+import { entryOf } from '../../src/api/guard/tokens.ts'
+import { routes } from '../../src/api/routes.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { TestApi } from './support/test-api.ts'
+
+const tokenOf = (name: string) => `${name}-`.padEnd(40, 'x')
+const entries = rights.map((right) => entryOf(tokenOf(right), { name: right, rights: [right] }, 'test'))
+const bearer = (name: string) => ({ authorization: `Bearer ${tokenOf(name)}` })
+const unknown = '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000'
+
+let api: TestApi
+beforeAll(async () => {
+  api = await TestApi.start(
+    { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) },
+    { tokens: entries, hostNames: ['troupe.test'] },
+  )
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+/** An address of the route, of things that are not there. */
+const addressOf = (path: string) =>
+  path.replace(
+    ':id',
+    path.includes('/dead/') ? '1-0' : path.includes('/workers/') ? unknown.replace('-7', '-8') : unknown,
+  )
+
+/** What callers without a token, with a wrong one, and with each right get: 401, 403, or through. */
+const outcomes: Readonly<Record<Right | 'open', string>> = {
+  open: 'through through through through through through through',
+  read: '401 401 401 through through through through',
+  operate: '401 401 401 403 through 403 through',
+  decide: '401 401 401 403 403 through through',
+  admin: '401 401 401 403 403 403 through',
+}
+
+const wrongTypes = [
+  'text/plain',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/json; charset=utf-7',
+  'application/jsonx',
+  '',
+]
+
+describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))('%s', (_, { method, path, right }) => {
+  const address = addressOf(path)
+  const call = async (headers: Record<string, string>) => {
+    const reply = await fetch(api.url(address), { method, headers })
+    await reply.body?.cancel()
+    return reply.status
+  }
+
+  test('lets through who may call it, and nobody else', async () => {
+    const callers = [{}, { authorization: 'Bearer wrong' }, { authorization: tokenOf('admin') }, ...rights.map(bearer)]
+    const seen = []
+    for (const headers of callers as Record<string, string>[]) seen.push(await call(headers))
+    expect(seen.map((status) => ([401, 403].includes(status) ? status : 'through')).join(' ')).toBe(outcomes[right])
+  })
+
+  test('is refused to pages of other sites and under other names', async () => {
+    const foreign = [{ origin: 'http://evil.test' }, { origin: 'null' }, { 'sec-fetch-site': 'cross-site' }]
+    const seen = await Promise.all(foreign.map((headers) => call({ ...bearer('admin'), ...(headers as object) })))
+    expect([...seen, await rawStatus(method, address, ['host', 'evil.test'])]).toEqual([403, 403, 403, 421])
+  })
+
+  test.skipIf(method === 'GET')('takes its body as JSON alone', async () => {
+    const head = ['host', 'troupe.test', 'authorization', bearer('admin').authorization]
+    const send = (type: string) => rawStatus(method, address, [...head, ...(type ? ['content-type', type] : [])], '{}')
+    expect(await Promise.all(wrongTypes.map(send))).toEqual(wrongTypes.map(() => 415))
+  })
+})
+
+/** With these headers alone, which fetch would not send. */
+function rawStatus(method: string, path: string, headers: string[], body?: string): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>()
+  const length = body === undefined ? [] : ['content-length', String(body.length)]
+  const call = request(
+    { host: '127.0.0.1', port: api.api.port, method, path, headers: [...headers, ...length], setHost: false },
+    (reply) => {
+      resolve(reply.statusCode ?? 0)
+      reply.destroy()
+    },
+  )
+  call.on('error', reject)
+  call.end(body)
+  return promise
+}
+
+test('a host that looks like a known one is refused; one that was named is known', async () => {
+  const as = (...hosts: string[]) =>
+    rawStatus(
+      'GET',
+      '/healthz',
+      hosts.flatMap((host) => ['host', host]),
+    )
+  const foreign = ['127.0.0.1.evil.test', 'evil.test:7333', 'localhost.', '']
+  expect(await Promise.all(foreign.map((host) => as(host)))).toEqual(foreign.map(() => 421))
+  const known = ['localhost', 'LOCALHOST:1', 'troupe.test', 'troupe.test:443', '[::1]:80']
+  expect(await Promise.all(known.map((host) => as(host)))).toEqual(known.map(() => 200))
+  expect(await as('localhost', 'evil.test')).toBeGreaterThanOrEqual(400)
+  expect(await rawStatus('GET', 'http://evil.test/healthz', ['host', 'localhost'])).toBeGreaterThanOrEqual(400)
+})
+
+test('an address that others reach needs a token', async () => {
+  for (const host of ['0.0.0.0', '::', '192.168.1.1'])
+    await expect(startApi({ host, port: 0, redisUrl: api.troupe.redisUrl })).rejects.toMatchObject({
+      code: 'config_invalid',
+    })
+})
+
+test('events name the access token as who did something, and one caller does not meet the keys of another', async () => {
+  const create = (name: string) =>
+    api.post('/v1/sessions', { kind: 'echo', input: 1 }, { ...bearer(name), 'idempotency-key': 'k' })
+  const [one, again, other] = [await create('operate'), await create('operate'), await create('admin')]
+  expect(again.body).toEqual(one.body)
+  expect(other.body.sessionId).not.toBe(one.body.sessionId)
+  const stream = await api.get(`/v1/sessions/${one.body.sessionId}/events?after=0-0`, bearer('read'))
+  expect(stream.body).toContain('"details":{"kind":"echo","by":"operate"}')
+})
+
+test('a ticket opens its stream once, and nothing else', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'echo', input: 1 }, bearer('operate'))
+  const path = `/v1/sessions/${body.sessionId}/events`
+  const ticket = async () => (await api.post('/v1/tickets', { path }, bearer('read'))).body.ticket as string
+  const one = await ticket()
+  expect((await api.get(`${path}?follow=false&ticket=${one}`)).status).toBe(200)
+  expect((await api.get(`${path}?follow=false&ticket=${one}`)).status).toBe(401)
+  expect((await api.get(`/v1/sessions/${body.sessionId}?ticket=${await ticket()}`)).status).toBe(401)
+  expect((await api.get(`/v1/events?ticket=${await ticket()}`)).status).toBe(401)
+})
+
+test('a token that is taken back ends its streams', async () => {
+  const stream = await fetch(api.url('/v1/events'), { headers: bearer('read') })
+  const reader = stream.body?.getReader()
+  await reader?.read()
+  api.api.setTokens(entries.filter(({ name }) => name !== 'read'))
+  const ended = await waitUntil('the stream ends', () =>
+    reader?.read().then(
+      ({ done }) => done && 'ended',
+      () => 'broken',
+    ),
+  )
+  expect(['ended', 'broken']).toContain(ended)
+  expect((await api.get('/v1/nodes', bearer('read'))).status).toBe(401)
+  api.api.setTokens(entries)
+})
+
+describe('a body', () => {
+  const post = (body: string) => rawPost(body)
+  async function rawPost(body: string) {
+    const reply = await fetch(api.url('/v1/sessions'), {
+      method: 'POST',
+      body,
+      headers: { ...bearer('admin'), 'content-type': 'application/json' },
+    })
+    return { status: reply.status, body: (await reply.json()) as { code: string; detail: string } }
+  }
+  const nested = (depth: number) => `{"kind":"echo","input":${'['.repeat(depth)}${']'.repeat(depth)}}`
+
+  test('has bounds: bytes before it is read, depth before it is parsed', async () => {
+    expect(await post(`{"kind":"echo","input":"${'x'.repeat(1_048_576)}"}`)).toMatchObject({
+      status: 413,
+      body: { code: 'request_too_large' },
+    })
+    expect(await post(nested(64))).toMatchObject({ status: 400, body: { code: 'request_malformed' } })
+    expect((await post(nested(63))).status).toBe(202)
+    expect((await post(`{"kind":"echo","input":"${'['.repeat(100)}"}`)).status).toBe(202)
+  })
+
+  test('cannot change a prototype', async () => {
+    for (const body of [
+      '{"__proto__":{"admin":true}}',
+      '{"kind":"echo","input":{"constructor":{"prototype":{"admin":true}}}}',
+    ])
+      expect((await post(body)).status).toBe(400)
+    expect(({} as { admin?: boolean }).admin).toBeUndefined()
+  })
+
+  test('that is wrong is told where, and the error has no stack or path', async () => {
+    const { status, body } = await post('{"kind":"echo","limits":{"tokens":"many"},"nmae":1}')
+    expect(status).toBe(400)
+    expect(JSON.stringify(body)).toContain('/body/limits/tokens')
+    expect(JSON.stringify(body)).not.toMatch(/\.ts|node_modules|stack/)
+    expect(await post('{"kind"')).toMatchObject({ status: 400, body: { code: 'request_malformed' } })
+  })
+})
+
+test('a caller that sends its request too slowly is cut off', async () => {
+  const socket = dial(api.api.port, '127.0.0.1')
+  socket.write('GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-slow: ')
+  const { promise, resolve } = Promise.withResolvers<string>()
+  socket.once('close', () => resolve('closed'))
+  socket.resume()
+  expect(await promise).toBe('closed')
+})
+
+test('an address and headers have bounds', async () => {
+  expect((await api.get(`/v1/sessions?name=${'x'.repeat(9_000)}`, bearer('read'))).status).toBe(414)
+  expect(await rawStatus('GET', '/healthz', ['host', 'localhost', 'x-long', 'x'.repeat(20_000)])).toBe(431)
+})
+
+test('every reply forbids a page to load or frame anything, and sets no cookie', async () => {
+  for (const path of ['/healthz', '/v1/sessions', '/']) {
+    const { headers } = await api.get(path)
+    expect(headers.get('content-security-policy')).toContain("default-src 'self'")
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.has('set-cookie')).toBe(false)
+    expect(headers.has('access-control-allow-origin')).toBe(false)
+  }
+})

@@ -1,0 +1,203 @@
+/** Streams over HTTP: where they begin and end, what they hold, and what a slow reader costs. */
+import { connect as dial } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { TestApi } from './support/test-api.ts'
+
+const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
+const parent = defineWorker({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    self.spawn('child', 1)
+    self.spawn('child', 2)
+  },
+})
+/** A conversation that says much. */
+const talker = defineWorker({
+  input: z.number(),
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (let line = 0; line < message.value; line++) self.log.info('x'.repeat(4_000))
+    self.reply('said')
+  },
+})
+
+let api: TestApi
+beforeAll(async () => {
+  api = await TestApi.start({ child, parent, talker })
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+async function ended(kind: string, input: unknown = null): Promise<string> {
+  return (await api.post('/v1/sessions', { kind, input }, { prefer: 'wait=60' })).body.sessionId as string
+}
+
+interface Streamed {
+  readonly id: string | undefined
+  readonly type: string
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the event holds
+  readonly data: any
+}
+
+function eventsIn(text: string): Streamed[] {
+  return text.split('\n\n').flatMap((block) => {
+    const field = (name: string) => new RegExp(`^${name}: (.*)$`, 'm').exec(block)?.[1]
+    const data = field('data')
+    return data === undefined ? [] : [{ id: field('id'), type: field('event') ?? '', data: JSON.parse(data) }]
+  })
+}
+const stream = async (path: string, headers?: Record<string, string>) => eventsIn((await api.get(path, headers)).body)
+const types = (events: readonly Streamed[]) => events.map(({ type }) => type)
+
+test('begins at a tail, ends with the past, after a number, and keeps to types', async () => {
+  const path = `/v1/sessions/${await ended('parent')}/events`
+  const all = await stream(`${path}?after=0-0&follow=false`)
+  expect(types(all)).toContain('worker.spawned')
+  expect(await stream(`${path}?tail=3`)).toEqual(all.slice(-3))
+  expect(await stream(`${path}?tail=1000&transient=false`)).toEqual(all)
+  expect(await stream(`${path}?after=0-0&limit=2`)).toEqual(all.slice(0, 2))
+  expect(new Set(types(await stream(`${path}?after=0-0&types=worker.*,run.started`)))).toEqual(
+    new Set(['worker.spawned', 'run.started']),
+  )
+  expect((await api.get(`${path}?after=0-0&tail=1`)).status).toBe(400)
+  for (const id of ['9'.repeat(30), '0-0%0Ax', '-1']) expect((await api.get(`${path}?after=${id}`)).status).toBe(400)
+})
+
+test('keeps to a worker and what it spawned', async () => {
+  const session = await ended('parent')
+  const path = `/v1/sessions/${session}`
+  const { workers } = (await api.get(path)).body as { workers: { id: string; kind: string }[] }
+  const [first] = workers.filter(({ kind }) => kind === 'child')
+  const under = await stream(`${path}/events?after=0-0&under=${first?.id}`)
+  expect(new Set(under.map(({ data }) => data.workerId))).toEqual(new Set([first?.id]))
+  const root = workers.find(({ kind }) => kind === 'parent')
+  expect(await stream(`${path}/events?after=0-0&under=${root?.id}`)).toEqual(await stream(`${path}/events?after=0-0`))
+  expect((await api.get(`${path}/events?under=${session.replace('-7', '-8').replace(/^./, 'f')}`)).status).toBe(404)
+})
+
+test('keeps to a worker also for what it spawns while somebody follows', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'parent', input: null, keepOpen: true })
+  const path = `/v1/sessions/${body.sessionId}`
+  await waitUntil('its first run is over', async () => (await api.get(`${path}/result`)).status === 200)
+  const stop = new AbortController()
+  const got: StreamedEvent[] = []
+  const options = { url: api.api.url, path: `${path}/events?under=${body.workerId}&tail=1`, signal: stop.signal }
+  const following = (async () => {
+    for await (const event of followEvents(options)) got.push(event)
+  })()
+  await waitUntil('the stream has begun', () => got.length > 0)
+  await api.post(`${path}/messages`, { input: 'again' })
+  await waitUntil(
+    'both new children have replied',
+    () =>
+      got.filter(
+        ({ type, data }) => type === 'run.completed' && (data as { workerId: string }).workerId !== body.workerId,
+      ).length === 2,
+  )
+  stop.abort()
+  await following
+})
+
+test('carries the entries of histories, in their order and each once', async () => {
+  const path = `/v1/sessions/${await ended('parent')}/events?after=0-0`
+  const entries = (await stream(`${path}&history=all`)).filter(({ type }) => type === 'history.entry')
+  const byWorker = Map.groupBy(entries, ({ data }) => data.workerId as string)
+  expect(byWorker.size).toBe(3)
+  for (const of of byWorker.values()) expect(of.map(({ data }) => data.position)).toEqual(of.map((_, index) => index))
+  const [worker = ''] = byWorker.keys()
+  const later = (await stream(`${path}&history=${worker}&historyAfter=0`)).filter(
+    ({ type }) => type === 'history.entry',
+  )
+  expect(later).toEqual(byWorker.get(worker)?.slice(1))
+})
+
+test('a follower that is cut off again and again gets each stored event once', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1, keepOpen: true })
+  const path = `/v1/sessions/${body.sessionId}`
+  const got: StreamedEvent[] = []
+  let cuts = 0
+  // Each connection is cut after three events.
+  const cutting = async (request: Request) => {
+    const stop = new AbortController()
+    const response = await fetch(request, { signal: AbortSignal.any([request.signal, stop.signal]) })
+    let blocks = 0
+    const cut = new TransformStream<Uint8Array, Uint8Array>({
+      transform(piece, controller) {
+        controller.enqueue(piece)
+        blocks += new TextDecoder().decode(piece).split('\ndata: ').length - 1
+        if (blocks < 3) return
+        cuts++
+        controller.error(new Error('cut'))
+        stop.abort()
+      },
+    })
+    return new Response(response.body?.pipeThrough(cut) ?? null, response)
+  }
+  const { url } = api.api
+  const following = (async () => {
+    for await (const event of followEvents({ url, path: `${path}/events?after=0-0&transient=false`, fetch: cutting }))
+      got.push(event)
+  })()
+  for (let number = 0; number < 20; number++) await api.post(`${path}/messages`, { input: number })
+  await waitUntil('all messages are answered', () => got.filter(({ type }) => type === 'run.completed').length === 21)
+  await api.post(`${path}/close`)
+  await following
+  const all = await stream(`${path}/events?after=0-0`)
+  expect(got.map(({ position }) => position)).toEqual(all.map(({ id }) => id))
+  expect(cuts).toBeGreaterThan(1)
+})
+
+test('the stream of all sessions resumes behind the last event', async () => {
+  const stop = new AbortController()
+  const got: StreamedEvent[] = []
+  const options = { url: api.api.url, path: '/v1/events?types=session.*', signal: stop.signal }
+  const following = (async () => {
+    for await (const event of followEvents(options)) got.push(event)
+  })()
+  const sessionIds = (events: readonly StreamedEvent[]) =>
+    events.map(({ data }) => (data as { sessionId: string }).sessionId)
+  const one = await waitUntil('the stream tells of a session', async () => {
+    await ended('child')
+    return got.find(({ type }) => type === 'session.completed')
+  })
+  stop.abort()
+  await following
+  const missed = await ended('child')
+  const rest = await stream('/v1/events?types=session.*&limit=2', { 'last-event-id': one.position ?? '' })
+  const later = [...got.slice(got.indexOf(one) + 1), ...rest]
+  expect(rest.every(({ id }) => id !== one.position)).toBe(true)
+  expect(sessionIds(later as StreamedEvent[]).length).toBeGreaterThanOrEqual(2)
+  const all = await stream(`/v1/events?types=session.*&after=0-0&limit=${got.length}`)
+  expect(new Set(all.map(({ id }) => id)).size).toBe(all.length)
+  const behind = await stream(`/v1/events?types=session.completed&after=${one.position}&limit=1`)
+  expect(behind[0]?.type).toBe('session.completed')
+  expect(missed).not.toBe('')
+})
+
+test('a reader that reads nothing for a while gets every stored event when it reads', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1, keepOpen: true })
+  const path = `/v1/sessions/${body.sessionId}`
+  const socket = dial({ port: api.api.port, host: '127.0.0.1' })
+  socket.pause()
+  socket.write(`GET ${path}/events?after=0-0 HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+  // Thirty megabytes of log lines, of which the reader takes none.
+  for (let number = 0; number < 4; number++) await api.post(`${path}/messages`, { input: 2_000 })
+  await waitUntil('the messages are answered', async () => (await api.get(path)).body.workers[0].runs >= 5)
+  // Then it reads all at once, up to the end.
+  await api.post(`${path}/close`)
+  const text = await new Promise<string>((resolve) => {
+    let read = ''
+    socket.setEncoding('utf8').on('data', (piece: string) => {
+      read += piece
+      if (read.includes('event: session.completed')) {
+        socket.destroy()
+        resolve(read)
+      }
+    })
+    socket.resume()
+  })
+  expect([...text.matchAll(/^event: run\.completed$/gm)].length).toBe(5)
+})

@@ -1,0 +1,51 @@
+/** The API while Redis is away, and when its own process dies. */
+import { expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { followEvents } from '../../src/http/index.ts'
+import { ownPort } from '../support/own-port.ts'
+import { RedisServer } from '../support/redis-server.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+
+test('without Redis it says 503, and goes on when Redis is back', async () => {
+  await using server = await RedisServer.start({})
+  await using api = await startApi({ redisUrl: server.url, namespace: 'trouble', port: 0 })
+  const ask = async (path: string) => {
+    const reply = await fetch(`${api.url}${path}`)
+    return { status: reply.status, code: ((await reply.json()) as { code?: string }).code }
+  }
+  expect(await ask('/readyz')).toEqual({ status: 200, code: undefined })
+  await server.kill()
+  expect(await ask('/readyz')).toEqual({ status: 503, code: 'store_unavailable' })
+  expect(await ask('/v1/sessions')).toEqual({ status: 503, code: 'store_unavailable' })
+  expect((await ask('/healthz')).status).toBe(200)
+  await server.restart()
+  await waitUntil('it is ready again', async () => (await ask('/readyz')).status === 200)
+  expect((await ask('/v1/sessions')).status).toBe(200)
+})
+
+test('a follower goes on at another server behind the last event that it got', async () => {
+  await using troupe = await TestTroupe.start({ workers: { echo } })
+  const { redisUrl, namespace } = troupe
+  const port = await ownPort()
+  const start = () => startApi({ redisUrl, namespace, port })
+  const first = await start()
+  const session = await troupe.create('echo', 1, { keepOpen: true })
+  const positions: (string | undefined)[] = []
+  const path = `/v1/sessions/${session.id}/events?after=0-0&transient=false`
+  const following = (async () => {
+    for await (const { position } of followEvents({ url: first.url, path })) positions.push(position)
+  })()
+  await waitUntil('the first run is followed', () => positions.length >= 3)
+  await first.close()
+  await session.root.send(2)
+  await using _ = await start()
+  await session.close()
+  await following
+  const all: string[] = []
+  for await (const { id } of session.events({ after: '0-0', transient: false })) all.push(id)
+  expect(positions).toEqual(all)
+})

@@ -1,0 +1,44 @@
+/** `troupe/http`: the typed client, against a real API. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { entryOf } from '../../src/api/guard/tokens.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { connectHttp, followEvents, HttpProblem } from '../../src/http/index.ts'
+import { TestApi } from '../api/support/test-api.ts'
+
+const token = 'a-token-of-more-than-thirty-two-characters'
+let api: TestApi
+beforeAll(async () => {
+  const tokens = [entryOf(token, { name: 'program', rights: ['operate'] }, 'test')]
+  api = await TestApi.start(
+    { echo: defineWorker({ receive: (message, self) => self.reply(message.value) }) },
+    { tokens },
+  )
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+test('creates a session, waits for its result, and follows it to its end', async () => {
+  const troupe = connectHttp({ url: api.api.url, token })
+  const { data } = await troupe.POST('/v1/sessions', {
+    body: { kind: 'echo', input: { n: 1 } },
+    params: { header: { Prefer: 'wait=60', 'Idempotency-Key': 'one' } },
+  })
+  expect(data?.result).toEqual({ status: 'completed', run: 1, value: { n: 1 } })
+  const id = data?.sessionId ?? ''
+  const shown = await troupe.GET('/v1/sessions/{id}', { params: { path: { id } } })
+  expect(shown.data?.session.state).toBe('completed')
+  const types: string[] = []
+  for await (const { type } of followEvents({ url: api.api.url, token, path: `/v1/sessions/${id}/events?after=0-0` }))
+    types.push(type)
+  expect(types.at(-1)).toBe('session.completed')
+})
+
+test('throws what the API refuses, with its code', async () => {
+  const troupe = connectHttp({ url: api.api.url, token })
+  const unknown = troupe.GET('/v1/sessions/{id}', { params: { path: { id: '0199f3a2-5c1e-7b04-9d68-3e0f7a21c000' } } })
+  await expect(unknown).rejects.toMatchObject({ status: 404, code: 'session_not_found' })
+  await expect(troupe.POST('/v1/pause')).rejects.toBeInstanceOf(HttpProblem)
+  const nobody = connectHttp({ url: api.api.url })
+  await expect(nobody.GET('/v1/nodes')).rejects.toMatchObject({ status: 401, code: 'token_missing' })
+  const following = followEvents({ url: api.api.url, path: '/v1/events' }).next()
+  await expect(following).rejects.toMatchObject({ status: 401 })
+})
