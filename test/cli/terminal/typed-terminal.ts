@@ -1,6 +1,6 @@
 /** A terminal at which a test types key by key, and whose screen it reads. */
 import { PassThrough } from 'node:stream'
-import { expect } from 'vitest'
+import { waitUntil } from '../../support/wait-until.ts'
 import { Screen } from './screen.ts'
 
 export class TypedTerminal {
@@ -19,14 +19,18 @@ export class TypedTerminal {
   }
 
   /** Waits until the screen has exactly these lines. */
-  shows(...lines: string[]): Promise<void> {
-    return expect.poll(() => this.screen.lines, { timeout: 60_000, interval: 10 }).toEqual(lines)
+  shows(...lines: string[]): Promise<unknown> {
+    return this.#waits(`the screen shows ${JSON.stringify(lines)}`, (seen) => seen.join('\n') === lines.join('\n'))
   }
 
   /** Waits until the screen has a line like this. */
-  showsLine(line: RegExp): Promise<void> {
-    return expect
-      .poll(() => this.screen.lines, { timeout: 60_000, interval: 10 })
-      .toContainEqual(expect.stringMatching(line))
+  showsLine(line: RegExp): Promise<unknown> {
+    return this.#waits(`a line like ${line}`, (seen) => seen.some((one) => line.test(one)))
+  }
+
+  #waits(what: string, is: (seen: readonly string[]) => boolean): Promise<unknown> {
+    return waitUntil(what, () => is(this.screen.lines)).catch((cause: unknown) => {
+      throw new Error(`not seen: ${what}. The screen:\n${this.screen.lines.join('\n')}`, { cause })
+    })
   }
 }

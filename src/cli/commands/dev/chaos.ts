@@ -95,7 +95,7 @@ function goesOn(before: WorkerReport, now: WorkerReport): boolean {
 }
 
 /** Numbers from 0 to 1, the same for the same seed (mulberry32). */
-export function randomOf(seed: number): () => number {
+function randomOf(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

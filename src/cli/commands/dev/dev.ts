@@ -178,7 +178,9 @@ async function greet(
   const before =
     open.length === 0 ? '' : ` ${many} ${open.length === 1 ? 'session goes' : 'sessions go'} on from before`
   if (isTyped)
-    report.tell(`Type the name of a kind and a message; /help shows the rest.${before && `${before}: /sessions.`}`)
+    report.tell(
+      `Type ${node.kinds.length === 1 ? 'a message' : 'the name of a kind and a message'}; /help shows the rest.${before && `${before}: /sessions.`}`,
+    )
   else {
     const [{ kind } = { kind: '<kind>' }] = node.kinds
     const address = fate === 'in the folder' ? ` --redis-url ${folderAddress}` : ''
