@@ -4,7 +4,7 @@ import { preview } from '../core/check/preview.ts'
 import { isId } from '../core/ids.ts'
 
 export interface AuditFinding {
-  /** `I1` to `I17`; or `key`, if another program wrote over a key or a field. */
+  /** `I1` to `I18`; or `key`, if another program wrote over a key or a field. */
   readonly invariant: string
   /** A word for the rule. It is the same each time that the audit looks at the same fault. */
   readonly rule: string

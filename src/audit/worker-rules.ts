@@ -40,6 +40,7 @@ export function workerRules(seen: Seen): void {
   consumedRules(seen)
   failureRules(seen)
   startRules(seen)
+  gateRules(seen)
 }
 
 // I7, I9: the status of a worker agrees with the sets.
@@ -60,8 +61,8 @@ function placeRules({ picture, say }: Seen): void {
   const holds = /^\d+:./.test(token)
   if (status === 'running' && !holds) say('I7', 'no-token', 'it is running and has no token: nobody can write for it')
   if (status !== 'running' && holds) say('I7', 'token', `it is ${status} and has a token: ${token}`)
-  if (status === 'parked' && !isOpen(picture) && wait.kind !== 'retry' && wait.kind !== 'start')
-    say('I9', 'parked', 'it is parked and no run is open')
+  const begins = wait.kind === 'retry' || wait.kind === 'start' || wait.kind === 'gate'
+  if (status === 'parked' && !isOpen(picture) && !begins) say('I9', 'parked', 'it is parked and no run is open')
   if (status === 'idle' && isOpen(picture)) say('I9', 'idle', 'it is idle and a run is open')
 }
 
@@ -224,4 +225,21 @@ function startRules(seen: Seen): void {
   const isLast = isolated >= isolatedStartsMax || record.status === 'terminal' || isCancelled(seen)
   if (!isLast && starts > freeMax + isolated)
     say('I14', 'starts', `it was started ${starts} times without a commit, ${isolated} of them isolated`)
+}
+
+// I18: a run that its gate lets begin is counted there until it ends; one that must wait is in the order there.
+function gateRules({ picture, say }: Seen): void {
+  const { record, isAtGate } = picture
+  const { status, wait, gates } = record
+  const waits = status === 'parked' && wait.kind === 'gate'
+  if (waits && (gates === null || gates.state === 'in' || gates.state === 'out'))
+    say('I18', 'gate', 'it waits at a gate, and its record names none: nothing lets it begin')
+  else if (waits && isAtGate === false)
+    say('I18', 'gate', 'it waits at a gate of its kind that does not have it: nothing lets it begin')
+  if (gates?.state === 'in' && gates.runs !== null && isAtGate === false)
+    say(
+      'I18',
+      'uncounted',
+      'its run is in progress, and the gate of its kind does not count it: too many may run at once',
+    )
 }

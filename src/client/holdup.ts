@@ -29,8 +29,17 @@ const endedBySomebody = [
   'message',
 ] as const
 /** The most urgent ones first. */
-export const holdupReasons = [...endedBySomebody, 'lease', 'slot', 'retry', 'timer', 'start', 'children'] as const
-/** question, approval, signal: an ask of this kind. budget, failure: its last run ended so. message: the next one of a conversation. start: an end of a sibling. */
+export const holdupReasons = [
+  ...endedBySomebody,
+  'lease',
+  'slot',
+  'retry',
+  'timer',
+  'start',
+  'gate',
+  'children',
+] as const
+/** question, approval, signal: an ask of this kind. budget, failure: its last run ended so. message: the next one of a conversation. start: an end of a sibling. gate: other runs of its kind. */
 export type HoldupReason = (typeof holdupReasons)[number]
 
 const ofSomebody: ReadonlySet<HoldupReason> = new Set(endedBySomebody)
@@ -77,6 +86,7 @@ export function holdupOfAsk({
     openChildren: 0,
     waitingChildren: 0,
     attempts: 0,
+    gate: null,
     callOf: () => null,
   }
   const waitsFor = waitText({ kind: 'signal' }, facts)
@@ -165,7 +175,7 @@ function leaseCause({ node, nodeSeenAt, times, record, readAt }: ReadableRow): C
     : { reason: 'lease', waitsFor, since, until: leaseEndsAt, command: null }
 }
 
-function parkedCause({ id, record, open, times }: ReadableRow): Cause {
+function parkedCause({ id, record, open, times, gate }: ReadableRow): Cause {
   const [ask] = open.some
   const waitsFor = waitText(record.wait, {
     timers: open.timers,
@@ -174,9 +184,17 @@ function parkedCause({ id, record, open, times }: ReadableRow): Cause {
     openChildren: record.pendingCalls.length,
     waitingChildren: record.atOnce?.waiting ?? 0,
     attempts: record.attempts.attempt,
+    gate,
     callOf: (child) => callOf(record, child),
   })
   if (record.wait.kind === 'start') return { reason: 'start', waitsFor, command: null }
+  if (record.wait.kind === 'gate')
+    return {
+      reason: 'gate',
+      waitsFor,
+      command: null,
+      ...(record.queuedAt === null ? {} : { since: record.queuedAt }),
+    }
   const until = times.dueAt
   if (record.wait.kind === 'retry') return { reason: 'retry', waitsFor, until, command: `troupe worker history ${id}` }
   if (ask !== undefined) {

@@ -237,6 +237,8 @@ export const policy = {
   /** A claim returns at most this many bytes of mail. The next claim returns the rest. */
   claimMailBytes: 4_194_304,
   nameBytesMax: 64,
+  /** How many runs of a kind, or of a key of it, may be in progress at once, if the kind says so at all. */
+  runsAtOnceMax: 100_000,
   /** How many names a list of permissions may have. The record of each child holds them, and each spawn compares them. */
   permissionNamesMax: 256,
   /** The length of the folder in permissions. */

@@ -152,7 +152,7 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
 export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
   switch (reply[0]) {
     case 'ok': {
-      const [, version, wakeups, claimed, spent, caps, assigned, paused, approval, steered] = reply
+      const [, version, wakeups, claimed, spent, caps, assigned, paused, approval, steered, opens] = reply
       return {
         kind: 'ok',
         version: Number(version),
@@ -161,6 +161,7 @@ export function decodeCommit(reply: Reply, trustedUntil: number): CommitAnswer {
         ...(assigned == null ? {} : { assigned: assigned as string[], trustedUntil }),
         ...(paused == null ? {} : { isPaused: true }),
         ...(steered == null ? {} : { steered: decodeSteered(steered as string) }),
+        ...(opens == null ? {} : { opensGate: true }),
         spending: decodeSpendings(spent as string | null, caps as string | null),
         approval: readApproval(approval as string | null | undefined),
       }

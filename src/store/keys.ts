@@ -142,6 +142,26 @@ export function workerKeys(tag: string, id: string) {
   }
 }
 
+/** All gates of a partition. */
+export const gatesKey = (tag: string) => `${tag}:gates`
+
+/** The keys of one gate of a kind; they exist only while somebody is there. */
+export function gateKeys(tag: string, name: string) {
+  const gate = `${tag}:gate:${name}`
+  return {
+    /** zset; each gate, `<kind>:<runs or rate>:<digest of a key, or all>`, by the time in ms when a sweep looks at it; while somebody is there. */
+    all: gatesKey(tag),
+    /** hash; `most`, `perMs` of a rate, and `key` as text; while somebody is there. */
+    gate,
+    /** zset; workers whose runs are in progress, by the time in ms when they began; until they end. */
+    in: `${gate}:in`,
+    /** zset; workers that wait, by the time in ms when they came; until they begin. */
+    waiting: `${gate}:waiting`,
+    /** list; of a rate: when the last runs began, in ms, as many as may begin within its time; while the last one is within it. */
+    begun: `${gate}:begun`,
+  }
+}
+
 /** The record of a session's root, which says how the session stands. */
 export function rootKey(tag: string, sessionId: string): string {
   return `${tag}:w:${rootIdOf(sessionId)}`

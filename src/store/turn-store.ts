@@ -23,17 +23,18 @@ import type {
   Verdict,
 } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
+import type { EnterAnswer, GateOrder } from '../core/worker/gates.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { decodeSteered, type Steer } from '../core/worker/steer.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
-import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { decodeClaim } from './record/assignment.ts'
 import { takenFields } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
 import { Batcher, bytesOf } from './script/batcher.ts'
 import type { Reply, ScriptCaller } from './script/script.ts'
-import { claimScript, commitScript, renewScript } from './script/scripts.ts'
+import { claimScript, commitScript, enterScript, renewScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
 export interface TurnStoreOptions {
@@ -157,6 +158,21 @@ export class RedisTurnStore implements TurnStore {
       if (reply[0] === 'failed') void this.#send([waiting])
       else answerWith(waiting, () => decodeCommit(reply, asked + leaseMs - leaseMarginMs))
     }
+  }
+
+  async enter(
+    { workerId, token }: Pick<Assignment, 'workerId' | 'token'>,
+    gates: readonly GateOrder[],
+  ): Promise<EnterAnswer> {
+    const { keys, policy } = this.#o
+    const [tag, opensIn] = (await this.#o.caller.call(
+      enterScript,
+      { record: workerKeys(keys.tag, workerId).record, leases: keys.leases, gates: gatesKey(keys.tag) },
+      { worker: workerId, token, at: gates.map(({ key, ...gate }) => ({ ...gate, key: key ?? undefined })) },
+      { deadlineMs: policy.leaseMs / 3 },
+    )) as [EnterAnswer['kind'], string?]
+    if (tag !== 'waits') return { kind: tag }
+    return { kind: tag, opensInMs: opensIn === 'none' ? null : Number(opensIn) }
   }
 
   /** In pages: a long history must not hold Redis for long, nor come as one answer. */

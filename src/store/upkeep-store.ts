@@ -11,7 +11,7 @@ import { lastEntries, type OpenCalls, openCallsIn } from '../core/history/run/op
 import type { Policy } from '../core/policy.ts'
 import type { DamagedSession, HostedKind, PoolLoad, Rest, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
-import { type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
@@ -142,7 +142,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { keys, policy } = this.#o
     const [fired, dueIn, wakeups] = await this.#o.caller.call(
       fireScript,
-      { timers: keys.timers, events: keys.events },
+      { timers: keys.timers, events: keys.events, gates: gatesKey(keys.tag) },
       { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs },
       { deadlineMs: policy.leaseMs },
     )

@@ -4,7 +4,9 @@
  */
 import type { RuntimeError } from '../core/errors.ts'
 import { saysCancelled, writtenAt } from '../core/history/entry.ts'
+import type { GateFacts } from '../core/worker/gates.ts'
 import type { Lane } from '../core/worker/message.ts'
+import { gateFactsOf } from './gate-facts.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import { noSignals, type OpenSignals, openSignalsOf } from './person/open-asks.ts'
 import { type Pause, pausesOf } from './person/pauses.ts'
@@ -40,6 +42,8 @@ export interface WorkerRow {
   readonly pending: Readonly<Record<Lane, number>>
   /** Of a parked worker: its timers, and what it has asked. */
   readonly open: OpenSignals
+  /** The gate at which it waits; null if it waits at none, or the gate cannot be read. */
+  readonly gate: GateFacts | null
   /** Fields of its record that another program wrote over. `record` has their defaults. */
   readonly fieldDamage: readonly FieldDamage[]
   /** An error that names a key that another program wrote over. What the key held is shown as empty. */
@@ -90,12 +94,14 @@ export class WorkerRows {
     const pauses = await pausesOf(this.#redis, this.#keys, rows)
     const newest = await this.#newestEntries(rows)
     const open = await this.#openSignals(rows)
+    const gates = await gateFactsOf(this.#redis, this.#keys, rows)
     return rows.map((row, index) => ({
       ...row,
       ...holderOf(holders?.get(row.record.token.split(':')[1] ?? '')),
       times: times[index] as WorkerTimes,
       readAt: now,
       open: open.get(row.id) ?? noSignals,
+      gate: gates.get(row.id) ?? null,
       updatedAt: writtenAt(newest[index] ?? null),
       wasCancelled: saysCancelled(newest[index] ?? null),
       isHosted: row.record.status !== 'queued' || hosted.has(row.record.kind),
@@ -146,7 +152,7 @@ function rowOf(
   read: readonly unknown[],
 ): Omit<
   WorkerRow,
-  'node' | 'nodeSeenAt' | 'times' | 'readAt' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open'
+  'node' | 'nodeSeenAt' | 'times' | 'readAt' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open' | 'gate'
 > | null {
   const error = read.find((reply) => reply instanceof Error)
   const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>

@@ -7,6 +7,7 @@ import { childId, newId, rootIdOf } from '../core/ids.ts'
 import { defaultSpending, defaultWorkerLimits, type WorkerLimits } from '../core/policy.ts'
 import type { Assignment, CommitAnswer, CommitRequest, RunPosition, TurnStore } from '../core/ports/ports.ts'
 import { defaultApproval } from '../core/worker/ask/session-approval.ts'
+import type { EnterAnswer } from '../core/worker/gates.ts'
 import { decodeMail, encodeInput, encodeResult, type Mail, type Outcome } from '../core/worker/message.ts'
 import type { Permissions } from '../core/worker/permissions.ts'
 import { beforeRun } from '../core/worker/run-ends.ts'
@@ -150,6 +151,11 @@ export class MemoryWorker implements TurnStore {
 
   readHistory(_workerId: string, from: number): Promise<string[]> {
     return Promise.resolve(this.history.slice(from))
+  }
+
+  /** Alone, it is within every limit of its kind. */
+  enter(): Promise<EnterAnswer> {
+    return Promise.resolve({ kind: 'in' })
   }
 
   readInputs(): never {

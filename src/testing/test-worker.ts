@@ -252,6 +252,7 @@ class WorkerTest {
       plan: () => ({ kind: 'leave', wasBusy: false }),
       noteBusy: () => {},
       noteTimer: () => {},
+      noteGate: () => {},
       poolOf: () => 'default',
       nodeId: 'test',
       describeKind: () => '',

@@ -27,6 +27,7 @@ function losing(call: 'claim' | 'commit', asked: string[], nonces: string[]) {
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),
     readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
+    enter: (worker, gates) => turns.enter(worker, gates),
     renew(requests) {
       asked.push(...requests.map(({ workerId }) => `renewed ${workerId}`))
       return turns.renew(requests)

@@ -362,6 +362,7 @@ export class Life {
       plan: () => ({ kind: 'leave', wasBusy: false }),
       noteBusy: () => {},
       noteTimer: () => {},
+      noteGate: () => {},
       poolOf: () => 'default',
       nodeId: 'test',
       describeKind: () => '',

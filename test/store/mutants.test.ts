@@ -27,6 +27,7 @@ import { endMutants } from './support/end-mutants.ts'
 import { endingMutants } from './support/ending-mutants.ts'
 import { fairMutants } from './support/fair-mutants.ts'
 import { forkMutants } from './support/fork-mutants.ts'
+import { gateMutants } from './support/gate-mutants.ts'
 import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
@@ -360,6 +361,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...gateMutants,
   ...forkMutants,
   ...steerMutants,
   ...blobMutants,

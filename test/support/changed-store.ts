@@ -7,6 +7,7 @@ export function changedStore(turns: TurnStore, changed: Partial<TurnStore>): Tur
     claim: (next) => turns.claim(next),
     renew: (requests) => turns.renew(requests),
     readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
+    enter: (worker, gates) => turns.enter(worker, gates),
     commit: (request) => turns.commit(request),
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),

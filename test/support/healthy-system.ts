@@ -40,6 +40,7 @@ export const healthySystem: Health = {
   paused: null,
   pausedSessions: [],
   heldUp: [],
+  gates: [],
   running: 0,
   expiredLeases: 0,
   expiredWorkers: [],

@@ -72,7 +72,7 @@ function restRules({ workers, sessions, timers }: Snapshot): string[] {
   for (const { id, record } of workers.values()) {
     if (record.status !== 'parked' && timers.some((timer) => timer.startsWith(`${id}:`)))
       lines.push(`I9 a timer is open and worker ${id} is ${record.status}`)
-    if (record.status === 'parked' && record.open !== '1' && record.wait !== 'retry')
+    if (record.status === 'parked' && record.open !== '1' && record.wait !== 'retry' && record.wait !== 'gate')
       lines.push(`I9 worker ${id} is parked without an open run`)
   }
   for (const { id, record } of sessions.values()) {

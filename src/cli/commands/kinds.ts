@@ -28,6 +28,7 @@ interface KindRow extends KindSummary {
   readonly model: string | null
   readonly tools: readonly string[] | null
   readonly spawns: readonly string[] | null
+  readonly runs: readonly string[] | null
 }
 
 interface KindsFlags extends ConnectionFlags {
@@ -118,15 +119,15 @@ async function localKinds(folder: string): Promise<LocalKind[]> {
   }))
 }
 
-const unknown = { sort: null, model: null, tools: null, spawns: null }
+const unknown = { sort: null, model: null, tools: null, spawns: null, runs: null }
 
 function joinKinds(hosted: readonly KindSummary[], local: readonly LocalKind[]): KindRow[] {
   const here = new Map(local.map((summary) => [summary.kind, summary]))
   const elsewhere = new Set(hosted.map(({ kind }) => kind))
   return [...hosted, ...local.filter(({ kind }) => !elsewhere.has(kind))]
     .map((summary) => {
-      const { sort, model, tools, spawns } = here.get(summary.kind) ?? unknown
-      return { ...summary, local: here.has(summary.kind), sort, model, tools, spawns }
+      const { sort, model, tools, spawns, runs } = here.get(summary.kind) ?? unknown
+      return { ...summary, local: here.has(summary.kind), sort, model, tools, spawns, runs }
     })
     .sort((a, b) => (a.kind < b.kind ? -1 : 1))
 }
@@ -142,6 +143,7 @@ function columnsFor(modelDefault: string | undefined): Column<KindRow>[] {
     { header: 'model', value: model, shrinksTo: 12 },
     { header: 'tools', value: ({ tools }) => tools?.join(', '), shrinksTo: 12 },
     { header: 'spawns', value: ({ spawns }) => spawns?.join(', '), shrinksTo: 12 },
+    { header: 'runs', value: ({ runs }) => runs?.join(', '), shrinksTo: 12 },
     { header: 'description', value: ({ description }) => description, shrinksTo: 20 },
   ]
 }

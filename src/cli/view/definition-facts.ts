@@ -3,6 +3,7 @@
 import { listedTools } from '../../core/definition/agent/tool-resolver.ts'
 import { isAgentDefinition, type WorkerDefinition } from '../../core/definition/define-worker.ts'
 import type { Tool } from '../../core/definition/tool/define-tool.ts'
+import { formatDuration } from './duration.ts'
 
 export interface DefinitionFacts {
   readonly sort: 'agent' | 'handler'
@@ -10,17 +11,29 @@ export interface DefinitionFacts {
   readonly model: string | null
   readonly tools: readonly string[]
   readonly spawns: readonly string[]
+  /** How many of its runs are in progress at once, and begin within a time, in words. */
+  readonly runs: readonly string[]
 }
 
 export function definitionFacts(definition: WorkerDefinition): DefinitionFacts {
   const spawns = definition.spawns ?? []
-  if (!isAgentDefinition(definition)) return { sort: 'handler', model: null, tools: [], spawns }
+  const runs = runLimits(definition)
+  if (!isAgentDefinition(definition)) return { sort: 'handler', model: null, tools: [], spawns, runs }
   return {
     sort: 'agent',
     model: modelName(definition.model),
     tools: toolsOf(definition).map(({ name }) => name),
     spawns,
+    runs,
   }
+}
+
+function runLimits({ concurrency, rate }: WorkerDefinition): string[] {
+  const of = (key: unknown) => (key === undefined ? '' : typeof key === 'string' ? ` for each ${key}` : ' for each key')
+  return [
+    ...(concurrency ? [`${concurrency.most} at once${of(concurrency.key)}`] : []),
+    ...(rate ? [`${rate.most} in ${formatDuration(rate.perMs)}${of(rate.key)}`] : []),
+  ]
 }
 
 /** Those of a resolver are not known before it runs. */

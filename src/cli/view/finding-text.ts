@@ -1,5 +1,6 @@
 /** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
 import type { Finding, FindingCode, FindingFacts } from '../../client/health/findings.ts'
+import type { Health } from '../../client/health/health.ts'
 import type { StrandedReason } from '../../client/health/stranded.ts'
 import { preview } from '../../core/check/preview.ts'
 import { count, countWaiting } from './amounts.ts'
@@ -190,6 +191,9 @@ const workTexts = {
     const named = [...holdupTexts(holdups, some, Date.now()), ...(others > 0 ? [`and ${others} more`] : [])]
     return { what: `${countWaiting(workers, 'worker')} for somebody: ${named.join('; ')}`, todo: `${command}` }
   },
+  runs_limited: ({ runs, gates }) => ({
+    what: `${countWaiting(runs, 'run')} for others of their kind: ${gates.map(gateText).join('; ')}`,
+  }),
   submissions_paused: ({ jobs }) => {
     const what = 'the queue submit is paused in BullMQ'
     if (jobs === 0) return { what: `${what}: new jobs will wait`, todo: resume }
@@ -231,4 +235,11 @@ export function formatBytes(bytes: number): string {
   const power = bytes < 1 ? 0 : Math.min(units.length - 1, Math.floor(Math.log2(bytes) / 10))
   const amount = bytes / 1_024 ** power
   return `${power === 0 || amount >= 100 ? Math.round(amount) : amount.toFixed(1)} ${units[power]}`
+}
+
+function gateText({ sort, kind, key, most, perMs, taken, waiting }: Health['gates'][number]): string {
+  const of = key === null ? kind : `${kind} with key ${preview(key)}`
+  const limit =
+    sort === 'runs' ? `${taken} of ${most} are in progress` : `${most} may begin within ${formatDuration(perMs ?? 0)}`
+  return `${waiting} of ${of} (${limit})`
 }

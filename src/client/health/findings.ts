@@ -53,6 +53,8 @@ export interface FindingFacts {
   sessions_paused: { readonly sessions: readonly string[] }
   /** Workers that wait for somebody outside: the one that waits longest, and some more. */
   workers_held_up: { readonly workers: number; readonly some: readonly HeldUpWorker[] }
+  /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates with the most of them, first. */
+  runs_limited: { readonly runs: number; readonly gates: Health['gates'] }
   submissions_paused: { readonly jobs: number }
   submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
   wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
@@ -115,6 +117,7 @@ export function judge(health: Health): Finding[] {
     ...judgeWrongEntries(health),
     ...judgePauses(health),
     ...judgeHeldUp(health),
+    ...judgeGates(health),
     ...judgeQueue(health),
     ...judgeSubmissions(health),
     ...judgeWakeups(health),
@@ -270,6 +273,14 @@ function judgeHeldUp({ heldUp }: Health): Finding[] {
   const facts = { workers: heldUp.length, some: heldUp.slice(0, namedMost) }
   const command = first.holdup.command ?? `troupe worker show ${first.id}`
   return [finding('workers_held_up', 'warning', facts, { workerIds: heldUp.map(({ id }) => id), command })]
+}
+
+/** All is well: the author of the kind wants it so. */
+function judgeGates({ gates }: Health): Finding[] {
+  if (gates.length === 0) return []
+  const runs = gates.reduce((sum, { waiting }) => sum + waiting, 0)
+  const fullest = gates.toSorted((a, b) => b.waiting - a.waiting).slice(0, namedMost)
+  return [finding('runs_limited', 'ok', { runs, gates: fullest })]
 }
 
 function judgeAside({ aside, nodes }: Health): Finding[] {

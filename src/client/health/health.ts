@@ -60,6 +60,8 @@ export interface Health {
   readonly pausedWakeups: readonly WakeupQueue[]
   /** Who paused all sessions, why and when; null if they are not paused. */
   readonly paused: PauseNote | null
+  /** Gates of kinds at which runs wait for others. */
+  readonly gates: Awaited<ReturnType<InspectStore['busyGates']>>
   /** Those among the newest sessions that are paused by themselves. */
   readonly pausedSessions: HeldUp['pausedSessions']
   /** Those among the newest workers that wait for somebody outside, the longest first. */
@@ -156,6 +158,7 @@ export async function readHealth(
     misplaced: others.filter(({ jobs }) => jobs > 0).map(({ prefix, jobs }) => ({ prefix, jobs })),
     pausedWakeups,
     paused: (await Promise.all(stores.map((store) => store.pauseNote()))).find((note) => note !== null) ?? null,
+    gates: (await Promise.all(stores.map((store) => store.busyGates()))).flat(),
     running: sum((fact) => fact.running),
     expiredLeases: sum((fact) => fact.expiredLeases),
     expiredWorkers: (await Promise.all(stores.map((store) => store.expiredWorkers()))).flat(),

@@ -28,6 +28,7 @@ import {
 } from './kind-types.ts'
 import { type CancelSelf, checkOnCancel } from './on-cancel.ts'
 import { checkRetry, type RetrySettings, retriesMost } from './retry-settings.ts'
+import { type ConcurrencySettings, checkRunLimits, type RateSettings } from './run-limits.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
 import type { WorkerLog } from './worker-log.ts'
 
@@ -164,6 +165,10 @@ interface HandlerFields<State, Input, Given, Reply, Result> {
    * child has ended, the next one starts. Detached children do not count. Default: all run at once.
    */
   readonly childrenAtOnce?: number
+  /** How many runs of this kind, or of each key of their inputs, are in progress at once over all nodes. Further ones wait, without a slot. Default: any number. */
+  readonly concurrency?: ConcurrencySettings<DeepReadonly<Input>>
+  /** How many runs of this kind, or of each key of their inputs, begin within a time over all nodes. Further ones wait, without a slot. Default: any number. */
+  readonly rate?: RateSettings<DeepReadonly<Input>>
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a message is retried after `receive` threw, before the run fails. Default 3. */
@@ -228,6 +233,8 @@ const handlerKeys = new Set([
   'spawns',
   'limits',
   'childrenAtOnce',
+  'concurrency',
+  'rate',
   'pool',
   'retries',
   'retry',
@@ -289,7 +296,15 @@ export function isAgentDefinition(definition: WorkerDefinition): definition is A
   return 'instructions' in definition
 }
 
-function checkHandler(worker: HandlerWorker<never, never> | HandlerWorker<unknown, unknown>): void {
+function checkHandler(worker: {
+  readonly receive?: unknown
+  readonly state?: unknown
+  readonly initial?: unknown
+  readonly limits?: unknown
+  readonly childrenAtOnce?: unknown
+  readonly timeoutMs?: number
+  readonly await?: unknown
+}): void {
   if (typeof worker.receive !== 'function')
     throw new ConfigError(
       'a worker needs a receive function: receive(message, self) { … }; or instructions, to be an agent.',
@@ -313,6 +328,8 @@ function checkCommon(worker: {
   spawns?: unknown
   retries?: unknown
   retry?: unknown
+  concurrency?: unknown
+  rate?: unknown
   onCancel?: unknown
   onCancelMs?: unknown
 }): void {
@@ -339,6 +356,7 @@ function checkCommon(worker: {
   }
   checkNumber('retries', retries, 0, retriesMost)
   checkRetry(worker)
+  checkRunLimits(worker)
   checkOnCancel(worker)
 }
 

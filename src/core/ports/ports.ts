@@ -11,6 +11,7 @@ import type { AskSort } from '../worker/ask/ask.ts'
 import type { SessionApproval } from '../worker/ask/session-approval.ts'
 import type { Configuration } from '../worker/configuration.ts'
 import type { Failure } from '../worker/failure.ts'
+import type { EnterAnswer, GatedWorker, GateOrder } from '../worker/gates.ts'
 import type { Mail } from '../worker/message.ts'
 import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
@@ -49,7 +50,7 @@ export interface RunPosition {
 }
 
 /** The right to run one worker, and all that its turn needs to begin. */
-export interface Assignment extends RunPosition {
+export interface Assignment extends RunPosition, GatedWorker {
   readonly workerId: string
   /** run; cancelled: for its cancelling end only; poison: for its failing end only. */
   readonly purpose: 'run' | 'cancelled' | 'poison'
@@ -252,6 +253,8 @@ export type CommitAnswer =
       readonly isPaused?: boolean
       /** Inputs that steer the run in progress. Absent: none. */
       readonly steered?: readonly Steer[]
+      /** The run has ended, and somebody waits at a gate for its place. Absent: nobody does. */
+      readonly opensGate?: boolean
     }
   | { readonly kind: 'fenced'; readonly claimed: ClaimAnswer }
   | { readonly kind: 'conflict'; readonly version: number }
@@ -278,6 +281,8 @@ export interface TurnStore {
   readonly partition: number
   claim(next: NextClaim): Promise<ClaimAnswer>
   commit(request: CommitRequest): Promise<CommitAnswer>
+  /** Asked before a run of a kind with gates begins. */
+  enter(worker: Pick<Assignment, 'workerId' | 'token'>, gates: readonly GateOrder[]): Promise<EnterAnswer>
   /** History entries from this position on, as they are stored. A negative position counts from the end. */
   readHistory(workerId: string, from: number): Promise<string[]>
   /** The inputs at these positions, as far as they are there. */

@@ -2,11 +2,12 @@
  * Duty: define the waits of a resting worker: the form of a wait in the record, the messages that end it, and its words for people.
  * Owns: all of this, together with lua/shared/waits.lua, the half that scripts need. Does not own: when a worker rests (the behaviours).
  * WAIT-1 Whoever adds a sort of wait adds it here and in waits.lua, and nowhere else. A test compares the two over a table of cases.
- * WAIT-2 A signal ends every wait except those for a retry and for a start.
+ * WAIT-2 A signal ends every wait except those for a retry, for a start and at a gate.
  */
 import { preview } from '../check/preview.ts'
 import { isId } from '../ids.ts'
 import type { AskSort } from './ask/ask.ts'
+import type { GateFacts } from './gates.ts'
 import type { Lane } from './message.ts'
 
 export type Wait =
@@ -18,6 +19,8 @@ export type Wait =
   | { readonly kind: 'retry' }
   /** No message ends it: the worker has not begun, and starts when a sibling has ended (`childrenAtOnce` of its parent's kind). */
   | { readonly kind: 'start' }
+  /** No message ends it: the run begins when its gate opens (`concurrency` and `rate` of its kind). */
+  | { readonly kind: 'gate' }
   /** The result of this child ends it. */
   | { readonly kind: 'result'; readonly child: string }
   /** It ends once this many results have come, counted over the life of the worker. */
@@ -30,6 +33,7 @@ export const forAny: Wait = { kind: 'any' }
 export const forSignal: Wait = { kind: 'signal' }
 export const forRetry: Wait = { kind: 'retry' }
 export const forStart: Wait = { kind: 'start' }
+export const forGate: Wait = { kind: 'gate' }
 export const goOn: TurnWait = { kind: 'again' }
 export const forResult = (child: string): Wait => ({ kind: 'result', child })
 export const forResults = (count: number): Wait => ({ kind: 'results', count })
@@ -46,6 +50,7 @@ export function encodeWait(wait: TurnWait): string {
     case 'any':
     case 'retry':
     case 'start':
+    case 'gate':
     case 'again':
       return wait.kind
   }
@@ -57,6 +62,7 @@ export function decodeWait(text: string): Wait | null {
   if (text === 'signals') return forSignal
   if (text === 'retry') return forRetry
   if (text === 'start') return forStart
+  if (text === 'gate') return forGate
   const [, sort, what = ''] = /^(result|results):(.+)$/.exec(text) ?? []
   if (sort === 'result' && isId(what)) return forResult(what)
   return sort === 'results' && /^\d+$/.test(what) ? forResults(Number(what)) : null
@@ -78,6 +84,7 @@ export function endsWait(wait: Wait, { lane, child, count }: Arrival): boolean {
       return true
     case 'retry':
     case 'start':
+    case 'gate':
       return false
     case 'signal':
       return lane === 'signals'
@@ -104,6 +111,8 @@ export interface WaitFacts {
   readonly waitingChildren: number
   /** How many attempts have failed. */
   readonly attempts: number
+  /** The gate at which it waits; null if it waits at none, or nothing is known of that. */
+  readonly gate: GateFacts | null
   /** The number of the call that spawned this child; null if it is not of this run. */
   readonly callOf: (child: string) => number | null
 }
@@ -137,7 +146,7 @@ function askText(ask: AwaitedAsk | undefined): string {
 
 function messageText(
   wait: Exclude<Wait, { readonly kind: 'signal' }>,
-  { openChildren, waitingChildren, attempts, callOf }: WaitFacts,
+  { openChildren, waitingChildren, attempts, gate, callOf }: WaitFacts,
 ): string {
   const unstarted =
     waitingChildren === 0 ? '' : `, ${waitingChildren} of them ${waitingChildren === 1 ? 'waits' : 'wait'} to start`
@@ -148,6 +157,8 @@ function messageText(
       return `a retry after ${attempts} failed ${attempts === 1 ? 'attempt' : 'attempts'}`
     case 'start':
       return 'its turn to start: its parent has as many children at once as its kind allows'
+    case 'gate':
+      return gateText(gate)
     case 'results':
       if (openChildren === 0) return 'results of its children'
       return `results of its children; ${openChildren} ${openChildren === 1 ? 'is' : 'are'} open${unstarted}`
@@ -159,4 +170,14 @@ function messageText(
         : `the result of ${which}; ${openChildren} children are open${unstarted}`
     }
   }
+}
+
+/** The key is what a user gave: it is quoted, and cut. */
+function gateText(gate: GateFacts | null): string {
+  if (gate === null) return 'its turn to begin: its kind has as many runs as it allows'
+  const { sort, kind, key, most, perMs, taken, ahead } = gate
+  const of = key === null ? `kind ${kind}` : `kind ${kind} with key ${preview(key)}`
+  const behind = ahead === 0 ? '' : `; ${ahead} ${ahead === 1 ? 'waits' : 'wait'} in front of it`
+  if (sort === 'runs') return `a place: ${taken} of ${most} runs of ${of} are in progress${behind}`
+  return `its turn to begin: ${most} ${most === 1 ? 'run' : 'runs'} of ${of} may begin within ${perMs} ms${behind}`
 }

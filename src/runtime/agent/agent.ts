@@ -195,12 +195,12 @@ async function beginWith(agentTurn: AgentTurn, mail: Mail, asked: ContextSetting
 
 /** `context`: what goes with the input. */
 function begin(agentTurn: AgentTurn, mail: Mail, context?: string): null {
-  const { inbox, journal, end } = agentTurn
+  const { inbox, journal, end, turn } = agentTurn
   agentTurn.begunRun = journal.position.run
   const { machine } = journal
   machine.apply('inputReceived')
   journal.tally = { ...journal.tally, iterations: 0 }
-  const full = historyFull(agentTurn)
+  const full = turn.gate.problem ?? historyFull(agentTurn)
   const input: ReadInput = full === null ? readInput(agentTurn, mail) : { ok: false, problem: full }
   // A message to a full conversation is received, and is no message of it.
   const said =

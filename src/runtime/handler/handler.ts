@@ -131,7 +131,7 @@ class HandlerTurn {
     const timeout = timeoutOf(this.#definition, this.#turn)
     let self: HandlerSelf | undefined
     try {
-      this.#checkMail(mail)
+      this.#checkMail(mail, position)
       self = new HandlerSelf(this.#context(mail, position, attempt, timeout))
       const message = readOnly(mail.message) as Message<never>
       const receive = () => this.#definition.receive(message, self as unknown as Self<never>)
@@ -160,7 +160,9 @@ class HandlerTurn {
     }
   }
 
-  #checkMail(mail: Mail): void {
+  #checkMail(mail: Mail, position: RunPosition): void {
+    const { problem } = this.#turn.gate
+    if (problem !== undefined && !position.open) throw problem
     if (mail.malformed !== undefined && mail.message.kind !== 'result') {
       throw new InputError(
         `message ${mail.message.id} of worker ${this.#turn.assignment.workerId} cannot be read: ${mail.malformed}`,

@@ -20,6 +20,7 @@ import { HistoryCache } from '../agent/history-cache.ts'
 import { handlerBehaviour } from '../handler/handler.ts'
 import { ToolExecutor } from '../tool/executor.ts'
 import { ThreadPool } from '../tool/thread/thread-pool.ts'
+import { gated } from '../turn/gates.ts'
 import type { Behaviour, Kind } from './kind.ts'
 
 export class KindMaker {
@@ -47,7 +48,7 @@ export class KindMaker {
     const { telemetry } = this.#parts
     if (!isAgentDefinition(definition)) return handlerKind(name, definition, telemetry)
     try {
-      const behaviour = reported(agentBehaviour(definition, this.#parts), telemetry)
+      const behaviour = reported(gated(agentBehaviour(definition, this.#parts), definition), telemetry)
       return kindOf(name, definition, definition.spawns ?? [], behaviour, false)
     } catch (cause) {
       if (cause instanceof ConfigError) throw new ConfigError(`kind "${name}": ${cause.message}`, { cause })
@@ -62,7 +63,7 @@ export class KindMaker {
 }
 
 export function handlerKind(name: string, definition: HandlerDefinition, telemetry: Telemetry = noTelemetry): Kind {
-  const behaviour = reported(handlerBehaviour(definition), telemetry)
+  const behaviour = reported(gated(handlerBehaviour(definition), definition), telemetry)
   return kindOf(name, definition, definition.spawns, behaviour, true)
 }
 

@@ -202,6 +202,7 @@ export class RuntimeNode {
         if (wakeups.length > 0) this.#o.waker.wake(turns.partition, wakeups)
       },
       noteTimer: (ms) => sweeper.dueIn(ms),
+      noteGate: () => sweeper.openGates(),
       poolOf: (kind) => this.#o.kinds.get(kind)?.pool ?? this.#kindPools.get(kind) ?? unhostedPool,
       nodeId: this.id,
       describeKind: (kind) => this.#o.kinds.get(kind)?.description ?? '',

@@ -113,7 +113,7 @@ export class AwakeSlot {
       )
       // A handler that ignores its signal must not hold the slot: it is enough that the turn is over.
       const over = await turn.finished
-      if (over === 'ended') {
+      if (over === 'ended' || over === 'waits') {
         // A cancel ends a turn without asking its behaviour.
         if (turn.aborted) await suspects.noteOverrunIfDeaf(behaving)
         return

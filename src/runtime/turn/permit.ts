@@ -6,6 +6,7 @@
  * PERMIT-3 A turn that ends, drains, is paused, or has had its slice receives nothing more; its worker goes to the end of its run queue.
  * PERMIT-4 A paused turn begins no model call, no tool call and no step of a handler. Those that run finish, and are recorded.
  * PERMIT-5 Once a message has interrupted what a run does, no model call and no tool call begins until the run has received that message.
+ * PERMIT-6 A turn of a kind with gates receives no message that would begin a second run: that one asks in a turn of its own.
  */
 import { performance } from 'node:perf_hooks'
 import type { Turn } from './turn.ts'
@@ -32,5 +33,6 @@ export function mayRecord(turn: Turn): boolean {
 /** Asked before each message, and before each iteration of an agent; `steps`: those of this turn so far. */
 export function mayGoOn(turn: Turn, steps: number, stepsMost: number): boolean {
   if (!turn.isOpen || turn.isDraining || steps >= stepsMost) return false
+  if (turn.gate.isThere && turn.position.run > turn.assignment.run && !turn.position.open) return false
   return performance.now() - turn.startedAt <= turn.host.policy.turnSliceMs
 }

@@ -1,11 +1,33 @@
-/** Duty: what a node does when Redis has recorded a step: it looks again when the step's timers are due, and counts what the step says. */
-import type { Assignment } from '../../core/ports/ports.ts'
+/** Duty: what a node does when Redis has recorded a step: it takes what the answer says, looks again when the step's timers are due, and counts what the step says. */
+import type { Assignment, CommitAnswer } from '../../core/ports/ports.ts'
 import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
+import type { Steer } from '../../core/worker/steer.ts'
 import type { Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
+import type { TurnPause } from './turn-pause.ts'
+import type { TurnSession } from './turn-session.ts'
+
+/** What it needs of the turn. */
+interface RecordedTurn {
+  readonly host: TurnHost
+  readonly assignment: Assignment
+  readonly session: TurnSession
+  readonly pausing: TurnPause
+  readonly steers: { note(steers: readonly Steer[], run: number): void }
+}
 
 /** `retryMs`: the turn ended with it, and its worker is tried again then. */
-export function noteRecorded(host: TurnHost, assignment: Assignment, step: Step, retryMs: number | undefined): void {
+export function noteRecorded(
+  { host, assignment, session, pausing, steers }: RecordedTurn,
+  answer: CommitAnswer & { readonly kind: 'ok' },
+  step: Step,
+  retryMs: number | undefined,
+): void {
+  session.learn(answer)
+  host.wake(answer.wakeups)
+  if (answer.isPaused) pausing.begin()
+  if (answer.steered) steers.note(answer.steered, step.position.run)
+  if (answer.opensGate) host.noteGate()
   if (step.timers.length > 0) host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
   if (retryMs !== undefined) host.noteTimer(retryMs)
   if (host.telemetry !== noTelemetry) countStep(host.telemetry, assignment, step)

@@ -37,6 +37,8 @@ export interface TurnHost {
   noteBusy(): void
   /** A timer was committed: the sweeper looks again when it is due. */
   noteTimer(ms: number): void
+  /** A run has ended, and somebody waits at a gate for its place: the sweeper lets those begin that may. */
+  noteGate(): void
   /** Pool of a kind; "unhosted" when no node ever registered it. */
   poolOf(kind: string): string
   /** What this node knows of a kind; empty for a kind it does not host. */

@@ -7,8 +7,8 @@ export interface TurnEnd {
   readonly retryMs?: number
 }
 
-/** ended: its ending commit was recorded. Else the node gave the turn up, and the worker goes on elsewhere. */
-export type TurnOver = 'ended' | 'fenced' | 'stale' | 'unreachable' | 'blocked'
+/** ended: its ending commit was recorded. waits: its run waits at a gate, and nothing was begun. Else the node gave the turn up, and the worker goes on elsewhere. */
+export type TurnOver = 'ended' | 'waits' | 'fenced' | 'stale' | 'unreachable' | 'blocked'
 
 /** The part of a turn that outlives it. Final once `over` is set. */
 export interface TurnOutcome {

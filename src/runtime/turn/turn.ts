@@ -24,6 +24,7 @@ import { RunDoing } from './run-doing.ts'
 import { emptyStep, type Step } from './step.ts'
 import { mergeSteps, requestOf, StepQueue } from './step-queue.ts'
 import { TakeOver } from './take-over.ts'
+import { TurnGate } from './turn-gate.ts'
 import type { TurnHost } from './turn-host.ts'
 import { runOf, stateOf, TurnLive } from './turn-live.ts'
 import { TurnPause } from './turn-pause.ts'
@@ -44,6 +45,7 @@ export class Turn {
   readonly startedAt = performance.now()
   readonly doing: RunDoing
   readonly pausing = new TurnPause(this)
+  readonly gate = new TurnGate(this)
   readonly session: TurnSession
   readonly steers: TurnSteers
   #state: TurnState = { kind: 'running' }
@@ -351,13 +353,9 @@ export class Turn {
     switch (answer.kind) {
       case 'ok':
         this.#version = answer.version
-        this.session.learn(answer)
         this.#steps.acknowledge(steps.length, step)
         this.doing.committed(step.position.runState)
-        this.host.wake(answer.wakeups)
-        if (answer.isPaused) this.pausing.begin()
-        if (answer.steered) this.steers.note(answer.steered, step.position.run)
-        noteRecorded(this.host, this.assignment, step, end?.retryMs)
+        noteRecorded(this, answer, step, end?.retryMs)
         if (end) this.#finish('ended')
         return
       case 'fenced':

@@ -9,6 +9,7 @@
  *         rarely: each five times `sweepEveryMs` at most. Whatever wakes a slot of the node has the next one come at its usual time.
  * SWEEP-6 Of nodes that sweep at the same moment one finishes cancels, and goes on with those that it has begun. After a cancel notice each
  *     looks once.
+ * SWEEP-7 When a run ends for whose place somebody waits, gates are opened at once. If that fails, the next sweep does it.
  */
 
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
@@ -45,6 +46,8 @@ export class Sweeper {
   #nextAt = 0
   #prunedAt = 0
   #running: Promise<void> | undefined
+  /** SWEEP-7: `again`: asked for while it was under way. */
+  #opening: 'no' | 'now' | 'again' = 'no'
   #stopped = false
   #failing = false
   #problem: string | null = null
@@ -92,6 +95,26 @@ export class Sweeper {
   finishSoon(): void {
     this.#finishesMore = true
     this.dueIn(0)
+  }
+
+  /** SWEEP-7. */
+  openGates(): void {
+    if (this.#stopped) return
+    const isFirst = this.#opening === 'no'
+    this.#opening = isFirst ? 'now' : 'again'
+    if (isFirst) void this.#openGates()
+  }
+
+  async #openGates(): Promise<void> {
+    try {
+      while (this.#opening !== 'no' && !this.#stopped) {
+        this.#opening = 'now'
+        await this.#fire()
+        if (this.#opening === 'now') this.#opening = 'no'
+      }
+    } catch {
+      this.#opening = 'no'
+    }
   }
 
   async runOnce(): Promise<void> {

@@ -37,6 +37,8 @@ export interface WorkerPicture {
   /** The pools whose run queue cannot be read. */
   readonly unreadPools: readonly string[]
   readonly hasRetryTimer: boolean | null
+  /** The gate at which it waits or is in progress has it. Null: it has none, or a key of it cannot be read. */
+  readonly isAtGate: boolean | null
 }
 
 /** An ask that is open as its worker says, with what its record and the sets say. */
@@ -121,21 +123,37 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
 }
 
 export function workerPicture(reply: Reply, unreadPools: readonly string[], pools: readonly string[]): WorkerPicture {
-  const [id, flat, historyLength, failureJson, signals, results, inbox, timers, leased, queuedIn, retry, openAsks] =
-    reply as [
-      string,
-      string[],
-      number,
-      string,
-      Reply,
-      Reply,
-      Reply,
-      [string, number | null][],
-      number | null,
-      string[],
-      number | null,
-      Reply[],
-    ]
+  const [
+    id,
+    flat,
+    historyLength,
+    failureJson,
+    signals,
+    results,
+    inbox,
+    timers,
+    leased,
+    queuedIn,
+    retry,
+    openAsks,
+    ,
+    gate,
+  ] = reply as [
+    string,
+    string[],
+    number,
+    string,
+    Reply,
+    Reply,
+    Reply,
+    [string, number | null][],
+    number | null,
+    string[],
+    number | null,
+    Reply[],
+    number,
+    number | null,
+  ]
   const { record, damage } = readRecord(id, toFields(flat))
   return {
     id,
@@ -151,6 +169,7 @@ export function workerPicture(reply: Reply, unreadPools: readonly string[], pool
     unreadPools,
     pools,
     hasRetryTimer: isThere(retry),
+    isAtGate: isThere(gate),
   }
 }
 

@@ -6,6 +6,7 @@
 
 import { rootIdOf } from '../../core/ids.ts'
 import { type Lane, lanes } from '../../core/worker/message.ts'
+import { busyGates } from '../gate-facts.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
 import { type ExpiredWorker, expiredWorkers } from '../leases.ts'
@@ -165,6 +166,11 @@ export class InspectStore {
   /** Of all sessions; null if they are not paused. */
   pauseNote(): Promise<PauseNote | null> {
     return pauseOfAll(this.#redis, this.#keys)
+  }
+
+  /** Gates of kinds at which runs wait. */
+  busyGates() {
+    return busyGates(this.#redis, this.#keys)
   }
 
   async history(workerId: string, after: number, limit: number): Promise<{ position: number; json: string }[]> {

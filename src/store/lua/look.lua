@@ -11,10 +11,10 @@ ARGV[1] header    json:
 Returns {session, workers, pools of which a queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
         cancelled, what is wrong with its keys, blobs that are not as its index says, its score among the ends, 1 or 0: workers to end are left}, each blob as {id, bytes of the index, bytes of its key}, with
         "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
-        leased, pools it is queued in, retry is timed, open asks, listed}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
+        leased, pools it is queued in, retry is timed, open asks, listed, its gate has it}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
         Null: whether it stands there cannot be read.
-Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked.
+Builds  T:w:<id> and the keys of T:w:<id> and T:s:<session>, its blobs too; T:run and T:kind-queues of the pools; T:asks and T:ask:<id> of what was asked; T:gate:<gate> of their gates, its in and waiting.
 A key of another sort than it should be is told, and the rest is answered.
 Events  none. ]]
 local leasesKey, timersKey, sessionsKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -94,6 +94,17 @@ local function listed(id)
   return redis.call('LPOS', sessionKey(tag, session) .. ':workers', id) and 1 or 0
 end
 
+-- Does the gate at which it waits, or is in progress, have it? false: a key of it cannot be read, or its record says nothing of one.
+local function gateHas(id, fields)
+  local own = readGates(fields.gates)
+  local sort = own and (own.state == 'in' and 'runs' or own.state)
+  local gate = sort and own[sort] and gateOf(fields.kind, sort, own[sort])
+  if not gate then return false end
+  local there = redis.pcall('ZSCORE', gateKey(tag, gate) .. (own.state == 'in' and ':in' or ':waiting'), id)
+  if type(there) == 'table' then return false end
+  return there and 1 or 0
+end
+
 local function pictureOf(id)
   local record = workerKey(tag, id)
   local flat = redis.call('HGETALL', record)
@@ -123,7 +134,7 @@ local function pictureOf(id)
   local results, signals, inbox = headsOf(record .. laneKeys.results), headsOf(record .. laneKeys.signals), headsOf(record .. laneKeys.inbox)
   return {
     id, flat, redis.call('LLEN', record .. ':log'), redis.call('GET', record .. ':failure') or '', signals, results, inbox,
-    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1,
+    timersOf(id, record), isIn(leasesKey, id), queued, isIn(timersKey, id .. ':retry'), asksOf(id, record), 1, gateHas(id, fields),
   }
 end
 

@@ -103,6 +103,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     mail: mailOf(record, { signals, results, inbox, awaited }),
     steered: record.steered,
     configured: record.configured,
+    gates: record.gates,
     trustedUntil,
   }
 }

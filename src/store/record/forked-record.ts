@@ -1,7 +1,8 @@
 /**
  * Duty: the record that a worker has in a copy of its session.
  * FORKED-RECORD-1 A worker that runs is queued in the copy, from its last commit on, as after a crash. The start is not held against it.
- * FORKED-RECORD-2 A field that is not named here is the same in the copy.
+ * FORKED-RECORD-2 A run that is in progress holds no place at a gate in the copy: it goes on there. One that waits at a gate begins to wait anew.
+ * FORKED-RECORD-3 A field that is not named here is the same in the copy.
  */
 import type { ForkedIds } from '../../core/fork/forked-ids.ts'
 import { defaultPool } from '../../core/ids.ts'
@@ -22,8 +23,8 @@ export interface ForkedRecord {
   readonly queued: string | null
 }
 
-/** Of the original alone: its wake-ups, its places in run queues, and what its last node said. */
-const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|score(:.*)?|resting|endFrom)$/
+/** Of the original alone: its wake-ups, its places in run queues and at gates, and what its last node said. */
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|score(:.*)?|resting|endFrom)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
   const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields
@@ -31,6 +32,7 @@ export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, i
   for (const [name, value] of Object.entries(fields)) if (!left.test(name)) copy[name] = elementOf(name, value, ids)
   const isRunning = status === 'running'
   if (isRunning) copy.status = 'queued'
+  if (status === 'parked' && wait === 'gate') Object.assign(copy, { status: 'queued', wait: 'any' })
   const epoch = epochIn(token) - (isRunning ? 1 : 0)
   if (epoch > 0) copy.token = `${epoch}:`
   const [, child] = /^result:(.+)$/.exec(wait ?? '') ?? []

@@ -11,6 +11,7 @@ import { defaultPool, idLength, sessionIdOfRoot } from '../../core/ids.ts'
 import { decodeLimits, defaultWorkerLimits, encodeLimits, hardSessionLimits, limitsForm } from '../../core/policy.ts'
 import { decodeConfiguration } from '../../core/worker/configuration.ts'
 import { costForm, decodeCost } from '../../core/worker/cost.ts'
+import { decodeGates, gatesForm } from '../../core/worker/gates.ts'
 import type { Lane } from '../../core/worker/message.ts'
 import { decodePermissions, isPermissionsText, type Permissions } from '../../core/worker/permissions.ts'
 import { decodeRunState, runStates, type WorkerState, workerStates } from '../../core/worker/run-state.ts'
@@ -90,6 +91,8 @@ export const workerFields = {
   steps: counter('steps'),
   /** Of a kind that says how many of its children run at once: that number, how many run, and how many wait to start. */
   atOnce: withDefault('atOnce', '', /^(\d+ \d+ \d+)?$/, decodeAtOnce),
+  /** Of a kind that says how many of its runs are in progress at once, or begin within a time: its gates, and how its run stands to them. */
+  gates: withDefault('gates', '', gatesForm, decodeGates),
   /** How many messages have ever been taken out of each lane. */
   signalsTaken: counter('signals'),
   resultsTaken: counter('results'),

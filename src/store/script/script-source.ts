@@ -43,6 +43,7 @@ const parts = [
   'starts',
   'lines',
   'mail',
+  'gates',
   'sessions',
   'claims',
   'children',
@@ -52,31 +53,37 @@ const parts = [
   'letters',
 ]
 const files: readonly (readonly Piece[])[] = parts.map((name) => piecesOf(read(`shared/${name}.lua`)))
-const shared: readonly Piece[] = files.flat()
 
 export function scriptSource(file: string): string {
-  return linked(read(file), shared)
+  return linked(read(file), files)
 }
 
 /** The same with the marks of its guards, `-- guard: <name>` behind a line: for tests, which take one guard out and see that they notice. */
 export function markedSource(file: string): string {
   return linked(
     withoutHeaders(readMarked(file)),
-    parts.flatMap((name) => piecesOf(withoutHeaders(readMarked(`shared/${name}.lua`)))),
+    parts.map((name) => piecesOf(withoutHeaders(readMarked(`shared/${name}.lua`)))),
   )
 }
 
-/** A script with the pieces that it uses in front, directly or through others. */
-function linked(text: string, pieces: readonly Piece[]): string {
-  const used = wordsOf(text)
-  const front: string[] = []
+/** A script with the pieces that it uses in front, directly or through others: those of each file as a block. */
+function linked(text: string, all: readonly (readonly Piece[])[]): string {
+  const used = new Set(wordsOf(text))
   // What a piece uses stands before it.
-  for (const piece of pieces.toReversed()) {
-    if (!piece.names.some((name) => used.has(name))) continue
-    for (const word of wordsOf(piece.text)) used.add(word)
-    front.unshift(piece.text)
-  }
-  return [...front, text].join('\n')
+  const front = all.toReversed().map((pieces) => {
+    const needed: Piece[] = []
+    for (const piece of pieces.toReversed()) {
+      if (!piece.names.some((name) => used.has(name))) continue
+      for (const word of wordsOf(piece.text)) used.add(word)
+      needed.unshift(piece)
+    }
+    return needed
+  })
+  const texts = [text, ...front.map(textOf)].map(wordsOf)
+  const blocks = front.map((pieces, index) =>
+    pieces.length === 0 ? [] : [blockOf(pieces, texts.toSpliced(index + 1, 1))],
+  )
+  return [...blocks.toReversed().flat(), text].join('\n')
 }
 
 export interface ScriptLibrary {

@@ -55,6 +55,14 @@ export const commitScript = defineScript({
   args: words('texts'),
 })
 
+export const enterScript = defineScript({
+  file: 'enter.lua',
+  keys: words('record leases gates'),
+  header: words('worker token at'),
+  fields: { at: words('sort id key most perMs') },
+  args: [],
+})
+
 export const renewScript = defineScript({
   file: 'renew.lua',
   keys: words('leases events'),
@@ -94,7 +102,7 @@ export const restScript = defineScript({
 
 export const fireScript = defineScript({
   file: 'fire.lua',
-  keys: words('timers events'),
+  keys: words('timers events gates'),
   args: words('batch seed wakeupMs'),
 })
 

@@ -47,6 +47,10 @@ export class WatchedTurns implements TurnStore {
     return this.#turns.cancelReason(worker)
   }
 
+  enter(...asked: Parameters<TurnStore['enter']>) {
+    return this.#turns.enter(...asked)
+  }
+
   readInputs(...read: Parameters<TurnStore['readInputs']>) {
     return this.#turns.readInputs(...read)
   }

@@ -35,6 +35,7 @@ function storeOf({
     refusal: async () => null,
     expiredWorkers: async () => [{ id: 'w', kind: 'loop', lastWords: null }],
     pauseNote: async () => null,
+    busyGates: () => Promise.resolve([]),
     access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     poolsEverKnown: () => Promise.resolve([]),

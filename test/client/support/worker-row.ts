@@ -17,6 +17,7 @@ const none: Omit<ReadableRow, 'id' | 'record' | 'fieldDamage'> = {
   historyLength: 0,
   updatedAt: null,
   wasCancelled: false,
+  gate: null,
   pending: { inbox: 0, results: 0, signals: 0 },
   open: noSignals,
 }

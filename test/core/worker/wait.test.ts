@@ -53,6 +53,7 @@ describe('a wait', () => {
       timers: 0,
       asks: 0,
       ask: undefined,
+      gate: null,
     }
     expect(all.map((wait) => waitText(wait, facts))).toEqual([
       'input',
@@ -85,6 +86,7 @@ describe('a wait', () => {
       timers: 0,
       asks: 0,
       ask: undefined,
+      gate: null,
     }
     expect(waitText(wait, { ...none, ...facts })).toBe(words)
   })

@@ -155,6 +155,7 @@ test('a run whose model has replied is not reported as waiting for the model whi
     readHistory: (workerId, from) => turns.readHistory(workerId, from),
     cancelReason: (worker) => turns.cancelReason(worker),
     readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
+    enter: (worker, gates) => turns.enter(worker, gates),
     async renew(renewing) {
       const answer = await turns.renew(renewing)
       renewed++

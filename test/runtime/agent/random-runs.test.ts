@@ -113,6 +113,7 @@ function losing(turns: TurnStore, lost: readonly Loss[]): TurnStore {
     cancelReason: (worker) => turns.cancelReason(worker),
     renew: (renewed) => turns.renew(renewed),
     readInputs: (workerId, positions) => turns.readInputs(workerId, positions),
+    enter: (worker, gates) => turns.enter(worker, gates),
     async commit(request) {
       const how = lost[number++]
       if (how === 'before') throw new Error('lost before it came')

@@ -90,6 +90,7 @@ export class HeldStore {
       plan: () => ({ kind: 'claim', claim }),
       noteBusy() {},
       noteTimer() {},
+      noteGate() {},
       nodeId: 'n-test',
       describeKind: () => '',
       live: { isFollowed: () => false, publish() {} },

@@ -6,6 +6,7 @@ import {
   encodeWait,
   endsWait,
   forAny,
+  forGate,
   forResult,
   forResults,
   forRetry,
@@ -24,6 +25,7 @@ const waits = {
   signal: [forSignal],
   retry: [forRetry],
   start: [forStart],
+  gate: [forGate],
   result: [forResult(child)],
   results: [forResults(0), forResults(3)],
 } satisfies Record<Wait['kind'], readonly Wait[]>

@@ -16,6 +16,7 @@ import { blobsOf, text } from './blob-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
 import { commitCalls } from './commit-calls.ts'
 import { forkCalls } from './fork-calls.ts'
+import { atOnce, enter } from './gate-checks.ts'
 import { runFailure } from './hand-node.ts'
 import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
@@ -112,6 +113,23 @@ export const calls: readonly Call[] = [
       const { node } = await running(place)
       const next = node.next({ slot: '1', wakeup: 'other' })
       return () => node.turns.claim(next)
+    },
+  },
+  {
+    name: 'run that begins at a gate',
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      return () => enter(turn, atOnce(1))
+    },
+  },
+  {
+    name: 'run that waits at a gate',
+    prepare: async (place) => {
+      const { turn, node } = await running(place)
+      await enter(turn, atOnce(1))
+      await place.create({ label: 'two' })
+      const next = await node.claim({ slot: '1' })
+      return () => enter(next, atOnce(1))
     },
   },
   ...commitCalls,

@@ -14,6 +14,7 @@ import * as endChecks from './end-checks.ts'
 import * as endingChecks from './ending-checks.ts'
 import * as fairChecks from './fair-checks.ts'
 import * as forkChecks from './fork-checks.ts'
+import * as gateChecks from './gate-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
@@ -46,6 +47,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     pauseChecks,
     releaseChecks,
     startChecks,
+    gateChecks,
     forkChecks,
     blobChecks,
     endChecks,

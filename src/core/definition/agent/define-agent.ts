@@ -10,6 +10,7 @@ import { policy } from '../../policy.ts'
 import { type ChildLimits, checkDeclared, childLimitNames } from '../child-limits.ts'
 import type { AgentCancelSelf } from '../on-cancel.ts'
 import type { RetrySettings } from '../retry-settings.ts'
+import type { ConcurrencySettings, RateSettings } from '../run-limits.ts'
 import { type CallSettings, checkSettings } from '../tool/call-settings.ts'
 import { isTool, reservedNames, type Tool } from '../tool/define-tool.ts'
 import type { WorkerIdentity } from '../worker-identity.ts'
@@ -161,6 +162,10 @@ export interface AgentWorker<Given = unknown, Output = unknown> {
   readonly context?: ContextSettings
   /** Texts that its model is told of by name and description, and reads with `read_skill` when it needs them. Default: none. */
   readonly skills?: readonly Skill[]
+  /** How many runs of this kind, or of each key of their inputs, are in progress at once over all nodes. Further ones wait, without a slot. Default: any number. */
+  readonly concurrency?: ConcurrencySettings<Json>
+  /** How many runs of this kind, or of each key of their inputs, begin within a time over all nodes. Further ones wait, without a slot. Default: any number. */
+  readonly rate?: RateSettings<Json>
   /** The pool of this kind. Kinds that the same nodes host share a pool. Default: "default". */
   readonly pool?: string
   /** How often a model call or a tool is retried after a failure that may pass. Default 3. */
@@ -204,6 +209,8 @@ export const agentKeys = new Set([
   'approval',
   'limits',
   'childrenAtOnce',
+  'concurrency',
+  'rate',
   'onUnknown',
   'input',
   'output',

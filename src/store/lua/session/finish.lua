@@ -19,7 +19,7 @@ Returns {next, agents, wakeups}: "more": another call goes on at once; "done": t
         While the root says `endFrom`, the next workers of the list are looked at, then those in T:s:<session>:ending: what is looked at is what
         is cancelled, and not all that the session ever had.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, ending, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
-        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked.
+        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked; T:gates, T:gate:<gate> and its in and waiting.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]
@@ -61,7 +61,7 @@ local function readLeft(recordKey, record, gone)
   return length - gone, gone
 end
 local function isInRun(record)
-  return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' -- guard: a child that waits to start is cancelled with a result for its parent
+  return record.open == '1' or record.status == 'queued' or record.wait == 'retry' or record.wait == 'start' or record.wait == 'gate' -- guard: a child that waits to start is cancelled with a result for its parent | a run that waits at a gate is cancelled with a result for its parent
 end
 -- A worker of this session and whether it is cancelled, the message that its run takes with it, and the result for its parent; an error when something of it cannot be read or written.
 local function readCancelled(id, recordKey)
@@ -76,6 +76,7 @@ local function readCancelled(id, recordKey)
     checkSort('list', recordKey .. ':log', recordKey .. laneKeys.signals, recordKey .. laneKeys.results)
     checkSort('hash', recordKey .. ':timers')
     checkSort('set', recordKey .. ':asks')
+    checkGatesOf(tag, record)
     return record, hit, readDropped(recordKey, record, hit), isInRun(record) and planCancelled(tag, id, record, now)
   end
   return record, hit
@@ -136,6 +137,7 @@ for index = 1, #ids do
     if record.steps then changes[#changes + 1], changes[#changes + 2] = 'steps', atStart.steps end
     if record.steered then changes[#changes + 1], changes[#changes + 2] = 'steered', atStart.steered end
     if record.atOnce then changes[#changes + 1], changes[#changes + 2] = 'atOnce', atStart.atOnce end -- guard: no child of the next run waits for those of a cancelled one
+    if record.gates then changes[#changes + 1], changes[#changes + 2] = 'gates', (writeLeft(tag, id, record, now)) end
     if isInRun(record) then
       for index = answer.from, answer.to do redis.call('RPUSH', recordKey .. ':log', texts[index]) end
       local last = digits(redis.call('RPUSH', recordKey .. ':log', entryWith(entry, dropped)) - 1)

@@ -180,6 +180,11 @@ local function writeRunEnd(tag, turn, batch)
   change(turn, 'run', digits(tonumber(run) + 1))
   if record.calls then change(turn, 'calls', atStart.calls) end
   if record.atOnce then change(turn, 'atOnce', atStart.atOnce) end -- guard: no child of the next run waits for those of the last
+  if record.gates then
+    local gates, isAwaited = writeLeft(tag, worker, record, timeOf(batch))
+    change(turn, 'gates', gates)
+    turn.opensGate = isAwaited -- guard: a commit answers that somebody waits for the place of its run
+  end
   if record.onCancel and not commit.wait then change(turn, 'onCancel', digits(tonumber(run) + 1)) end -- guard: the next run of the same turn gets a last step too
   local signalsLeft, resultsLeft = writeRunLeftovers(tag, worker, record, isAwaiting, timeOf(batch))
   turn.signals, turn.results = turn.signals + signalsLeft, turn.results + resultsLeft
@@ -324,6 +329,10 @@ local function commitTurn(tag, turn, batch)
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit
   if turn.approval then answer[7], answer[8], answer[9] = turn.assigned or false, answer[8] or false, turn.approval end -- guard: a commit answers what the session says of approvals
   addSteered(answer, turn.steered)
+  if turn.opensGate then
+    for place = 7, 10 do answer[place] = answer[place] or false end
+    answer[11] = 'opens'
+  end
   batch.last, batch.lastKey = answer, recordKey
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer

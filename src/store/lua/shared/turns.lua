@@ -155,6 +155,7 @@ local function planTurn(tag, turn)
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
   if commit.dead then checkSort('stream', tag .. ':dead') end
+  if outcome and record.gates then checkGatesOf(tag, record) end
   if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
     checkSort('hash', recordKey .. ':timers')

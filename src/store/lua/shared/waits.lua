@@ -1,5 +1,5 @@
 --[[ waits – the half of the grammar of waits that scripts need; core/worker/wait.ts has all of it, and a test compares the two.
-A wait is any | signals | retry | start | result:<child> | results:<count>. ]]
+A wait is any | signals | retry | start | gate | result:<child> | results:<count>. ]]
 
 -- Results that a worker waits for: must they ever have come in this number? Nil for another wait. A number that nobody can read is none,
 -- which every result reaches: whoever brings mail is not stopped by it, and the claim looks at all of the record.
@@ -18,7 +18,7 @@ end
 
 -- Does this mail end the wait? `count`: how many mails of its lane have ever come, this one included.
 local function endsWait(wait, lane, text, count)
-  if wait == 'retry' or wait == 'start' then return false end -- guard: a retry waits
+  if wait == 'retry' or wait == 'start' or wait == 'gate' then return false end -- guard: a retry waits
   if lane == 'signals' or wait == 'any' then return true end
   if lane ~= 'results' then return false end
   local child, most = childAwaited(wait), countAwaited(wait)

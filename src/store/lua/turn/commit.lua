@@ -83,14 +83,15 @@ ARGV[1] header    json:
       leaseMs, mailBytes, suspectAfter, poisonAfter   limits
 ARGV[2] texts     of each commit its texts, one after the other
 Returns {answer, answer, ...} for each turn one of {"ok", version, wakeups, claimed, spent or nothing, caps or nothing, assigned or nothing, "paused" or nothing,
-        approval or nothing, steered or nothing} |
+        approval or nothing, steered or nothing, "opens" or nothing} |
         {"fenced", claimed} | {"conflict", version} | {"cancelled"} | {"refused", list} | {"failed"}: another was recorded, and this one met
         an error, which it meets again when it is sent alone. The wake-ups of all are in the answer of the last that was recorded.
         claimed: nothing, or what claim answers: "assigned" and its parts, "empty", "unfit"
         steered: the positions of the inputs that steer the worker, in turn, of one that interrupts its run with a ! behind it
         assigned: the ids of children that slots took
+        opens: the run has ended, and somebody waits at a gate for its place
 Builds  T:w:<id> and its keys of these workers, of recipients, children, parents, roots and the next workers; the keys of
-        T:s:<session>; T:ends; T:usage:<day>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
+        T:s:<session>; T:ends; T:usage:<day>; T:dead; T:cancelling; T:timers; T:asks and T:ask:<id>; T:gates, T:gate:<gate> and its in and waiting; T:per-wake, T:nodes, T:pools, T:wake; tells T:cancel-notices of what steers; for claims T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:claims.
 Events  what the node says happened, then session.completed and its like. Nothing is written of a turn that is not answered "ok". ]]
 local leasesKey = KEYS[1]
 local header = readHeader(ARGV[1])

@@ -1,12 +1,12 @@
---[[ fire – posts the timers that are due, and ends the asks that expire.
+--[[ fire – posts the timers that are due, ends the asks that expire, and lets those begin that wait at a gate which opens.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
-KEYS[1] timers    zset               KEYS[2] events   stream
+KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs
-Returns {fired, dueIn, wakeups}: timers taken in this call; ms until the next one is due, or "none"
-Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>;
+Returns {fired, dueIn, wakeups}: timers taken, and runs that began, in this call; ms until the next timer or gate is due, or "none"
+Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
-local timersKey, eventsKey = KEYS[1], KEYS[2]
+local timersKey, eventsKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
 local batch, seed, wakeupMs = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3])
 
 local tag = tagOf(timersKey)
@@ -53,9 +53,22 @@ for index = 1, #due do
     end
   end
 end
+-- A gate that is damaged waits until it is mended, and holds up no other.
+local function admitAt(gate)
+  local fine, began = pcall(writeAdmitted, tag, gate, now, woke)
+  if fine then return began end
+  if not damageOf(began) then error(began, 0) end
+  redis.call('ZADD', gatesKey, digits(now + gateLookMs), gate)
+  return 0
+end
+local fired, gatesMost = #due, 20
+checkSort('zset', gatesKey)
+local opening = redis.call('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
+for index = 1, #opening do fired = fired + admitAt(opening[index]) end
 writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
-local dueIn = 'none'
-if first[2] then dueIn = digits(math.max(0, tonumber(first[2]) - now)) end
-return { #due, dueIn, wakeups }
+local firstGate = redis.call('ZRANGE', gatesKey, 0, 0, 'WITHSCORES')
+local next, dueIn = math.min(tonumber(first[2] or math.huge), tonumber(firstGate[2] or math.huge)), 'none'
+if next < math.huge then dueIn = digits(math.max(0, next - now)) end
+return { fired, dueIn, wakeups }

@@ -5,7 +5,7 @@ KEYS[4] timers    zset               KEYS[5] leases   zset               KEYS[6]
 ARGV[1] node
 Returns {"rests", dueIn, paused, kinds}: ms until the next timer is due, or "none"; "1" while all sessions are paused; the version of the register of kinds.
         {"sweep"}: there is something to do, or this node is not in the register.
-Builds  T:run and T:kind-queues of each pool; T:run:unhosted.
+Builds  T:run and T:kind-queues of each pool; T:run:unhosted; T:gates.
 Events  none. ]]
 local metaKey, nodesKey, poolsKey, timersKey, leasesKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local node = ARGV[1]
@@ -24,7 +24,7 @@ local isSetBack = (tonumber(meta[1] or '0') or 0) > now
 local dueIn = first[2] and tonumber(first[2]) - now
 if isSetBack or (dueIn and dueIn <= 0) then return { 'sweep' } end -- guard: a node that rests sweeps when the clock was set back, or a timer is due
 
-local work = { leasesKey, cancellingKey, tag .. ':run:unhosted', tag .. ':run:default', tag .. ':kind-queues:default' } -- guard: a node that rests sweeps while there are leases, cancels or queued workers
+local work = { leasesKey, cancellingKey, tag .. ':gates', tag .. ':run:unhosted', tag .. ':run:default', tag .. ':kind-queues:default' } -- guard: a node that rests sweeps while there are leases, cancels or queued workers
 for index = 1, #pools do
   work[#work + 1] = tag .. ':run:' .. pools[index]
   work[#work + 1] = tag .. ':kind-queues:' .. pools[index] -- guard: a node that rests sweeps while workers are queued in any pool

@@ -1,0 +1,184 @@
+--[[ gates – how many runs of a kind may be in progress at once (`runs`), and how many may begin within a time (`rate`): over all nodes, for all runs
+of the kind or for each key of their inputs. A gate is <kind>:<sort>:<id>, where the id is a digest of the key, or `all`. T:gate:<gate> has its numbers,
+T:gate:<gate>:in the workers whose runs are in progress, T:gate:<gate>:begun when the last runs began, T:gate:<gate>:waiting the workers that wait, in
+their order. T:gates says when a sweep looks at each gate. In the record of a worker, `gates` is "<state> <id of runs> <id of rate>", - for none: its
+run is `in`, waits at `runs` or at `rate`, or is `out`. Who waits has the wait `gate`, and holds neither a slot nor a lease nor a place at another gate. ]]
+
+-- So often a sweep looks at a gate at which nothing else is due: what is not in progress any more, whatever became of it, goes then.
+local gateLookMs = 30000
+
+local function gateOf(kind, sort, id)
+  return id and (kind .. ':' .. sort .. ':' .. id)
+end
+
+local function gateKey(tag, gate)
+  return tag .. ':gate:' .. gate
+end
+
+-- What a record says of gates; nil where it says nothing, or nothing that can be read: then its run holds no place.
+local function readGates(text)
+  local state, runs, rate = string.match(text or '', '^(%l+) (%S+) (%S+)$')
+  if not state then return nil end
+  return { state = state, runs = runs ~= '-' and runs or nil, rate = rate ~= '-' and rate or nil }
+end
+
+local function gatesText(state, gates)
+  return state .. ' ' .. (gates.runs or '-') .. ' ' .. (gates.rate or '-')
+end
+
+local function checkGate(tag, gate)
+  local key = gateKey(tag, gate)
+  checkSort('hash', key)
+  checkSort('zset', key .. ':in', key .. ':waiting')
+  checkSort('list', key .. ':begun')
+end
+
+-- Those of a record whose run ends.
+local function checkGatesOf(tag, record)
+  local own = readGates(record.gates)
+  if not own then return end
+  if own.runs then checkGate(tag, gateOf(record.kind, 'runs', own.runs)) end
+  if own.rate then checkGate(tag, gateOf(record.kind, 'rate', own.rate)) end
+  checkSort('zset', tag .. ':gates')
+end
+
+-- When the next run may begin, in ms: 0 is now, and math.huge when one that is in progress has ended.
+local function opensAt(key, most, perMs, now)
+  if not perMs then return redis.call('ZCARD', key .. ':in') < most and 0 or math.huge end -- guard: no more runs are in progress than a gate allows
+  local before = redis.call('LINDEX', key .. ':begun', digits(-most))
+  if not before then return 0 end
+  local opens = math.min(tonumber(before), now) + perMs
+  return opens > now and opens or 0 -- guard: no more runs begin within a time than a gate allows
+end
+
+-- The numbers of a gate as its last run had them. One whose numbers were lost holds nobody.
+local function numbersOf(key)
+  local field = redis.call('HMGET', key, 'most', 'perMs')
+  return tonumber(field[1] or nil) or 1e9, tonumber(field[2] or nil)
+end
+
+local function opensNext(key, now)
+  local most, perMs = numbersOf(key)
+  return opensAt(key, most, perMs, now)
+end
+
+-- A sweep looks at the gate at this time, or earlier.
+local function noteGate(tag, gate, at, now)
+  redis.call('ZADD', tag .. ':gates', 'LT', digits(at == math.huge and now + gateLookMs or math.max(at, now)), gate)
+end
+
+-- A run begins: in progress at the one gate, begun at the other.
+local function writeBegun(tag, id, kind, gates, now)
+  if gates.runs then
+    local gate = gateOf(kind, 'runs', gates.runs)
+    redis.call('ZADD', gateKey(tag, gate) .. ':in', digits(now), id) -- guard: a run that begins counts at its gate
+    noteGate(tag, gate, math.huge, now)
+  end
+  if gates.rate then
+    local gate = gateOf(kind, 'rate', gates.rate)
+    local key = gateKey(tag, gate)
+    local most, perMs = numbersOf(key)
+    redis.call('RPUSH', key .. ':begun', digits(now)) -- guard: a run that begins counts within its time
+    redis.call('LTRIM', key .. ':begun', digits(-most), '-1')
+    noteGate(tag, gate, now + (perMs or 0), now)
+  end
+end
+
+-- The run of this record is over. Returns what the record says then, and whether somebody waits for its place.
+local function writeLeft(tag, id, record, now)
+  local own = readGates(record.gates)
+  if not own or own.state == 'out' then return record.gates or atStart.gates, false end
+  local runs, isAwaited = gateOf(record.kind, 'runs', own.runs), false
+  if own.state ~= 'in' then
+    redis.call('ZREM', gateKey(tag, gateOf(record.kind, own.state, own[own.state]) or '') .. ':waiting', id) -- guard: a run that ends waits at no gate
+  elseif runs then
+    redis.call('ZREM', gateKey(tag, runs) .. ':in', id) -- guard: a run that ends frees its place
+    isAwaited = redis.call('EXISTS', gateKey(tag, runs) .. ':waiting') == 1
+    if isAwaited then
+      noteGate(tag, runs, 0, now) -- guard: a place that is free is given away
+    elseif redis.call('EXISTS', gateKey(tag, runs) .. ':in') == 0 then
+      redis.call('DEL', gateKey(tag, runs))
+      redis.call('ZREM', tag .. ':gates', runs) -- guard: a gate goes with its last run
+    end
+  end
+  return gatesText('out', own), isAwaited
+end
+
+-- A worker that waits at this gate: what lets it begin. nil where it does not wait there any more.
+local function readWaiting(tag, id, sort, gateId)
+  local recordKey = workerKey(tag, id)
+  local field = readFields(recordKey, 'status', 'wait', 'gates', 'kind', 'pool', 'path1')
+  local gates = readGates(field[3] or nil)
+  if field[1] ~= 'parked' or field[2] ~= 'gate' or not gates or gates.state ~= sort or gates[sort] ~= gateId then return nil end -- guard: who does not wait at a gate any more leaves it
+  local session = sessionOf(id, field[6])
+  checkSort('hash', rootKeyOf(tag, session))
+  return { id = id, session = session, pool = field[5] or atStart.pool, kind = field[4], gates = gates, recordKey = recordKey }
+end
+
+-- Those that are in progress there by the set, and not by their records: a lost past of Redis, or another program. A part of them, elsewhere each time.
+local function healPlaces(tag, key, gateId, now)
+  local most = 32
+  local from = now % (math.max(0, redis.call('ZCARD', key .. ':in') - most) + 1)
+  local ids = redis.call('ZRANGE', key .. ':in', digits(from), digits(from + most - 1))
+  for index = 1, #ids do
+    local text = redis.pcall('HGET', workerKey(tag, ids[index]), 'gates')
+    local gates = type(text) ~= 'table' and readGates(text or nil)
+    if type(text) ~= 'table' and not (gates and gates.state == 'in' and gates.runs == gateId) then
+      redis.call('ZREM', key .. ':in', ids[index]) -- guard: a place that nobody holds is given away
+    end
+  end
+end
+
+-- Lets those begin that may, in the order in which they came, and says when a sweep looks again. Who must wait at the other gate of its kind goes there,
+-- with its place in the order. Returns how many began.
+local function writeAdmitted(tag, gate, now, woke)
+  local looksMost = 32
+  local kind, sort, gateId = string.match(gate, '^(%S+):(%l+):(%S+)$')
+  if not kind then
+    redis.call('ZREM', tag .. ':gates', gate)
+    return 0
+  end
+  local key, other = gateKey(tag, gate), sort == 'runs' and 'rate' or 'runs'
+  checkGate(tag, gate)
+  if sort == 'runs' then healPlaces(tag, key, gateId, now) end
+  local most, perMs = numbersOf(key)
+  local waiting = redis.call('ZRANGE', key .. ':waiting', '0', digits(looksMost - 1), 'WITHSCORES')
+  local opens, began, left = opensAt(key, most, perMs, now), 0, 0
+  for index = 1, #waiting, 2 do
+    if opens > 0 then break end
+    local fine, one = pcall(readWaiting, tag, waiting[index], sort, gateId)
+    if not fine and not damageOf(one) then error(one, 0) end
+    local elsewhere = fine and one and gateOf(kind, other, one.gates[other])
+    if elsewhere then fine = pcall(checkGate, tag, elsewhere) end
+    if fine then
+      redis.call('ZREM', key .. ':waiting', waiting[index])
+      left = left + 1
+      local otherOpens = elsewhere and opensNext(gateKey(tag, elsewhere), now) or 0
+      if one and otherOpens > 0 then
+        redis.call('ZADD', gateKey(tag, elsewhere) .. ':waiting', waiting[index + 1], one.id) -- guard: who passes one gate waits at the other
+        redis.call('HSET', one.recordKey, 'gates', gatesText(other, one.gates))
+        noteGate(tag, elsewhere, otherOpens, now)
+      elseif one then
+        writeBegun(tag, one.id, kind, one.gates, now)
+        writeWokenRecord(tag, one, now, woke)
+        redis.call('HSET', one.recordKey, 'gates', gatesText('in', one.gates), 'wait', atStart.wait)
+        began = began + 1
+      end
+      opens = opensAt(key, most, perMs, now)
+    end
+  end
+  local newest = perMs and tonumber(redis.call('LINDEX', key .. ':begun', '-1') or 0)
+  if redis.call('EXISTS', key .. ':waiting') == 1 then
+    -- Where all that were looked at are damaged, a sweep looks again some time later.
+    local at = opens == 0 and (left > 0 and now or now + gateLookMs) or opens == math.huge and now + gateLookMs or opens
+    redis.call('ZADD', tag .. ':gates', digits(at), gate)
+  elseif perMs and newest + perMs > now then
+    redis.call('ZADD', tag .. ':gates', digits(newest + perMs), gate)
+  elseif not perMs and redis.call('EXISTS', key .. ':in') == 1 then
+    redis.call('ZADD', tag .. ':gates', digits(now + gateLookMs), gate)
+  else
+    redis.call('DEL', key, key .. ':begun')
+    redis.call('ZREM', tag .. ':gates', gate) -- guard: a gate at which nobody is goes
+  end
+  return began
+end

@@ -1,0 +1,81 @@
+--[[ enter – a run of a kind that has gates begins; or it waits, and its turn is over.
+Why a script   two runs that each see the last free place would both take it; and a worker that waits must hold neither lease nor token.
+KEYS[1] record    hash               KEYS[2] leases   zset               KEYS[3] gates    zset
+ARGV[1] header    json:
+  worker           id
+  token            by which the node holds the worker
+  at               the gates of its kind for the key of its input, each:
+    sort           runs or rate
+    id             of the gate, behind kind and sort
+    key            as text, for people; absent: it is for all runs of the kind, or nobody knows
+    most           how many runs may be in progress at once, or begin within perMs
+    perMs          of a rate
+Returns {"in"}: also where it began before | {"waits", ms until the gate opens, or "none"} | {"fenced"} | {"cancelled"}
+        | {"never"}: every run that is in progress there waits for this one
+Builds  T:w:<root>, T:s:<session>:cancelled, T:gate:<gate> and its in, waiting and begun.
+Events  none. Unless it returns "in" or "waits" it writes nothing. ]]
+local recordKey, leasesKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
+local header = readHeader(ARGV[1])
+
+local tag = tagOf(recordKey)
+local now = nowMs()
+checkTexts(header, 'worker', 'token')
+local worker, at = header.worker, listOf(header, 'at')
+local record = readRecord(recordKey)
+if record.commit == header.token .. ':0' then return { 'waits', 'none' } end -- guard: a run that waits is told so again
+if record.token ~= header.token or record.status ~= 'running' then return { 'fenced' } end -- guard: token check of enter
+checkRecord(recordKey, record)
+local own = readGates(record.gates)
+if own and own.state == 'in' then return { 'in' } end -- guard: a run begins once
+if readCancellation(tag, record, worker) then return { 'cancelled' } end -- guard: cancel check of enter
+checkSort('zset', leasesKey, gatesKey)
+
+-- Does every run that is in progress there wait for this one? Each is one of its ancestors, and none of those in between is detached.
+local function isOfAncestors(key)
+  local level, found = tonumber(record.depth or atStart.depth), 0
+  while level > 0 and string.sub(record['path' .. level], 38) ~= '-' do
+    if redis.call('ZSCORE', key .. ':in', string.sub(record['path' .. level], 1, 36)) then found = found + 1 end
+    level = level - 1
+  end
+  return found > 0 and found == redis.call('ZCARD', key .. ':in')
+end
+
+-- The first gate at which it must wait, and when that opens.
+local gates, closed, opens = {}, nil, nil
+for index = 1, #at do
+  local one = at[index]
+  checkTexts(one, 'sort', 'id')
+  checkTextsIfAny(one, 'key')
+  checkNumbers(one, 'most')
+  checkNumbersIfAny(one, 'perMs')
+  local gate = gateOf(record.kind, one.sort, one.id)
+  checkGate(tag, gate)
+  local key = gateKey(tag, gate)
+  gates[one.sort] = one.id
+  local when = opensAt(key, one.most, one.perMs, now)
+  if when == math.huge and isOfAncestors(key) then return { 'never' } end -- guard: a run that waits for a place of its ancestors is told so
+  local isBehind = redis.call('EXISTS', key .. ':waiting') == 1 -- guard: nobody overtakes those that wait at a gate
+  if not closed and (when > 0 or isBehind) then closed, opens = one.sort, when end
+end
+
+-- The first write, so it may fail.
+for index = 1, #at do
+  local one = at[index]
+  local key = gateKey(tag, gateOf(record.kind, one.sort, one.id))
+  redis.call('HSET', key, 'most', digits(one.most))
+  if one.key then redis.call('HSET', key, 'key', one.key) end
+  if one.perMs then redis.call('HSET', key, 'perMs', digits(one.perMs)) end
+end
+if not closed then
+  writeBegun(tag, worker, record.kind, gates, now)
+  redis.call('HSET', recordKey, 'gates', gatesText('in', gates))
+  return { 'in' }
+end
+local gate = gateOf(record.kind, closed, gates[closed])
+redis.call('ZADD', gateKey(tag, gate) .. ':waiting', digits(now), worker)
+noteGate(tag, gate, opens, now)
+-- As after a commit of this claim, which recorded nothing: its version is as before.
+redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'parked', 'wait', 'gate', 'token', atStart.token)
+redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect
+redis.call('ZREM', leasesKey, worker) -- guard: who waits at a gate holds no lease
+return { 'waits', opens == math.huge and 'none' or digits(math.max(0, opens - now)) }
