@@ -29,6 +29,8 @@ export interface KindSummary {
   readonly description: string
   /** The window of its model in tokens, if its author says it (`compaction.window`). */
   readonly window?: number
+  /** JSON Schema of its inputs, if it has one that is not too long. */
+  readonly input?: Readonly<Record<string, unknown>>
   /** How many live nodes host it. */
   readonly nodes: number
   readonly hosted: boolean

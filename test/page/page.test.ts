@@ -1,6 +1,7 @@
-/** The page in a browser, on the real API: small, under any path, honest about what is stale. */
+/** The page in a browser, on the real API and a real node: every screen, by keyboard, safe against what it shows, and honest about what is stale. */
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -9,9 +10,12 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { buildPage } from '../../scripts/page.ts'
 import { startApi } from '../../src/api/api.ts'
 import { TestApi } from '../api/support/test-api.ts'
+import { waitUntil } from '../support/wait-until.ts'
 import { startBrowser } from './support/browser.ts'
+import { hostile, kinds } from './support/kinds.ts'
 import { sessionFileOf } from './support/session-file.ts'
 
+const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const jsKbMost = 250
 
 let folder: string
@@ -24,7 +28,7 @@ const complaints: string[] = []
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'troupe-page-'))
   await buildPage(folder)
-  api = await TestApi.start({}, { page: folder, rate: 1_000_000 })
+  api = await TestApi.start(kinds, { page: folder, rate: 1_000_000 })
   browser = await startBrowser()
   if (browser === null) return
   context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
@@ -56,6 +60,14 @@ const inBrowser = (name: string, run: (page: Page) => Promise<void>) =>
     expect(complaints).toEqual([])
   })
 
+const create = async (kind: string, more: object = {}) => {
+  const { body, status } = await api.post('/v1/sessions', { kind, input: `Please: ${hostile}`, ...more })
+  expect(status, JSON.stringify(body)).toBe(202)
+  return body.sessionId as string
+}
+
+const approvals = async () => (await api.get('/v1/approvals')).body.approvals as { readonly id: string }[]
+
 test('its code is small, and its HTML holds no script and no style', async () => {
   const assets = join(folder, 'assets')
   const scripts = (await readdir(assets)).filter((name) => name.endsWith('.js'))
@@ -63,6 +75,112 @@ test('its code is small, and its HTML holds no script and no style', async () =>
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(jsKbMost * 1_000)
   const html = await readFile(join(folder, 'index.html'), 'utf8')
   expect(html).not.toMatch(/<style|style=|<script(?![^>]*\ssrc="\.\/)|(?:src|href)="(?!\.\/)/)
+})
+
+inBrowser('what is stored stays text on every screen, wide and narrow, and nothing keeps readers out', async (page) => {
+  const [session] = [
+    await create('parent', { name: `two ${hostile}`.slice(0, 40) }),
+    await create('asking', { keepOpen: true }),
+  ]
+  await waitUntil('somebody is asked', async () => (await api.get('/v1/asks')).body.asks.length >= 2)
+  const screens = ['', 'sessions', 'approvals', 'dead', 'fleet', 'costs', 'kinds', 'audit']
+  const tabs = ['conversation', 'timeline', 'mailbox', 'state', 'calls', 'raw']
+  const { workers } = (await api.get(`/v1/sessions/${session}`)).body
+  const clerk = workers.find(({ kind }: { readonly kind: string }) => kind === 'clerk')
+  const places = [...screens, ...tabs.map((tab) => `sessions/${session}?worker=${clerk.id}&tab=${tab}`)]
+  for (const width of [1280, 400]) {
+    await page.setViewportSize({ width, height: 800 })
+    await page.emulateMedia({ colorScheme: width === 400 ? 'dark' : 'light' })
+    for (const place of places) {
+      await page.goto(`${api.url('/')}#/${place}`)
+      await page.waitForFunction(() => !/Reading /.test(document.body.textContent ?? ''))
+      expect(
+        await page.evaluate(() => document.documentElement.scrollWidth),
+        `${place} at ${width}`,
+      ).toBeLessThanOrEqual(width)
+      expect(
+        await page.evaluate(() => [
+          document.querySelectorAll('main img, main script, main iframe').length,
+          'hit' in window,
+        ]),
+      ).toEqual([0, false])
+      expect(await seriousFindings(page), `${place} at ${width}`).toEqual([])
+    }
+  }
+  const text = await page.evaluate(() => document.body.textContent)
+  expect(text).toContain('<img src=')
+  await page.goto(`${api.url('/')}#/sessions/${session}?worker=${clerk.id}`)
+  await page.getByText('\\u{200b}').first().waitFor({ state: 'attached' })
+})
+
+async function seriousFindings(page: Page): Promise<string[]> {
+  // The policy of the page forbids to add a script element; evaluate runs beside it.
+  await page.evaluate(axe)
+  return page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe has put itself there
+    const { violations } = await (globalThis as any).axe.run()
+    return (
+      violations
+        // biome-ignore lint/suspicious/noExplicitAny: as above
+        .filter(({ impact }: any) => impact === 'serious' || impact === 'critical')
+        // biome-ignore lint/suspicious/noExplicitAny: as above
+        .map(({ id, nodes }: any) => `${id}: ${nodes[0].html}`)
+    )
+  })
+}
+
+inBrowser('a decision made by keyboard can be taken back, and is sent once when the page goes away', async (page) => {
+  const session = await create('clerk')
+  await waitUntil(
+    'the call waits',
+    async () => (await api.get(`/v1/approvals?session=${session}`)).body.approvals.length === 1,
+  )
+  const before = (await approvals()).length
+  await page.goto(api.url('/#/sessions'))
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+  await page.keyboard.press('g')
+  await page.keyboard.press('a')
+  await page.getByRole('article').first().waitFor()
+  for (let at = 1; at < before; at++) await page.keyboard.press('j')
+  const chosen = page.locator('article[data-chosen=true]')
+  await page.keyboard.press('a')
+  await chosen.getByText('Decided.').waitFor()
+  await page.keyboard.press('u')
+  await chosen.getByRole('button', { name: 'Approve' }).first().waitFor()
+  expect((await approvals()).length).toBe(before)
+  await page.keyboard.press('a')
+  await chosen.getByText('Decided.').waitFor()
+  await page.goto('about:blank')
+  const result = await api.get(`/v1/sessions/${session}/result?wait=60`)
+  expect(result.body.status).toBe('completed')
+})
+
+inBrowser('a session is begun, followed, steered and cancelled from the page', async (page) => {
+  await page.goto(api.url('/#/kinds?kind=asking'))
+  await page.getByLabel('Input').fill('count')
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByLabel('Answer').fill('4')
+  await page.getByRole('button', { name: 'Answer' }).click()
+  await page.getByText('completed: 4').waitFor()
+  await page.getByRole('button', { name: 'Fork' }).waitFor()
+
+  await page.goto(api.url('/#/kinds?kind=ordering'))
+  await page.getByLabel('what').fill('tea')
+  await page.getByLabel('often').check()
+  await page.getByRole('button', { name: 'Start' }).click()
+  await page.getByText('completed: {"what":"tea","often":true}').waitFor()
+
+  const open = await create('asking', { keepOpen: true })
+  await page.goto(api.url(`/#/sessions/${open}`))
+  await page.getByLabel('Message').fill('and one more')
+  await page.getByLabel('Message').press('Enter')
+  await page.getByText('Sent').waitFor()
+  await page.keyboard.press('Tab')
+  await page.getByRole('tab', { name: 'State' }).focus()
+  await page.keyboard.press('X')
+  await page.getByLabel('Why?').fill('enough')
+  await page.getByRole('button', { name: 'Cancel the session' }).click()
+  await page.getByText('Cancelled: enough').waitFor()
 })
 
 inBrowser('it says since when it is stale, and goes on by itself', async (page) => {

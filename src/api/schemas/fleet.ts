@@ -28,6 +28,7 @@ export const kindSummary = schemaOf<KindSummary>()(
     pool: z.string(),
     description: z.string(),
     window: z.number().exactOptional(),
+    input: jsonObject.exactOptional().describe('JSON Schema of its inputs.'),
     nodes: z.number(),
     hosted: z.boolean(),
   }),

@@ -17,6 +17,7 @@ import type { Permissions, SendReach } from '../worker/permissions.ts'
 import type { Refusal } from '../worker/refusal.ts'
 import type { RunState } from '../worker/run-state.ts'
 import type { Steer, Steering } from '../worker/steer.ts'
+import type { HostedKind } from './hosted-kind.ts'
 import type { Wakeup } from './wake.ts'
 
 /** What all agents of a session have used, and may use. */
@@ -313,14 +314,6 @@ export interface Rest {
 export interface DamagedSession {
   readonly sessionId: string
   readonly error: Error
-}
-
-export interface HostedKind {
-  readonly kind: string
-  readonly pool: string
-  readonly description: string
-  /** The window of its model in tokens, if its author says it. */
-  readonly window?: number | undefined
 }
 
 /** The store as the sweeper needs it. One partition. */

@@ -19,6 +19,7 @@ import type { AgentParts } from '../agent/agent-turn.ts'
 import { HistoryCache } from '../agent/history-cache.ts'
 import { handlerBehaviour } from '../handler/handler.ts'
 import { ToolExecutor } from '../tool/executor.ts'
+import { toJsonSchema } from '../tool/input-form.ts'
 import { ThreadPool } from '../tool/thread/thread-pool.ts'
 import { gated } from '../turn/gates.ts'
 import type { Behaviour, Kind } from './kind.ts'
@@ -91,5 +92,31 @@ function kindOf(
   const { pool = defaultPool, description = '', onCancel } = definition
   const hasOnCancel = onCancel !== undefined
   const window = 'compaction' in definition && definition.compaction ? definition.compaction.window : undefined
-  return { name, pool, description, window, isChildless: spawns?.length === 0, isHandler, hasOnCancel, behaviour }
+  const input = inputSchemaOf(definition)
+  return {
+    name,
+    pool,
+    description,
+    window,
+    input,
+    isChildless: spawns?.length === 0,
+    isHandler,
+    hasOnCancel,
+    behaviour,
+  }
+}
+
+/** A longer one is left out: nobody fills in such a form, and whoever lists the kinds would read it. */
+const inputSchemaCharsMax = 8_000
+
+/** JSON Schema of the inputs of a handler. Undefined if it says none, or none that JSON Schema can express. */
+function inputSchemaOf(definition: WorkerDefinition): Kind['input'] {
+  if (!('input' in definition) || definition.input === undefined) return undefined
+  try {
+    const schema = toJsonSchema(definition.input)
+    return JSON.stringify(schema).length <= inputSchemaCharsMax ? schema : undefined
+  } catch {
+    // Inputs are checked by the schema itself: a form for people is all that is missing.
+    return undefined
+  }
 }

@@ -10,6 +10,8 @@ export interface Kind {
   readonly description: string
   /** The window of its model in tokens, if its author says it. */
   readonly window?: number | undefined
+  /** JSON Schema of its inputs, if it has one that is not too long. */
+  readonly input?: Readonly<Record<string, unknown>> | undefined
   /** Its definition says that it spawns nothing: damage to what its session keeps for children does not stop its workers. */
   readonly isChildless: boolean
   /** Its turns are a function of one message, which is over when it returns. */

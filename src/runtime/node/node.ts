@@ -126,11 +126,12 @@ export class RuntimeNode {
   }
 
   #kindLines() {
-    return [...this.#o.kinds.values()].map(({ name, pool, description, window }) => ({
+    return [...this.#o.kinds.values()].map(({ name, pool, description, window, input }) => ({
       kind: name,
       pool,
       description,
       window,
+      input,
     }))
   }
 

@@ -1,6 +1,7 @@
 /** Duty: read and write the lines of the two registers of a partition: its nodes (sweep.lua writes these), and all kinds that nodes ever hosted. */
+import { isObject } from '../../core/check/is-object.ts'
 import { fromJson } from '../../core/json.ts'
-import type { HostedKind } from '../../core/ports/ports.ts'
+import type { HostedKind } from '../../core/ports/hosted-kind.ts'
 
 export interface NodeRow {
   readonly id: string
@@ -17,6 +18,8 @@ export interface KindRow {
   readonly description: string
   /** The window of its model in tokens, if its author says it. */
   readonly window?: number
+  /** JSON Schema of its inputs, if it has one that is not too long. */
+  readonly input?: Readonly<Record<string, unknown>>
 }
 
 /** `<last seen> <slots> <pool,pool> <kind,kind> <facts>` */
@@ -33,17 +36,22 @@ export function decodeNodeLine(id: string, line: string): NodeRow {
 }
 
 /** What stands behind the pool in the line of a kind, `<pool> <facts>`. */
-export function encodeKindFacts({ description, window }: Pick<HostedKind, 'description' | 'window'>): string {
-  return JSON.stringify({ description, ...(window !== undefined && { window }) })
+export function encodeKindFacts({
+  description,
+  window,
+  input,
+}: Pick<HostedKind, 'description' | 'window' | 'input'>): string {
+  return JSON.stringify({ description, ...(window !== undefined && { window }), ...(input !== undefined && { input }) })
 }
 
 export function decodeKindLine(kind: string, line: string): KindRow {
-  const { description, window } = factsOf(line.slice(line.indexOf(' ') + 1))
+  const { description, window, input } = factsOf(line.slice(line.indexOf(' ') + 1))
   return {
     kind,
     pool: poolOfKindLine(line),
     description: typeof description === 'string' ? description : '',
     ...(typeof window === 'number' && { window }),
+    ...(isObject(input) && { input }),
   }
 }
 

@@ -3,29 +3,13 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useContext, useMemo } from 'react'
 import { formatDuration } from '../../../../cli/view/duration.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
+import type { Timeline, TimelineBar } from '../../../../client/session/timeline.ts'
 import { get } from '../../../api/http.ts'
 import { useNow } from '../../../app/clock.ts'
 import { Empty, Waiting } from '../../../parts/empty.tsx'
 import { Line, Text } from '../../../parts/text.tsx'
 import { useEvents } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
-
-interface TimelineBar {
-  readonly workerId: string
-  readonly kind: 'queue' | 'working' | 'model' | 'tool' | 'children' | 'person' | 'timer' | 'retry' | 'lost'
-  readonly from: number
-  /** Null: it goes on. */
-  readonly to: number | null
-  readonly label: string | null
-}
-
-interface Timeline {
-  readonly from: number | null
-  readonly to: number | null
-  /** False: its first events are not kept any more. */
-  readonly isComplete: boolean
-  readonly bars: readonly TimelineBar[]
-}
 
 const rowsMost = 200
 const names: Readonly<Record<TimelineBar['kind'], string>> = {

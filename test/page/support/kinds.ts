@@ -1,0 +1,76 @@
+/** Kinds for the tests of the page: what they say holds markup and characters that nobody sees. */
+import { z } from 'zod'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import type { Model, ModelReply } from '../../../src/core/definition/model.ts'
+import { defineTool } from '../../../src/core/definition/tool/define-tool.ts'
+
+/** Would load from another host, run code, or hide something. */
+export const hostile =
+  '<img src="http://127.0.0.1:9/x" onerror="window.hit=1">![](http://127.0.0.1:9/y) [j](javascript:window.hit=1) </script>\u200b\u202e'
+
+const publish = defineTool({
+  name: 'publish',
+  description: hostile,
+  input: z.object({ path: z.string(), draft: z.boolean() }),
+  effect: 'once',
+  approval: 'always',
+  run: ({ path }) => `published ${path} ${hostile}`,
+})
+
+/** Asks to publish first, then answers. */
+const model: Model = {
+  id: 'test/clerk',
+  async reply({ messages }, { onFirstByte, onDelta }): Promise<ModelReply> {
+    const wasAnswered = messages.some(({ role }) => role === 'tool')
+    onFirstByte()
+    const usage = { inputTokens: 12, outputTokens: 3 }
+    const head = { model: 'test/clerk', usage }
+    if (wasAnswered) {
+      const text = `**Done.** ${hostile}`
+      onDelta({ type: 'text', text })
+      return { ...head, finishReason: 'stop', content: [{ type: 'text', text }] }
+    }
+    const input = { path: `/docs/${hostile}`, draft: true }
+    return {
+      ...head,
+      finishReason: 'tool-calls',
+      content: [
+        { type: 'reasoning', text: hostile },
+        { type: 'tool-call', toolCallId: 'c1', toolName: 'publish', input },
+      ],
+    }
+  },
+}
+
+export const kinds = {
+  clerk: defineWorker({ description: hostile, instructions: 'You publish.', tools: [publish], model }),
+  failing: defineWorker({
+    description: 'Fails.',
+    receive() {
+      throw new Error(`no such file ${hostile}`)
+    },
+  }),
+  asking: defineWorker({
+    description: 'Asks a person.',
+    receive(message, self) {
+      if (message.kind === 'answer') self.reply(message.value)
+      else self.ask(`How many? ${hostile}`, { schema: z.number() })
+    },
+  }),
+  ordering: defineWorker({
+    description: 'Takes a form.',
+    input: z.object({ what: z.string(), often: z.boolean() }),
+    receive(message, self) {
+      if (message.kind === 'input') self.reply(message.value)
+    },
+  }),
+  parent: defineWorker({
+    description: 'Has children.',
+    receive(message, self) {
+      if (message.kind !== 'input') return self.reply('done')
+      self.spawn('clerk', 'Look north', { name: `north ${hostile}`.slice(0, 40) })
+      self.spawn('failing', 'Look south', { name: 'south' })
+      return undefined
+    },
+  }),
+}
