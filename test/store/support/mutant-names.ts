@@ -20,6 +20,7 @@ import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 import * as pauseChecks from './pause-checks.ts'
 import * as releaseChecks from './release-checks.ts'
+import * as restChecks from './rest-checks.ts'
 import * as retryChecks from './retry-checks.ts'
 import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
@@ -42,6 +43,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     spendingChecks,
     batchChecks,
     createChecks,
+    restChecks,
     retryChecks,
     sendChecks,
     pauseChecks,

@@ -30,6 +30,6 @@ for index = 1, #pools do
   work[#work + 1] = tag .. ':kind-queues:' .. pools[index] -- guard: a node that rests sweeps while workers are queued in any pool
 end
 if redis.call('EXISTS', unpack(work)) > 0 then return { 'sweep' } end
-redis.call('HSET', nodesKey, node, digits(now) .. about) -- guard: a node that rests says that it lives
+redis.call('HSET', nodesKey, node, digits(now) .. (about or '')) -- guard: a node that rests says that it lives
 redis.call('HSET', metaKey, 'sweptAt', digits(now))
 return { 'rests', dueIn and digits(dueIn) or 'none', meta[2] and '1' or '0', meta[3] or '' }
