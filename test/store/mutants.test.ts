@@ -86,6 +86,12 @@ const mutants: readonly Mutant[] = [
     check: checks.inputBeforeTheEndQueuesTheWorker,
   },
   {
+    guard: 'end-of-turn test of results that are counted',
+    script: commitScript,
+    takenOut: 'line',
+    check: checks.aCountOfResultsBeforeTheEndQueuesTheParent,
+  },
+  {
     guard: 'end-of-turn test of the results lane',
     script: commitScript,
     takenOut: 'line',

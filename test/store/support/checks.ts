@@ -1,7 +1,9 @@
 /** Short forms of the tests of this folder, to be held against scripts from which a guard was taken. Each expects a promise to be kept. */
+
 import { expect } from 'vitest'
 import type { SessionLimits } from '../../../src/core/policy.ts'
 import { encodeInput, encodeResult } from '../../../src/core/worker/message.ts'
+import { commandsNaming } from '../../support/watched-commands.ts'
 import { assigned, completion, type HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
@@ -85,6 +87,24 @@ export const aResultBeforeTheEndQueuesTheParent: Check = async (place) => {
   const child = await node.claim()
   await child.complete({ result: resultOf(child) })
   await turn.record({ pendingCalls: [1], end: { wait: `result:${spawn.id}`, next: null } })
+  expect(await placeOf(place, root)).toBe('queued')
+}
+
+export const aCountOfResultsBeforeTheEndQueuesTheParent: Check = async (place) => {
+  const { root } = await place.create()
+  const node = place.node()
+  const turn = await node.claim()
+  const spawns = [1, 2].map((call) => place.child(root, call, `c${call}`))
+  await turn.record({ inputsConsumed: 1, spawns, pendingCalls: [1, 2] })
+  for (const _ of spawns) {
+    const child = await node.claim()
+    await child.complete({ result: resultOf(child) })
+  }
+  const { results } = place.workerKeys(root)
+  const asked = await commandsNaming(place.redis, results, () =>
+    turn.record({ pendingCalls: [1, 2], end: { wait: 'results:2', next: null } }),
+  )
+  expect(asked.map(({ name }) => name)).not.toContain('lrange')
   expect(await placeOf(place, root)).toBe('queued')
 }
 

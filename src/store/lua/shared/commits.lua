@@ -234,7 +234,11 @@ local function writeTurnEnd(tag, turn, batch)
     if not again and turn.waitsForOne then
       -- An ended run may have dropped results that this turn has not seen: then all that is there is unseen.
       local seen = math.max(commit.resultsSeen or 0, results)
-      local unseen = redis.call('LRANGE', recordKey .. laneKeys.results, digits(seen - results), '-1')
+      local laneKey, most = recordKey .. laneKeys.results, countAwaited(wait)
+      -- Where results are counted, none is read: there may be thousands.
+      local length = most and redis.call('LLEN', laneKey)
+      if most then again = length > seen - results and results + length >= most end -- guard: end-of-turn test of results that are counted
+      local unseen = most and {} or redis.call('LRANGE', laneKey, digits(seen - results), '-1')
       for index = 1, #unseen do
         if endsWait(wait, 'results', unseen[index], seen + index) then again = true end -- guard: end-of-turn test of the results lane
       end
