@@ -38,7 +38,7 @@ export interface GatedWorker {
 }
 
 /** The id of a gate for all runs of its kind. */
-export const gateOfAll = 'all'
+const gateOfAll = 'all'
 
 export function gateIdOf(key: string | null): string {
   return key === null ? gateOfAll : digestAsked(key)

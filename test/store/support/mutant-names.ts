@@ -50,6 +50,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     releaseChecks,
     startChecks,
     gateChecks,
+    restChecks,
     forkChecks,
     blobChecks,
     endChecks,
