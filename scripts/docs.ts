@@ -15,7 +15,7 @@ import { busyStates, type RunEvent, runArrows, transition } from '../src/core/wo
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { formats } from '../src/formats/formats.ts'
 import { featureNames, features } from '../src/formats/parts/features.ts'
-import { gateKeys, partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import { gateKeys, outboxKeys, partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { type MetricFacts, metrics } from '../src/telemetry/metric-catalogue.ts'
 import { commandPages } from './command-pages.ts'
 import { httpTypes, routeTables } from './http-types.ts'
@@ -30,6 +30,7 @@ const read = (path: string) => readFileSync(join(root, path), 'utf8')
 const pages: Readonly<Record<string, Readonly<Record<string, () => string | Promise<string>>>>> = {
   'docs/reference/redis-keys.md': {
     partition: () => keyTable('partitionKeys', partitionKeys('T')),
+    outbox: () => keyTable('outboxKeys', outboxKeys('T')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
     gate: () => keyTable('gateKeys', gateKeys('T', '<gate>')),

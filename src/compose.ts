@@ -38,6 +38,7 @@ import { RedisBlobStore } from './store/blob-store.ts'
 import { hearFollowers } from './store/event/followed-sessions.ts'
 import { RedisLivePublisher } from './store/event/live-channel.ts'
 import type { Place } from './store/keys.ts'
+import { RedisOutboxStore } from './store/outbox-store.ts'
 import { hearCancels } from './store/person/cancel-notices.ts'
 import { type OpenPlace, openPlaces } from './store/places.ts'
 import { ReadStore } from './store/read-store.ts'
@@ -275,18 +276,23 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
   const { id, policy, kinds, concurrency, permissions, log } = parts
   const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
   const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
-  const stores = parts.places.map(({ partition, keys, redis, caller }) => {
+  const stores = parts.places.map((place) => {
+    const { partition, keys, redis, caller } = place
+    const onSentOut = () => node.carry(partition)
     const own = { redis, caller, keys, partition, nodeId: id, policy }
     return {
-      turns: parts.aroundTurns(new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel })),
+      turns: parts.aroundTurns(
+        new RedisTurnStore({ ...own, kinds: parts.kindsByPool, childless, withOnCancel, onSentOut }),
+      ),
       upkeep: new RedisUpkeepStore({
         ...own,
         nodeFacts: { pid: process.pid, host: hostname(), startedAt: Date.now() },
       }),
       blobs: new RedisBlobStore({ ...own, deadlineMs: policy.leaseMs }),
+      outbox: new RedisOutboxStore(place, parts.places, policy),
     }
   })
-  return new RuntimeNode({
+  const node = new RuntimeNode({
     id,
     kinds,
     concurrency,
@@ -298,6 +304,7 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
     log,
     telemetry: parts.telemetry,
   })
+  return node
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {

@@ -82,6 +82,18 @@ export function partitionKeys(tag: string) {
   }
 }
 
+/** What a partition sends to others, and has from them. */
+export function outboxKeys(tag: string) {
+  return {
+    /** list; mails for workers of another partition, in their order: `<number>`, sender, recipient, when, mail, with tabs between; until that partition has them. */
+    out: (partition: string) => `${tag}:out:${partition}`,
+    /** hash; partition to the number of the last mail that went into its outbox; for ever. */
+    sent: `${tag}:sent`,
+    /** hash; partition to the number of the last mail that came from its outbox; for ever. */
+    received: `${tag}:received`,
+  }
+}
+
 export type PartitionKeys = ReturnType<typeof partitionKeys>
 
 export interface Place {

@@ -9,7 +9,7 @@
 
 import { performance } from 'node:perf_hooks'
 import { RuntimeError } from '../core/errors.ts'
-import { idLength } from '../core/ids.ts'
+import { idLength, partitionOf } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
 import type {
   Assignment,
@@ -50,6 +50,8 @@ export interface TurnStoreOptions {
   /** Those of them that have `onCancel`. */
   readonly withOnCancel?: ReadonlySet<string>
   readonly policy: Policy
+  /** A commit that was recorded has sent to a worker of another partition. */
+  readonly onSentOut?: () => void
 }
 
 /** A commit that waits for the end of this pass. */
@@ -126,6 +128,8 @@ export class RedisTurnStore implements TurnStore {
     const bytes = bytesOf([...texts, ...permissions, kinds]) + fieldsBytes * (1 + permissions.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#commits.add({ fields, texts, bytes, answer })
+    if (this.#o.onSentOut && request.sends.some(({ workerId }) => partitionOf(workerId) !== this.partition))
+      answer.promise.then(this.#o.onSentOut, () => {})
     return answer.promise
   }
 

@@ -33,7 +33,7 @@ function nodeByHand(concurrency: number) {
     kinds: new Map(),
     concurrency,
     policy,
-    stores: [{ turns, upkeep, blobs: new MemoryBlobs() }],
+    stores: [{ turns, upkeep, blobs: new MemoryBlobs(), outbox: { carry: async () => [] } }],
     waker: { wake() {} },
     live: { isFollowed: () => false, publish() {} },
     log: { ...silentLog, warn: (...given) => void warned.push(given) },

@@ -1,7 +1,6 @@
 /** What a handler gives to `self` wrongly fails its run with a sentence that says what is expected. */
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
-import { newId } from '../../src/core/ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 
 type Ask = (self: Self) => unknown
@@ -44,11 +43,6 @@ describe('self', () => {
       'send to a name',
       (self) => self.send({ id: 'x' } as never, 1),
       /^send takes a worker's reference or id, not "x"\.$/,
-    ],
-    [
-      'send to another partition',
-      (self) => self.send(newId(1), 1),
-      /^worker [\da-f-]{36} lives in another partition: sending between partitions is not possible yet\.$/,
     ],
     [
       'after a text',

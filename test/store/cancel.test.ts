@@ -58,7 +58,7 @@ describe('cancel', () => {
 
   test('of an unknown session is refused as that', async () => {
     await using scene = await started()
-    expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8057', 'x')).toEqual({
+    expect(await scene.place.sessions.cancel('01890a5d-ac96-774b-bcce-b302099a8000', 'x')).toEqual({
       kind: 'not_found',
     })
   })

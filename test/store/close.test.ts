@@ -117,6 +117,6 @@ describe('close', () => {
 
   test('of an unknown session is refused as that', async () => {
     await using scene = await conversation()
-    expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8057')).toEqual({ kind: 'not_found' })
+    expect(await scene.place.sessions.close('01890a5d-ac96-774b-bcce-b302099a8000')).toEqual({ kind: 'not_found' })
   })
 })

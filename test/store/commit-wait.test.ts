@@ -183,7 +183,7 @@ describe('parked on a timer', () => {
   })
 
   test('one that was due during the turn queues it again, whatever it waits for', async () => {
-    for (const wait of ['signals', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'results:9', 'any']) {
+    for (const wait of ['signals', 'result:01890a5d-ac96-774b-bcce-b302099a8000', 'results:9', 'any']) {
       await using scene = await started()
       const { place, node, turn } = scene
       await turn.record({ inputsConsumed: 1, timers, signalsOpen: 1 })

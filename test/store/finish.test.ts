@@ -213,7 +213,7 @@ describe('finish', () => {
   test('forgets a session that is gone', async () => {
     await using scene = await started()
     const { place, node } = scene
-    await place.redis.sadd(place.keys.cancelling, '01890a5d-ac96-774b-bcce-b302099a8057')
+    await place.redis.sadd(place.keys.cancelling, '01890a5d-ac96-774b-bcce-b302099a8000')
     await node.upkeep.finishCancelled()
     expect(await place.dump()).not.toHaveProperty('cancelling')
   })

@@ -95,7 +95,7 @@ describe('a timer that is due', () => {
   test('of a worker that is gone, or was cancelled for good, is dropped', async () => {
     await using scene = await parked([timer('t1', 0)])
     const { place, node, turn } = scene
-    await place.redis.zadd(place.keys.timers, 1, '01890a5d-ac96-774b-bcce-b302099a8057:t9')
+    await place.redis.zadd(place.keys.timers, 1, '01890a5d-ac96-774b-bcce-b302099a8000:t9')
     await place.redis.hset(place.workerKeys(turn.worker).record, 'status', 'terminal')
     expect(await node.upkeep.fire()).toMatchObject({ fired: 2, wakeups: [] })
     const dump = await place.dump()

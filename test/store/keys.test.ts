@@ -1,7 +1,7 @@
 /** Keys: all of a partition share its hash tag, and no two things share a key. */
 import { expect, test } from 'vitest'
 import { newId, rootIdOf } from '../../src/core/ids.ts'
-import { partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
+import { outboxKeys, partitionKeys, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { newSeed, parseWakeups } from '../../src/store/wakeups.ts'
 import { Place } from './support/place.ts'
 
@@ -14,6 +14,7 @@ function allKeys(): string[] {
   )
   return [
     ...partition,
+    ...Object.values(outboxKeys(tag)).map((key) => (typeof key === 'function' ? key('3') : key)),
     ...Object.values(sessionKeys(tag, session)),
     ...Object.values(workerKeys(tag, rootIdOf(session))),
     ...Object.values(workerKeys(tag, newId(7))),

@@ -32,6 +32,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { outboxMutants } from './support/outbox-mutants.ts'
 import { pauseMutants } from './support/pause-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
 import { restMutants } from './support/rest-mutants.ts'
@@ -364,6 +365,7 @@ const all = [
   ...approvalMutants,
   ...askMutants,
   ...batchMutants,
+  ...outboxMutants,
   ...pauseMutants,
   ...createMutants,
   ...startMutants,

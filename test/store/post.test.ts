@@ -68,7 +68,7 @@ describe('a message', () => {
 })
 
 describe('a parked worker', () => {
-  test.each(['signals', 'retry', 'result:01890a5d-ac96-774b-bcce-b302099a8057', 'results:1'])(
+  test.each(['signals', 'retry', 'result:01890a5d-ac96-774b-bcce-b302099a8000', 'results:1'])(
     'that waits for %s is not woken by input',
     async (wait) => {
       await using place = await Place.open()

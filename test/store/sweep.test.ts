@@ -57,7 +57,7 @@ describe('a lease that has ended', () => {
     const { root } = await place.create({ mode: 'conversation' })
     const node = place.node()
     await (await node.claim()).complete()
-    await place.redis.zadd(place.keys.leases, 1, root, 1, '01890a5d-ac96-774b-bcce-b302099a8057')
+    await place.redis.zadd(place.keys.leases, 1, root, 1, '01890a5d-ac96-774b-bcce-b302099a8000')
     expect(await node.sweep({ free: 0 })).toMatchObject({ healed: 0 })
     const dump = await place.dump()
     expect(dump).not.toHaveProperty('leases')

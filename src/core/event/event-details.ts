@@ -106,6 +106,8 @@ export interface EventDetails {
   readonly 'message.consumed': { readonly kind: Message['kind']; readonly from?: string; readonly when?: Steering }
   readonly 'message.deadLettered': { readonly id: string }
   readonly 'message.redriven': { readonly letter: string }
+  /** It was sent to a worker of another partition, which did not take it. `why`: as a send within the partition is refused. */
+  readonly 'message.undelivered': { readonly to: string; readonly why: string }
   readonly 'turn.parked': Nothing
   readonly 'turn.retried': RetryDetails
   /** `starts`: those that count, since the last commit. `lastWords`: of the node, if it said any before it died. */

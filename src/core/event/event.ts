@@ -29,6 +29,7 @@ export const eventTypes = [
   'message.consumed',
   'message.deadLettered',
   'message.redriven',
+  'message.undelivered',
   // Reserved: nothing writes it.
   'turn.parked',
   'turn.retried',

@@ -259,11 +259,6 @@ export class HandlerSelf implements Self<unknown> {
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
     if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${preview(recipient ?? to)}.`)
-    if (partitionOf(workerId) !== partitionOf(this.id)) {
-      throw new InputError(
-        `worker ${workerId} lives in another partition: sending between partitions is not possible yet.`,
-      )
-    }
     const { permissions } = this.#context.assignment
     const mail = encodeLimitedInput(
       this.id,

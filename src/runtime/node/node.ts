@@ -20,6 +20,7 @@ import { SuspectGate } from '../slot/suspects.ts'
 import { TurnTimes } from '../slot/turn-times.ts'
 import type { Turn } from '../turn/turn.ts'
 import type { TurnHost } from '../turn/turn-host.ts'
+import { Carrier } from '../upkeep/carrier.ts'
 import { Renewer } from '../upkeep/renewer.ts'
 import { Sweeper } from '../upkeep/sweeper.ts'
 import type { Kind } from './kind.ts'
@@ -80,8 +81,10 @@ export class RuntimeNode {
     const number = stores.turns.partition
     const wake = (wakeups: readonly Wakeup[]) => waker.wake(number, wakeups)
     const times = new TurnTimes()
+    const carry = new Carrier(stores.outbox, (to, wakeups) => waker.wake(to, wakeups), log)
     const partition: Partition = {
       ...stores,
+      carry,
       nonces: new ClaimNonces(this.#slots.total),
       times,
       renewer: new Renewer(stores.turns, policy, wake, log),
@@ -91,6 +94,7 @@ export class RuntimeNode {
         poolLoads: () => this.#poolLoads(times),
         answer: (wakeup) => void this.wake(number, wakeup),
         wake,
+        carry: () => void carry.run(),
         learnPause: (isPaused) => this.#learnPause(partition, isPaused),
         learnKinds: (pools) => {
           this.#kindPools = pools
@@ -119,6 +123,11 @@ export class RuntimeNode {
       await upkeep.announce(this.#slots.total, this.#kindLines())
       await sweeper.start()
     }
+  }
+
+  /** A commit in this partition sent to another one. */
+  carry(partition: number): void {
+    void this.#partitionOf(partition).carry.run()
   }
 
   #partitionOf(number: number): Partition {
@@ -277,8 +286,9 @@ export class RuntimeNode {
     ]
     await Promise.race([drained, this.#abandoned.promise])
     for (const timer of timers) clearTimeout(timer)
-    const goodbyes = this.#partitions.map(async ({ renewer, sweeper }) => {
+    const goodbyes = this.#partitions.map(async ({ renewer, sweeper, carry }) => {
       renewer.stop()
+      carry.stop()
       await sweeper.stop()
     })
     await Promise.race([Promise.all(goodbyes), new Promise((resolve) => setTimeout(resolve, goodbyeMs).unref())])

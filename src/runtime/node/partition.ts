@@ -1,7 +1,9 @@
 /** Duty: what a node keeps for one partition. */
+import type { OutboxStore } from '../../core/ports/outbox.ts'
 import type { BlobStore, TurnStore, UpkeepStore } from '../../core/ports/ports.ts'
 import type { ClaimNonces } from '../slot/nonces.ts'
 import type { TurnTimes } from '../slot/turn-times.ts'
+import type { Carrier } from '../upkeep/carrier.ts'
 import type { Renewer } from '../upkeep/renewer.ts'
 import type { Sweeper } from '../upkeep/sweeper.ts'
 
@@ -9,6 +11,7 @@ export interface PartitionStores {
   readonly turns: TurnStore
   readonly upkeep: UpkeepStore
   readonly blobs: BlobStore
+  readonly outbox: OutboxStore
 }
 
 export interface Partition extends PartitionStores {
@@ -16,6 +19,7 @@ export interface Partition extends PartitionStores {
   readonly times: TurnTimes
   readonly renewer: Renewer
   readonly sweeper: Sweeper
+  readonly carry: Carrier
   /** All its sessions are paused: this node claims nothing in it. */
   isPaused: boolean
 }

@@ -24,6 +24,8 @@ export interface SweeperHost {
   poolLoads(): PoolLoad[]
   answer(wakeup: Wakeup): void
   wake(wakeups: readonly Wakeup[]): void
+  /** Has mails for other partitions brought, without waiting for it. */
+  carry(): void
   /** All sessions of the partition are paused, or no more. */
   learnPause(isPaused: boolean): void
   /** This sweep took away leases that had ended during a turn. */
@@ -131,6 +133,7 @@ export class Sweeper {
     if (await this.#rested()) return
     this.#rests = 0
     const damaged = new Set<string>()
+    this.#host.carry()
     const { isIdle: isHealed, isTurn } = await this.#heal(damaged)
     const hasFired = !(await this.#fire())
     const isFinished = isTurn || this.#finishesMore ? await this.#finish(damaged) : true

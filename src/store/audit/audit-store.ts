@@ -6,7 +6,16 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
 import type { Lane } from '../../core/worker/message.ts'
-import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
+import {
+  askKey,
+  outboxKeys,
+  type PartitionKeys,
+  recordOf,
+  rootKey,
+  sessionKeys,
+  workerKeys,
+  workersPattern,
+} from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
@@ -81,6 +90,8 @@ export class AuditStore {
     const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
     const known = await orElse(this.#redis.hkeys(kinds), [])
+    const { sent, received, out } = outboxKeys(this.#keys.tag)
+    const outboxes = await orElse(this.#redis.hkeys(sent), [])
     const queued = await Promise.all(
       pools.map(async (pool) => {
         const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
@@ -88,7 +99,7 @@ export class AuditStore {
       }),
     )
     const sorted = {
-      hash: [meta, nodes, kinds, retired, ...nodeIds.map(claims)],
+      hash: [meta, nodes, kinds, retired, sent, received, ...nodeIds.map(claims)],
       zset: [
         leases,
         timers,
@@ -101,6 +112,7 @@ export class AuditStore {
         ...queued.flat(),
       ],
       set: [cancelling, registered, ...pools.map(kindQueues)],
+      list: outboxes.map(out),
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }

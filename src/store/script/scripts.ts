@@ -106,6 +106,22 @@ export const fireScript = defineScript({
   args: words('batch seed wakeupMs'),
 })
 
+export const deliverScript = defineScript({
+  file: 'deliver.lua',
+  keys: words('received'),
+  header: words('from seed wakeupMs mails'),
+  fields: { mails: words('number worker when') },
+  args: words('texts'),
+})
+
+export const deliveredScript = defineScript({
+  file: 'delivered.lua',
+  keys: words('out events'),
+  header: words('last most refused'),
+  fields: { refused: words('number about') },
+  args: words('notes'),
+})
+
 export const answerScript = defineScript({
   file: 'answer.lua',
   keys: words('record events'),

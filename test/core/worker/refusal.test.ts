@@ -3,9 +3,9 @@ import { describe, expect, test } from 'vitest'
 import { ConflictError, LimitError, NotFoundError } from '../../../src/core/errors.ts'
 import { decodeRefusal, refusalError, sessionNotFound, workerNotFound } from '../../../src/core/worker/refusal.ts'
 
-const id = '01890a5d-ac96-874b-bcce-b302099a8057'
-const sessionId = '01890a5d-ac96-774b-bcce-b302099a8057'
-const who = 'worker reader (01890a5d-0000-874b-bcce-b302099a8057)'
+const id = '01890a5d-ac96-874b-bcce-b302099a8000'
+const sessionId = '01890a5d-ac96-774b-bcce-b302099a8000'
+const who = 'worker reader (01890a5d-0000-874b-bcce-b302099a8000)'
 
 describe('refusalError', () => {
   test.each([

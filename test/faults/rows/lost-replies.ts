@@ -32,6 +32,8 @@ const notCalled = [
   'prepare-fork.lua',
   'fork.lua',
   'keep-blob.lua',
+  'deliver.lua',
+  'delivered.lua',
 ]
 const all = Object.values(scripts).filter(({ file }) => !notCalled.includes(file))
 

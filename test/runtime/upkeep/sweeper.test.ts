@@ -12,6 +12,7 @@ function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> 
   const nothing = {
     answer() {},
     wake() {},
+    carry() {},
     learnPause() {},
     learnKinds() {},
     noteHealed() {},

@@ -4,7 +4,7 @@ import { defaultApproval, type SessionApproval } from '../../../src/core/worker/
 import type { Check } from './checks.ts'
 
 export const approvalEvent = '[["session.approvalChanged",{"policy":"auto"}]]'
-const unknown = '01890a5d-ac96-774b-bcce-b302099a8057'
+const unknown = '01890a5d-ac96-774b-bcce-b302099a8000'
 
 const saying = (more: Partial<SessionApproval>) => ({ kind: 'ok', approval: { ...defaultApproval, ...more } })
 

@@ -4,6 +4,7 @@
  */
 
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
+import { outboxKeys } from '../../../src/store/keys.ts'
 import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { checkRights } from '../../../src/store/set-up/rights.ts'
 import { checkRedis } from '../../../src/store/set-up/set-up.ts'
@@ -18,6 +19,7 @@ import { commitCalls } from './commit-calls.ts'
 import { forkCalls } from './fork-calls.ts'
 import { atOnce, enter } from './gate-checks.ts'
 import { runFailure } from './hand-node.ts'
+import { deliver, sendOut, takeOut } from './outbox-checks.ts'
 import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
 import { failed } from './retry-checks.ts'
@@ -372,6 +374,33 @@ export const calls: readonly Call[] = [
     prepare: async (place) => {
       await checkRedis(place.redis, place.namespace, 1)
       return () => checkRights(place.wire.face, place.namespace, 5_000)
+    },
+  },
+  {
+    name: 'commit that sends to another partition',
+    prepare: async (place) => {
+      const { turn } = await running(place)
+      return () => sendOut(turn, 2)
+    },
+  },
+  {
+    name: 'delivery of mails of another partition',
+    forgetsWakeups: true,
+    prepare: async (place) => {
+      const { session, turn } = await running(place)
+      await turn.complete()
+      return () => deliver(place, [[1, session.root]])
+    },
+  },
+  {
+    name: 'mails that were delivered',
+    counts: true,
+    prepare: async (place) => {
+      const { session, turn } = await running(place)
+      await sendOut(turn)
+      const [line = ''] = await place.redis.lrange(outboxKeys(place.keys.tag).out('5'), 0, 0)
+      const number = Number(line.split('\t')[0])
+      return () => takeOut(place, number, [{ number, about: session.id }])
     },
   },
   {

@@ -137,7 +137,7 @@ export const commitCalls: readonly Call[] = [
     name: 'commit that is refused',
     prepare: async (place) => {
       const { node, turn } = await running(place)
-      const sends = [{ workerId: '01890a5d-ac96-774b-bcce-b302099a8057', mail: encodeInput(null, '1') }]
+      const sends = [{ workerId: '01890a5d-ac96-774b-bcce-b302099a8000', mail: encodeInput(null, '1') }]
       const request = turn.request({ entries: ['{}'], sends })
       return () => node.turns.commit(request)
     },

@@ -34,6 +34,8 @@ export class Words {
     words = words.replace(/\b([pws])[A-Za-z0-9_.]{12,}-/g, '$1*-')
     // A retry is known by the seed of its wake-ups.
     words = words.replace(/^(\d+) [A-Za-z0-9_.]{12,} /, '$1 * ')
+    // Numbers of outboxes are in µs.
+    words = words.replace(/\b(\d{13})\d{3}\b/g, '$1')
     return words.replace(/\b\d{13}\b/g, (digits) => {
       const told = this.#instants.get(digits) ?? distance(Number(digits) - now)
       this.#instants.set(digits, told)

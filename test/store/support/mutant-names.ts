@@ -18,6 +18,7 @@ import * as gateChecks from './gate-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as outboxChecks from './outbox-checks.ts'
 import * as pauseChecks from './pause-checks.ts'
 import * as releaseChecks from './release-checks.ts'
 import * as restChecks from './rest-checks.ts'
@@ -46,8 +47,10 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     restChecks,
     retryChecks,
     sendChecks,
+    outboxChecks,
     pauseChecks,
     releaseChecks,
+    restChecks,
     startChecks,
     gateChecks,
     restChecks,

@@ -9,7 +9,7 @@ export const pauseNote = { why: 'look first', by: 'ada', at: 1 }
 export const resumedEvent = '[["session.resumed",{}]]'
 
 const lineOf = (place: Place) => place.redis.zrange(place.keys.run('default'), '0', '-1')
-const unknown = '01890a5d-ac96-774b-bcce-b302099a8057'
+const unknown = '01890a5d-ac96-774b-bcce-b302099a8000'
 
 export const renewalOf = ({ worker, assignment: { token } }: HandTurn, isQuiet = false) => ({
   workerId: worker,

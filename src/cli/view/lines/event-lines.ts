@@ -212,8 +212,10 @@ const partWithoutDetails = {
   'events.trimmed': 'earlier events are no longer kept; `troupe session show` shows the state of all workers',
   'message.deadLettered': 'a message was put aside as a dead letter',
   'message.redriven': 'a dead letter was put back into the mailbox',
+  'message.undelivered': 'a message to a worker of another partition was not taken',
 } as const
 
+/** A warning that is transient has none: a line of the worker's log says the same. */
 function eventPart({ type, at, details, transient }: RawEvent, member: Member | undefined): string | undefined {
   switch (type) {
     case 'run.started':
@@ -226,7 +228,6 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'run.completed':
       return donePart(at, member?.startedAt ?? at)
     case 'run.warned':
-      // Where it is transient, a line of the worker's log says the same.
       return transient ? undefined : `warning: ${stringOr(details.warning)}`
     case 'step.recorded':
       return `recorded step ${stringOr(details.name)}`
@@ -234,6 +235,7 @@ function eventPart({ type, at, details, transient }: RawEvent, member: Member | 
     case 'events.trimmed':
     case 'message.deadLettered':
     case 'message.redriven':
+    case 'message.undelivered':
       return partWithoutDetails[type]
     case 'worker.cancelRequested':
     case 'session.cancelRequested':

@@ -73,12 +73,12 @@ local noneBorn = {}
 -- spent then. Reads and checks all of it. Returns as well what is refused, or nil. A worker that is alone does without.
 local function planOthers(tag, own, commit, waitsForOne)
   local record, refused = own.record, nil
-  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, root = false, spent = false }
+  local others = { born = noneBorn, byId = noneBorn, mails = noneBorn, out = noneBorn, root = false, spent = false }
   local reports = commit.outcome and commit.result and record.parent and own.run == '1' and record.parentRun ~= '-'
   if #commit.spawns > 0 or #commit.sends > 0 then
     refused = {}
     planChildren(tag, own, commit.spawns, others, refused, commit.atOnce)
-    others.mails = planMails(tag, own, commit.sends, others.byId, refused)
+    others.mails, others.out = planMails(tag, own, commit.sends, others.byId, refused)
   end
   local report = reports and planReport(tag, record, commit.result)
   if report then
@@ -200,5 +200,6 @@ local function writeOthers(tag, own, others, ofRoot, now, woke)
     writeMail(tag, others.mails[index], now, woke)
     if others.mails[index].id == own.id then toItself = toItself + 1 end
   end
+  for index = 1, #others.out do writeOut(tag, others.out[index], now) end
   return toItself, assigned
 end

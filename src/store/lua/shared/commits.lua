@@ -126,7 +126,7 @@ end
 local function writeConcerned(tag, turn, batch)
   local others, ofRoot, commit = turn.others, turn.ofRoot, turn.commit
   local worker, spawns, timers = commit.worker, commit.spawns, commit.timers
-  if #others.born > 0 or #others.mails > 0 then
+  if #others.born > 0 or #others.mails > 0 or #others.out > 0 then
     local toItself
     toItself, turn.assigned = writeOthers(tag, turn.own, others, ofRoot, timeOf(batch), turn.woke)
     turn.inboxLeft = turn.inboxLeft + toItself

@@ -60,10 +60,44 @@ local function recipientOf(tag, own, id)
   return type(found) == 'string' and found or id
 end
 
--- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans; what may not be sent is
--- added to `refused`.
+-- Of a worker, by its id; of the keys with a tag.
+local function partitionOf(id)
+  local last = tonumber(string.sub(id, -3), 16)
+  return last and digits(last)
+end
+
+local function partitionOfTag(tag)
+  return string.match(tag, '%.(%d+)}$')
+end
+
+local function outboxKey(tag, partition)
+  return tag .. ':out:' .. partition
+end
+
+-- Mail for a worker of another partition, of which nothing is known here: where it goes, or nil and why not. `ahead` counts what waits in each outbox
+-- with what this step sends.
+local function planSendOut(tag, own, send, ahead)
+  local partition, outboxMost = partitionOf(send.worker), 10000
+  local key, sentKey = outboxKey(tag, partition), tag .. ':sent'
+  checkSort('hash', sentKey)
+  checkCount(sentKey, partition, redis.call('HGET', sentKey, partition) or '0')
+  ahead[key] = (ahead[key] or lengthOf(key)) + 1
+  if ahead[key] > outboxMost then return nil, 'mailbox_full', digits(outboxMost) end -- guard: limit of an outbox
+  return { partition = partition, text = own.id .. '\t' .. send.worker .. '\t' .. (send.when or '') .. '\t' .. send.mail }
+end
+
+-- Numbers of an outbox grow, also where a Redis lost a little of its past: they are times in µs, of the clock of Redis.
+local function writeOut(tag, out, now)
+  local number = math.max(tonumber(redis.call('HGET', tag .. ':sent', out.partition) or '0') + 1, now * 1000)
+  redis.call('HSET', tag .. ':sent', out.partition, digits(number))
+  redis.call('RPUSH', outboxKey(tag, out.partition), digits(number) .. '\t' .. out.text)
+end
+
+-- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans, and those for other partitions; what
+-- may not be sent is added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
-  local plans, ahead, rules = {}, {}, sendRulesOf(own.record)
+  local plans, out, ahead, rules = {}, {}, {}, sendRulesOf(own.record)
+  local here = partitionOfTag(tag)
   for index = 1, #sends do
     local send = sends[index]
     if own.record.copied then send.worker = recipientOf(tag, own, send.worker) end -- guard: a copy sends nothing to its original
@@ -74,19 +108,22 @@ local function planMails(tag, own, sends, byId, refused)
       if #newborn.mails == most + 1 then refused[#refused + 1] = { 'mailbox_full', digits(most), send.worker } end
       if not maySend(own, rules, send, own.session) then refused[#refused + 1] = { 'send_exceeded', '0', send.worker } end -- guard: a worker without a right to send sends nothing to a child it spawns
     else
-      local fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead, send.worker ~= own.id and send.when)
+      local isOut = (partitionOf(send.worker) or here) ~= here -- guard: what another partition is to get goes to it
+      local fine, plan, why, what
+      if isOut then fine, plan, why, what = pcall(planSendOut, tag, own, send, ahead)
+      else fine, plan, why, what = pcall(planSend, tag, send.worker, send.mail, ahead, send.worker ~= own.id and send.when) end
       if not fine then
         -- Its sender is not to blame, and would be taken for poison if this went on as an error.
         what = damageOf(plan) -- guard: a damaged recipient refuses its mail, and stops nothing else of its sender
         if not what then error(plan, 0) end
         plan, why = nil, 'damaged'
       end
-      if plan and not maySend(own, rules, send, plan.session, plan.record) then plan, why = nil, 'send_exceeded' end
-      plans[#plans + 1] = plan
+      if plan and not maySend(own, rules, send, plan.session, plan.record or workerKey(tag, send.worker)) then plan, why = nil, 'send_exceeded' end
+      if isOut then out[#out + 1] = plan else plans[#plans + 1] = plan end
       if why then refused[#refused + 1] = { why, what or '0', send.worker } end
     end
   end
-  return plans
+  return plans, out
 end
 
 -- What a script wakes: the workers, the places of their sessions, and the pools that got work. Commits of one script share `pools`.

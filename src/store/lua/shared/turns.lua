@@ -2,7 +2,7 @@
 with its texts in place; beside it stands what was read, and what is planned. ]]
 
 local none = {}
-local noOthers = { born = none, mails = none }
+local noOthers = { born = none, mails = none, out = none }
 
 -- What a slot claims with: the header of claim.lua, or an object within that of commit.lua.
 local function checkClaim(claim)

@@ -17,7 +17,7 @@ import { InputError, LimitError } from '../../../../core/errors.ts'
 import { isAgentResult } from '../../../../core/history/agent-result.ts'
 import type { Json, ToolOutput } from '../../../../core/history/chat/chat-message.ts'
 import type { SpawnNote } from '../../../../core/history/entry.ts'
-import { childId, isId, partitionOf, pastedId } from '../../../../core/ids.ts'
+import { childId, isId, pastedId } from '../../../../core/ids.ts'
 import { isDeeperThan, toJson } from '../../../../core/json.ts'
 import { policy } from '../../../../core/policy.ts'
 import type { Assignment, SpawnOrder } from '../../../../core/ports/ports.ts'
@@ -214,9 +214,6 @@ export function recipientOf(to: string, assignment: Assignment): string {
     throw new InputError(
       `'${to.slice(0, 64)}' is not the id of a worker; use an id that ${spawnToolName} returned, or "parent".`,
     )
-  if (partitionOf(id) !== partitionOf(assignment.workerId)) {
-    throw new InputError(`worker ${id} lives in another partition: sending between partitions is not possible yet.`)
-  }
   return id
 }
 

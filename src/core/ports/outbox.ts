@@ -1,0 +1,19 @@
+/** Duty: what the runtime needs of the store to have messages for other partitions brought. */
+import type { RuntimeError } from '../errors.ts'
+import type { Wakeup } from './wake.ts'
+
+/** What became of the mails for one partition. `error`: why some are left. */
+export interface Carried {
+  readonly partition: number
+  readonly wakeups: readonly Wakeup[]
+  readonly delivered: number
+  /** Their recipients do not take them. */
+  readonly refused: number
+  readonly error?: RuntimeError
+}
+
+/** Mails from workers of one partition to those of others. */
+export interface OutboxStore {
+  /** Brings all that wait. */
+  carry(): Promise<readonly Carried[]>
+}

@@ -1,0 +1,56 @@
+--[[ deliver – puts mails from the outbox of another partition into their mailboxes, in their order, each once.
+Why a script   a mail that was put into its mailbox and not noted as received would come again; one that was noted first would be lost.
+KEYS[1] received  hash
+ARGV[1] header    json:
+  from             the partition that they come from
+  seed             names of new wake-ups begin with it
+  wakeupMs         how long a wake-up counts as sent
+  mails            in the order of the outbox, each:
+    number         that it has there
+    worker         id of the recipient
+    when           steer or interrupt; empty: its next run
+ARGV[2] texts     of each mail its text
+Returns {last, wakeups, {number, why, ...}}: the number of the last mail that was received, now or before; those that their recipients do not take, with a
+        tag word of post
+Builds  T:w:<id> and its inbox, T:w:<root>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of its pool; T:nodes, T:pools;
+        tells T:cancel-notices of what steers.
+Events  none: its sender's commit has told of it. A mail that was received before is passed over. ]]
+local receivedKey = KEYS[1]
+local header, texts = readHeader(ARGV[1]), ARGV
+
+local tag = tagOf(receivedKey)
+checkTexts(header, 'from', 'seed')
+checkNumbers(header, 'wakeupMs')
+local mails, refused = listOf(header, 'mails'), {}
+for index = 1, #mails do
+  checkTexts(mails[index], 'worker', 'when')
+  checkNumbers(mails[index], 'number')
+  if not texts[index + 1] then error('the texts should be as many as the mails', 0) end
+end
+local last = redis.call('HGET', receivedKey, header.from) or '0'
+checkCount(receivedKey, header.from, last)
+last = tonumber(last)
+
+local now, woke = nowMs(), newWakes()
+for index = 1, #mails do
+  local mail = mails[index]
+  if mail.number > last then -- guard: a mail of another partition is received once
+    local fine, plan, why = pcall(planInput, tag, mail.worker, texts[index + 1], mail.when ~= '' and mail.when)
+    if not fine then
+      if not damageOf(plan) then error(plan, 0) end
+      why = { 'damaged' } -- guard: a damaged recipient holds up no mail of others
+      plan = nil
+    end
+    redis.call('HSET', receivedKey, header.from, digits(mail.number)) -- guard: what was received is noted
+    last = mail.number
+    if plan then
+      plan.notices = tag .. ':cancel-notices'
+      writeMail(tag, plan, now, woke)
+    else
+      refused[#refused + 1] = digits(mail.number)
+      refused[#refused + 1] = why[1]
+    end
+  end
+end
+writeStandings(tag, woke.standings)
+return { digits(last), writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs), refused }

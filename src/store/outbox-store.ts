@@ -1,0 +1,140 @@
+/**
+ * Duty: brings the mails that workers of one partition sent to workers of others into their mailboxes.
+ * OUTBOX-1 A mail is in the outbox of its sender's partition from the commit that sent it until the other partition has it. Each partition remembers
+ *     the number of the last mail that it has of each other, in the script that puts it into its mailbox: so it is there once, however often it is brought.
+ * OUTBOX-2 Mails of one outbox are brought in their order. A partition that cannot be reached holds up no mail for another.
+ * OUTBOX-3 A mail that its recipient does not take (it is gone, has ended, or its mailbox is full) is taken out, and an event of the sender says so.
+ */
+import { type RuntimeError, toRuntimeError } from '../core/errors.ts'
+import { encodeEvents } from '../core/event/event-notes.ts'
+import { sessionIdOfRoot } from '../core/ids.ts'
+import type { Policy } from '../core/policy.ts'
+import type { Carried, OutboxStore } from '../core/ports/outbox.ts'
+import { outboxKeys, workerKeys } from './keys.ts'
+import type { OpenPlace } from './places.ts'
+import { sessionOfPath } from './record/worker-record.ts'
+import { guarded } from './redis/guarded.ts'
+import type { Reply } from './script/script.ts'
+import { deliveredScript, deliverScript } from './script/scripts.ts'
+import { newSeed, parseWakeups } from './wakeups.ts'
+
+/** Mails that one script takes. Each may have 1 MB. */
+const atOnce = 16
+
+interface Mail {
+  readonly number: number
+  readonly sender: string
+  readonly worker: string
+  readonly when: string
+  readonly text: string
+}
+
+interface Refused {
+  readonly mail: Mail
+  readonly why: string
+}
+
+export class RedisOutboxStore implements OutboxStore {
+  readonly #own: OpenPlace
+  readonly #all: readonly OpenPlace[]
+  readonly #policy: Policy
+
+  constructor(own: OpenPlace, all: readonly OpenPlace[], policy: Policy) {
+    this.#own = own
+    this.#all = all
+    this.#policy = policy
+  }
+
+  async carry(): Promise<Carried[]> {
+    if (this.#all.length === 1) return []
+    const { redis, keys } = this.#own
+    const partitions = await guarded(
+      'reading outboxes',
+      () => redis.hkeys(outboxKeys(keys.tag).sent),
+      this.#policy.leaseMs,
+    )
+    return Promise.all(partitions.map((partition) => this.#carryTo(Number(partition))))
+  }
+
+  async #carryTo(partition: number): Promise<Carried> {
+    const carried = { partition, wakeups: [...parseWakeups('')], delivered: 0, refused: 0 }
+    try {
+      for (let mails = await this.#read(partition); mails.length > 0; mails = await this.#read(partition)) {
+        const { last, wakeups, refused } = await this.#deliver(partition, mails)
+        carried.wakeups.push(...wakeups)
+        carried.refused += refused.length
+        carried.delivered += await this.#takeOut(partition, last, refused)
+        if (mails.length < atOnce) break
+      }
+      return carried
+    } catch (thrown) {
+      const error: RuntimeError = toRuntimeError(thrown)
+      return { ...carried, error }
+    }
+  }
+
+  async #read(partition: number): Promise<Mail[]> {
+    const { redis, keys } = this.#own
+    const read = () => redis.lrange(outboxKeys(keys.tag).out(String(partition)), 0, atOnce - 1)
+    return (await guarded('reading an outbox', read, this.#policy.leaseMs)).map(decode)
+  }
+
+  async #deliver(partition: number, mails: readonly Mail[]) {
+    const place = this.#all[partition]
+    if (place === undefined)
+      return {
+        last: mails.at(-1)?.number ?? 0,
+        wakeups: [],
+        refused: mails.map((mail) => ({ mail, why: 'not_found' })),
+      }
+    const [last, wakeups, refused] = (await place.caller.call(
+      deliverScript,
+      { received: outboxKeys(place.keys.tag).received },
+      {
+        from: String(this.#own.partition),
+        seed: newSeed(),
+        wakeupMs: this.#policy.wakeupMs,
+        mails: mails.map(({ number, worker, when }) => ({ number, worker, when })),
+        texts: mails.map(({ text }) => text),
+      },
+      { deadlineMs: this.#policy.leaseMs },
+    )) as [string, string, Reply]
+    return { last: Number(last), wakeups: parseWakeups(wakeups), refused: refusedOf(refused, mails) }
+  }
+
+  /** Returns how many went. */
+  async #takeOut(partition: number, last: number, refused: readonly Refused[]): Promise<number> {
+    const { caller, keys } = this.#own
+    const told = await Promise.all(
+      refused.map(async ({ mail: { number, sender } }) => ({ number, about: await this.#about(sender) })),
+    )
+    const notes = refused.map(({ mail, why }) => encodeEvents([['message.undelivered', { to: mail.worker, why }]]))
+    const [taken] = await caller.call(
+      deliveredScript,
+      { out: outboxKeys(keys.tag).out(String(partition)), events: keys.events },
+      { last, most: atOnce, refused: told, notes },
+      { deadlineMs: this.#policy.leaseMs },
+    )
+    return Number(taken)
+  }
+
+  /** A worker, as events name it. */
+  async #about(worker: string): Promise<string> {
+    const { redis, keys } = this.#own
+    const read = () => redis.hget(workerKeys(keys.tag, worker).record, 'path1')
+    const path1 = await guarded('reading a sender', read, this.#policy.leaseMs)
+    return path1 === null ? sessionIdOfRoot(worker) : `${sessionOfPath(path1)} ${worker}`
+  }
+}
+
+function decode(line: string): Mail {
+  const [number = '', sender = '', worker = '', when = '', ...text] = line.split('\t')
+  return { number: Number(number), sender, worker, when, text: text.join('\t') }
+}
+
+function refusedOf(flat: Reply, mails: readonly Mail[]): Refused[] {
+  return mails.flatMap((mail) => {
+    const index = flat.indexOf(String(mail.number))
+    return index < 0 ? [] : [{ mail, why: String(flat[index + 1]) }]
+  })
+}
