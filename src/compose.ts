@@ -9,6 +9,7 @@ import { connectRules } from './client/connect-options.ts'
 import { metricsPage } from './client/health/metrics-page.ts'
 import { namespaceFacts } from './client/health/namespace-facts.ts'
 import { openSubmission } from './client/session/submitted-job.ts'
+import { type ResultTelling, resultTelling } from './client/session/tell-results.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -25,6 +26,7 @@ import { checkCeiling, type Permissions, restrictions } from './core/worker/perm
 import { type LoggerLike, toWorkerLog } from './log.ts'
 import { openModels } from './models/model-source.ts'
 import { offlineNotice } from './models/offline-notice.ts'
+import type { WebhookSettings } from './notify/result-teller.ts'
 import type { Kind } from './runtime/node/kind.ts'
 import { KindMaker } from './runtime/node/kind-maker.ts'
 import { RuntimeNode } from './runtime/node/node.ts'
@@ -88,6 +90,8 @@ export interface StartNodeOptions {
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls, tool calls and steps of recipes, and counts of tokens, iterations and ends of agents' runs. Default: none. */
   readonly telemetry?: Telemetry | undefined
+  /** With what requests that tell of sessions (`notify: { url }`) are signed, and where they may go. Default: this node sends none. */
+  readonly webhooks?: WebhookSettings | undefined
   /** Answer with metrics at this port, for Prometheus: `http://127.0.0.1:<port>/metrics`. Port 0: any free one. Default: no. */
   readonly metrics?: MetricsAddress | undefined
   /** How long to wait for Redis at the start. Default 5 s. */
@@ -126,6 +130,10 @@ const nodeRules: Rules<StartNodeOptions> = {
   telemetry: {
     expects: 'an object with startSpan and count',
     fits: (value) => isObject(value) && typeof value.startSpan === 'function' && typeof value.count === 'function',
+  },
+  webhooks: {
+    expects: "an object like { secrets: ['whsec_…'] }",
+    fits: (value) => isObject(value) && Array.isArray(value.secrets),
   },
   metrics: {
     expects: 'an object like { port: 9464 }',
@@ -272,7 +280,7 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
+function nodeOf(parts: Parts, waker: Waker, results: ResultTelling | null): RuntimeNode {
   const { id, policy, kinds, concurrency, permissions, log } = parts
   const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
   const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
@@ -292,28 +300,23 @@ function nodeOf(parts: Parts, waker: Waker): RuntimeNode {
       outbox: new RedisOutboxStore(place, parts.places, policy),
     }
   })
-  const node = new RuntimeNode({
-    id,
-    kinds,
-    concurrency,
-    policy,
-    permissions,
-    stores,
-    waker,
-    live: parts.live,
-    log,
-    telemetry: parts.telemetry,
-  })
-  return node
+  const { live, telemetry } = parts
+  const node = { id, kinds, concurrency, policy, permissions, stores, waker, live, log, telemetry }
+  return new RuntimeNode(results ? { ...node, tellResult: (session) => results.tell(session) } : node)
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
-  const queues = parts.places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
-  const waker = options.wakeups === 'in-process' ? new InProcessWaker() : new BullWaker(queues, parts.log)
-  const node = nodeOf(parts, waker)
+  const { places, policy, log } = parts
+  const queues = places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
+  const isAlone = options.wakeups === 'in-process'
+  const waker = isAlone ? new InProcessWaker() : new BullWaker(queues, log)
+  const telling = { webhooks: options.webhooks, log, deadlineMs: policy.leaseMs }
+  const results = isAlone ? null : resultTelling(places, (tag) => connections.at(tag, 'queue'), telling)
+  const node = nodeOf(parts, waker, results)
   let watchdog: Watchdog | undefined
   const started = new RunningNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
+    await results?.stop()
     await watchdog?.stop()
     connections.end()
     await options.onStopped?.()
@@ -327,7 +330,6 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
       const ready = started.listen(listenersOf(parts, queues, listenAt, node, waker))
       await guarded('listening for wake-ups', () => ready, parts.policy.leaseMs)
     } else options.onWaker?.(waker)
-    const { places, policy } = parts
     const onFollower = ({ partition }: Place, announcement: string) => {
       const sessionId = parts.live.followed.note(announcement)
       if (sessionId !== null) node.tellFollower(partition, sessionId)

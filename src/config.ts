@@ -12,6 +12,12 @@ import { policy } from './core/policy.ts'
 import { checkRedisUrl } from './core/redis-url.ts'
 import { rememberSecretsOf } from './core/secret/known-secrets.ts'
 
+/** The secrets of requests that a node signs; several while one is being replaced. */
+interface WebhookSettings {
+  readonly secrets: readonly string[]
+  readonly allowPrivateAddresses: boolean
+}
+
 export interface ConfigFlags {
   readonly redisUrl?: string | undefined
   readonly namespace?: string | undefined
@@ -37,6 +43,8 @@ export interface Config {
   /** `provider/model` of agents that name no model. */
   readonly model: string | undefined
   readonly modelSettings: ModelSettings
+  /** With what requests that tell of sessions are signed, and where they may go. */
+  readonly webhooks: WebhookSettings
   /** Where the API listens. */
   readonly host: string
   /** Undefined: the usual one. */
@@ -110,6 +118,10 @@ export function readConfig(flags: ConfigFlags = {}, env: NodeJS.ProcessEnv = pro
     host: flags.host ?? filled(env.TROUPE_HOST) ?? '127.0.0.1',
     port: wholeNumber(of('--port', flags.port, 'TROUPE_PORT'), 0, 65_535),
     token: filled(env.TROUPE_TOKEN),
+    webhooks: {
+      secrets: (filled(env.TROUPE_WEBHOOK_SECRET) ?? '').split(/[\s,]+/).filter(Boolean),
+      allowPrivateAddresses: env.TROUPE_WEBHOOK_PRIVATE === 'allow',
+    },
     path: env.PATH,
     typedIn: filled(env.INIT_CWD),
     calledAs: calledAs(filled(env.npm_lifecycle_event)),

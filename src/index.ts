@@ -266,6 +266,7 @@ export type {
   ResultMessage,
   TimerMessage,
 } from './core/worker/message.ts'
+export type { Notify } from './core/worker/notify.ts'
 export type { Permissions } from './core/worker/permissions.ts'
 export type { CoarseState, FineState, RunState, WorkerState } from './core/worker/run-state.ts'
 export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'

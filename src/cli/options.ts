@@ -5,6 +5,7 @@ import type { Rule } from '../core/check/check-options.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
 import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
 import { type ApprovalPolicy, approvalPolicies } from '../core/worker/ask/session-approval.ts'
+import { type Notify, notifyProblem } from '../core/worker/notify.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
 import { turnShareRules } from '../core/worker/turn-share.ts'
 import { parseDuration } from './view/duration.ts'
@@ -112,6 +113,14 @@ export function duration(text: string): number {
   }
 }
 
+/** A parser for commander: a queue, or an address of http or https. */
+function notify(text: string): Notify {
+  const target = /^https?:/.test(text) ? { url: text } : { queue: text }
+  const problem = notifyProblem(target)
+  if (problem !== null) throw new InvalidArgumentError(`It ${problem}.`)
+  return target
+}
+
 /** `workers=500`, or several: `workers=500,depth=8`. */
 export const limits = limitsOf<SessionLimits>(defaultSessionLimits)
 
@@ -160,6 +169,7 @@ export interface SessionFlags {
   readonly limit?: Partial<SessionLimits>
   readonly permissions?: Permissions
   readonly approval?: ApprovalPolicy
+  readonly notify?: Notify
   readonly weight?: number
   readonly priority?: number
 }
@@ -179,6 +189,11 @@ export function addSessionOptions(command: Command): Command {
         '--approval <policy>',
         'manual: tools and kinds say which calls a person approves (default); auto: all run, but dangerous tools and deny rules; readOnly: pure tools alone',
       ).choices(approvalPolicies),
+    )
+    .option(
+      '--notify <queue or url>',
+      'where the result goes when the session ends: a queue of BullMQ, or a signed request',
+      notify,
     )
     .option(
       '--weight <n>',
@@ -201,6 +216,7 @@ export function sessionRequest(kind: string, input: unknown, flags: SessionFlags
     limits: flags.limit,
     permissions: flags.permissions,
     approval: flags.approval,
+    notify: flags.notify,
     weight: flags.weight,
     priority: flags.priority,
   }

@@ -43,6 +43,8 @@ export interface SessionOrder {
   readonly approval?: string | undefined
   /** As `encodeTurnShare` writes it; absent: the default. */
   readonly turnShare?: string | undefined
+  /** As `encodeNotify` writes it; absent: its result goes nowhere. */
+  readonly notify?: string | undefined
   readonly event: string
 }
 
@@ -125,7 +127,8 @@ export class CreateSessions {
 
   /** What is as a session starts by default is left out. */
   #prepare(order: SessionOrder): Prepared {
-    const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, keyDigest, event } = order
+    const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, notify, keyDigest, event } =
+      order
     const { history = [], blobs = [] } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
@@ -141,6 +144,7 @@ export class CreateSessions {
       caps: caps === startCaps ? undefined : caps,
       approval: approval || undefined,
       turnShare,
+      notify,
       entries: history.length || undefined,
       blobs: blobs.length || undefined,
       rests: order.mail === null || undefined,
@@ -158,6 +162,7 @@ export class CreateSessions {
           askedCaps(limits),
           ...(approval ? [approval] : []),
           ...(turnShare ? [turnShare] : []),
+          ...(notify ? [notify] : []),
           ...history,
         ]),
       )

@@ -25,7 +25,7 @@ export function partitionKeys(tag: string) {
     cancelling: `${tag}:cancelling`,
     /** zset; running worker by the end of its lease in ms; until the turn ends. */
     leases: `${tag}:leases`,
-    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>` or `<worker>:retry` by the time it is due in ms; until fired or its run ends. */
+    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>`, `<worker>:retry` or `<root>:notify` by the time it is due in ms; until fired, its run ends or its result is told. */
     timers: `${tag}:timers`,
     /** zset; open ask by the time in ms when it was made; until it ends. */
     asks: `${tag}:asks`,

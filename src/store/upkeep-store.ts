@@ -139,15 +139,20 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { dueInMs: dueIn === 'none' ? null : Number(dueIn), isPaused: paused === '1', kinds: String(kinds) }
   }
 
-  async fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }> {
+  async fire(delivered: readonly string[] = []): ReturnType<UpkeepStore['fire']> {
     const { keys, policy } = this.#o
-    const [fired, dueIn, wakeups] = await this.#o.caller.call(
+    const [fired, dueIn, wakeups, notices = ''] = await this.#o.caller.call(
       fireScript,
       { timers: keys.timers, events: keys.events, gates: gatesKey(keys.tag) },
-      { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs },
+      { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs, delivered: delivered.join(' ') },
       { deadlineMs: policy.leaseMs },
     )
-    return { fired: Number(fired), dueInMs: dueIn === 'none' ? null : Number(dueIn), wakeups: parseWakeups(wakeups) }
+    return {
+      fired: Number(fired),
+      dueInMs: dueIn === 'none' ? null : Number(dueIn),
+      wakeups: parseWakeups(wakeups),
+      notices: String(notices).split(' ').filter(Boolean),
+    }
   }
 
   async finishCancelled(): Promise<{

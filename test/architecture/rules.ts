@@ -18,6 +18,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   audit: ['core', 'store'],
   watchdog: ['core', 'store'],
   telemetry: ['core'],
+  notify: ['core'],
   models: ['core'],
   formats: ['core'],
   dev: ['config.ts'],
@@ -33,6 +34,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'formats',
     'runtime',
     'telemetry',
+    'notify',
   ],
   'compose.ts': [
     'core',
@@ -47,6 +49,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'client',
     'watchdog',
     'telemetry',
+    'notify',
   ],
   'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
   // Of cli only the words for what it shows: they are pure.
@@ -93,8 +96,8 @@ function partOf(path: string): string | null {
 
 /** Which packages only one part may use. `typesIn` may name their types. */
 const confined: Readonly<Record<string, { readonly in: readonly string[]; readonly typesIn?: readonly string[] }>> = {
-  ioredis: { in: ['store'], typesIn: ['wake', 'submit'] },
-  bullmq: { in: ['wake', 'submit'] },
+  ioredis: { in: ['store'], typesIn: ['wake', 'submit', 'notify'] },
+  bullmq: { in: ['wake', 'submit', 'notify'] },
   pino: { in: ['log.ts'] },
   commander: { in: ['cli'] },
   fastify: { in: ['api'] },

@@ -44,7 +44,7 @@ describe('a timer that is due', () => {
     const { place, node } = scene
     await node.upkeep.fire()
     const changed = await place.changed(async () =>
-      expect(await node.upkeep.fire()).toEqual({ fired: 0, dueInMs: null, wakeups: [] }),
+      expect(await node.upkeep.fire()).toEqual({ fired: 0, dueInMs: null, wakeups: [], notices: [] }),
     )
     expect(changed).toEqual({})
   })

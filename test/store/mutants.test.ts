@@ -32,6 +32,7 @@ import { letterMutants } from './support/letter-mutants.ts'
 import { lineMutants } from './support/line-mutants.ts'
 import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
+import { notifyMutants } from './support/notify-mutants.ts'
 import { outboxMutants } from './support/outbox-mutants.ts'
 import { pauseMutants } from './support/pause-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
@@ -361,6 +362,7 @@ const all = [
   ...sendMutants,
   ...cancelMutants,
   ...costMutants,
+  ...notifyMutants,
   ...spendingMutants,
   ...approvalMutants,
   ...askMutants,

@@ -62,11 +62,11 @@ export async function startLocalNode(
   }
 }
 
-type NodeConfig = Pick<Config, 'redisUrl' | 'namespace' | 'partitions' | 'concurrency' | 'modelSettings'>
+type NodeConfig = Pick<Config, 'redisUrl' | 'namespace' | 'partitions' | 'concurrency' | 'modelSettings'> & Partial<Pick<Config, 'webhooks'>>
 
 export function nodeOptions(config: NodeConfig): Omit<StartNodeOptions, 'workers'> {
-  const { redisUrl, namespace, partitions, concurrency, modelSettings: models } = config
-  return { redisUrl, namespace, partitions, concurrency, models }
+  const { redisUrl, namespace, partitions, concurrency, modelSettings: models, webhooks } = config
+  return { redisUrl, namespace, partitions, concurrency, models, webhooks }
 }
 
 /** The log of `troupe node`: lines for people on a terminal, JSON elsewhere. */

@@ -6,10 +6,10 @@
 import { setImmediate } from 'node:timers/promises'
 import { checkOptions } from '../../core/check/check-options.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
-import { ConflictError, InputError, InvariantError, NotFoundError } from '../../core/errors.ts'
+import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
 import type { TroupeEvent } from '../../core/event/event.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
-import { decodeEntry, type Entry, type RunResult } from '../../core/history/entry.ts'
+import { decodeEntry, type RunResult } from '../../core/history/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Spending } from '../../core/policy.ts'
 import type { ApprovalPolicy, SessionApproval } from '../../core/worker/ask/session-approval.ts'
@@ -34,6 +34,7 @@ import { type ReadableRow, readRows, sessionDamage } from '../worker-rows.ts'
 import { awaitEnds } from './await-ends.ts'
 import { checkReason, defaultReason } from './cancel-reason.ts'
 import { type ForkSession, forkSession } from './fork.ts'
+import { resultOf } from './result-of.ts'
 import { type Retried, type RetryOutlook, type RetryQuery, retryOutlook, retryRules, retrySession } from './retry.ts'
 import { Run } from './run.ts'
 import { type EventsQuery, eventsRules, sessionEvents } from './session-events.ts'
@@ -336,20 +337,4 @@ export class Session<Result = unknown> {
     const answer = await this.#context.submission.store(this.id, 'session').close(this.id)
     if (answer.kind === 'not_found') throw sessionNotFound(this.id)
   }
-}
-
-/** The result that a history entry holds. `where` names the entry in errors. */
-function resultOf(entry: Entry | null, status: RunResult['status'], run: number | null, where: string): RunResult {
-  const number = run ?? entry?.run ?? 1
-  if (status === 'cancelled') return { status, run: number }
-  if (entry === null) throw unreadableResult(`${where} should be there`)
-  if (status === 'failed' && entry.type === 'failed') return { status, run: number, failure: entry.failure }
-  if (status === 'completed' && entry.type === 'completed') return { status, run: number, value: entry.value }
-  throw unreadableResult(`${where} should be that it ${status}`)
-}
-
-function unreadableResult(damaged: string): InvariantError {
-  return new InvariantError(`the result cannot be read: ${damaged}. Another program wrote it.`, {
-    details: { damaged },
-  })
 }

@@ -36,6 +36,9 @@ const sessionJob = z.strictObject({
   approvalMs: z.number().optional(),
   weight: z.number().optional(),
   priority: z.number().optional(),
+  notify: z
+    .union([z.strictObject({ queue: z.string(), prefix: z.string().optional() }), z.strictObject({ url: z.string() })])
+    .optional(),
 })
 const messageJob = z.strictObject({ worker: z.string(), input: z.unknown(), when: z.enum(sendTimes).optional() })
 const answerJob = z
@@ -43,7 +46,7 @@ const answerJob = z
   .refine(({ answer }) => answer !== undefined, { path: ['answer'], error: 'is missing; an answer may be null' })
 
 const forms =
-  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?}, {"worker", "input", "when"?} or {"ask", "answer", "by"?, "reason"?}'
+  '{"kind", "input", "name"?, "limits"?, "keepOpen"?, "permissions"?, "approval"?, "whenNobodyAnswers"?, "approvalMs"?, "weight"?, "priority"?, "notify"?}, {"worker", "input", "when"?} or {"ask", "answer", "by"?, "reason"?}'
 
 /** What BullMQ keeps as the return value of a job. */
 export interface JobDone {

@@ -25,6 +25,7 @@ import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
 import { encodeInput } from '../../core/worker/message.ts'
+import type { Notify } from '../../core/worker/notify.ts'
 import { encodeOrder, type Order } from '../../core/worker/order.ts'
 import { checkPermissions, encodePermissions, type Permissions, restrictions } from '../../core/worker/permissions.ts'
 import { partitionNotFound, refusalError } from '../../core/worker/refusal.ts'
@@ -39,6 +40,7 @@ import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
 import { hasLongMedia, mediaAside } from './kept-media.ts'
 import { checkLimits } from './limits.ts'
+import { notifyText } from './notify-text.ts'
 
 export interface CreateSession extends ApprovalOptions, GivenTurnShare {
   readonly kind: string
@@ -56,6 +58,8 @@ export interface CreateSession extends ApprovalOptions, GivenTurnShare {
   readonly limits?: Partial<SessionLimits> | undefined
   /** What its workers may use, beyond what their kinds define; children get no more than their parents. Default: all. */
   readonly permissions?: Permissions | undefined
+  /** Where its result goes when it ends: into a queue of BullMQ, or by a signed POST. Default: nowhere. */
+  readonly notify?: Notify | undefined
   /** The same key within 24 h returns the same session, and creates none even if that session was pruned in the meantime. */
   readonly idempotencyKey?: string | undefined
 }
@@ -70,6 +74,7 @@ const createRules: Rules<CreateSession> = {
   permissions: { expects: `an object with ${restrictions.join(', ')}`, fits: isObject },
   ...approvalOptionRules,
   ...turnShareRules,
+  notify: { expects: 'an object like { queue: "results" } or { url: "https://…" }', fits: isObject },
   idempotencyKey: keyRule,
 }
 
@@ -245,6 +250,7 @@ export class Submission {
       permissions,
       approval,
       turnShare: turnShare === startTurnShare ? undefined : turnShare,
+      notify: notifyText(request.notify),
       event,
     } as const
     return { request, store, order }

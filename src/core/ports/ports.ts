@@ -10,6 +10,7 @@ import type { Spending, WorkerLimits } from '../policy.ts'
 import type { AskSort } from '../worker/ask/ask.ts'
 import type { SessionApproval } from '../worker/ask/session-approval.ts'
 import type { Configuration } from '../worker/configuration.ts'
+import type { CallCost } from '../worker/cost.ts'
 import type { Failure } from '../worker/failure.ts'
 import type { EnterAnswer, GatedWorker, GateOrder } from '../worker/gates.ts'
 import type { Mail } from '../worker/message.ts'
@@ -82,6 +83,8 @@ export interface Assignment extends RunPosition, GatedWorker {
   readonly version: number
   readonly starts: number
   readonly crashes: number
+  /** Its session's result goes somewhere when it ends. Absent: no, or it is no root. */
+  readonly notifies?: boolean
   /** When it came into the run queue, by the clock of Redis; absent if it stood in none, as children of the same turn. */
   readonly queuedAt?: number | null
   /** What the last node of the worker said before it died; null if it said nothing. */
@@ -169,15 +172,6 @@ export interface NextClaim {
 
 /** null: to leave. stay: nothing, as it goes on with children, or another of its turns asks. */
 export type SlotNext = NextClaim | 'stay' | null
-
-/** A model call that was answered, and what it cost. */
-export interface CallCost {
-  readonly model: string
-  readonly inputTokens: number
-  readonly outputTokens: number
-  /** In millionths of a dollar; null if nobody knows the price of the model. */
-  readonly microUsd: number | null
-}
 
 export interface CommitRequest extends Omit<RunPosition, 'run' | 'calls'> {
   readonly workerId: string
@@ -345,7 +339,16 @@ export interface UpkeepStore {
   }>
   /** Null: there is something to do, so that a sweep is due. Else nothing is, and the node is known to live. `kinds`: as of `sweep`. */
   rest(): Promise<Rest | null>
-  fire(): Promise<{ fired: number; dueInMs: number | null; wakeups: readonly Wakeup[] }>
+  /**
+   * `notices`: sessions that have ended and whose results this node takes where they go. With a later call it says which it has delivered; else
+   * another node does it.
+   */
+  fire(delivered?: readonly string[]): Promise<{
+    readonly fired: number
+    readonly dueInMs: number | null
+    readonly wakeups: readonly Wakeup[]
+    readonly notices: readonly string[]
+  }>
   /**
    * One batch. `finished`: sessions whose cancel is over. `damaged`: those that cannot be finished before they are mended, since what is
    * stored of them is not as it should be. `wakeups`: for workers that go on, since only a run of theirs or a child was cancelled.

@@ -6,6 +6,15 @@ export interface Cost {
   readonly unpricedModelCalls: number
 }
 
+/** A model call that was answered, and what it cost. */
+export interface CallCost {
+  readonly model: string
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** In millionths of a dollar; null if nobody knows the price of the model. */
+  readonly microUsd: number | null
+}
+
 export const costForm = /^\d+ \d+$/
 
 export function decodeCost(text: string): Cost {

@@ -39,6 +39,8 @@ export interface NodeOptions {
   readonly live: LivePublisher
   readonly log: WorkerLog
   readonly telemetry?: Telemetry
+  /** Takes the result of a session where it goes. */
+  readonly tellResult?: (session: string) => Promise<void>
 }
 
 export class RuntimeNode {
@@ -99,6 +101,7 @@ export class RuntimeNode {
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
+        tellResult: (session) => this.#o.tellResult?.(session) ?? Promise.resolve(),
         noteHealed: (leases) => this.#telemetry.count('leases.lost', leases, { partition: number }),
         register: () => stores.upkeep.announce(this.#slots.total, this.#kindLines()),
       }),

@@ -30,6 +30,7 @@ export function noteRecorded(
   if (answer.opensGate) host.noteGate()
   if (step.timers.length > 0) host.noteTimer(Math.min(...step.timers.map((timer) => timer.ms)))
   if (retryMs !== undefined) host.noteTimer(retryMs)
+  if (assignment.notifies && step.outcome !== undefined) host.noteTimer(0)
   if (host.telemetry !== noTelemetry) countStep(host.telemetry, assignment, step)
 }
 

@@ -87,6 +87,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     // The record is as it was before this claim.
     starts: epochIn(token) - epochIn(record.lastCommit.id),
     crashes: record.crashes,
+    notifies: /\0notify\0/.test(fields),
     queuedAt: record.status === 'queued' ? record.queuedAt : null,
     lastWords: record.lastWords,
     ...record.attempts,

@@ -23,8 +23,8 @@ export interface ForkedRecord {
   readonly queued: string | null
 }
 
-/** Of the original alone: its wake-ups, its places in run queues and at gates, and what its last node said. */
-const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|score(:.*)?|resting|endFrom)$/
+/** Of the original alone: where its result goes, its wake-ups, its places in run queues and at gates, and what its last node said. */
+const left = /^(wakeups|startWakeups|token|lastWords|queuedAt|gates|score(:.*)?|resting|endFrom|notify)$/
 
 export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, isDryRun }: ForkNote): ForkedRecord {
   const { status, token = '', wait, permissions, runPermissions, retried, path1 } = fields

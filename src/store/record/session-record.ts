@@ -6,6 +6,7 @@ import type { ResultStatus } from '../../core/history/entry.ts'
 import { allowedForm, decodeSpending, defaultSpending, encodeAllowed, spentForm } from '../../core/policy.ts'
 import { approvalForm, decodeApproval, defaultApproval } from '../../core/worker/ask/session-approval.ts'
 import { costForm, decodeCost } from '../../core/worker/cost.ts'
+import { decodeNotify } from '../../core/worker/notify.ts'
 import { decodeTurnShare, defaultTurnShare, encodeTurnShare, turnShareForm } from '../../core/worker/turn-share.ts'
 import { fieldsNamed, type RecordFields } from '../script/replies.ts'
 import {
@@ -41,6 +42,8 @@ const ownFields = {
   spent: optional('spent', spentForm, decodeSpending),
   /** What the model calls of all its agents cost together. Null before the first. */
   cost: optional('sessionCost', costForm, decodeCost),
+  /** Where its result goes when it ends; null: nowhere. */
+  notify: optional('notify', anyText, decodeNotify),
   /** What it says of approvals. */
   approval: optional('approval', approvalForm, (text) => decodeApproval(text) ?? defaultApproval, defaultApproval),
   /** Its share of the slots, and how far in front its workers stand. */

@@ -10,7 +10,7 @@ export const createSessionsScript = defineScript({
   header: words('wakeupMs seed sessions'),
   fields: {
     sessions: words(
-      'session kind pool name mode limits permissions caps approval turnShare key asked keyMs entries blobs rests',
+      'session kind pool name mode limits permissions caps approval turnShare notify key asked keyMs entries blobs rests',
     ),
   },
   args: words('texts'),
@@ -103,7 +103,7 @@ export const restScript = defineScript({
 export const fireScript = defineScript({
   file: 'fire.lua',
   keys: words('timers events gates'),
-  args: words('batch seed wakeupMs'),
+  args: words('batch seed wakeupMs delivered'),
 })
 
 export const deliverScript = defineScript({

@@ -16,6 +16,7 @@ function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> 
     learnPause() {},
     learnKinds() {},
     noteHealed() {},
+    tellResult: () => Promise.resolve(),
     register: () => Promise.resolve(),
   }
   return new Sweeper(store, place.policy, { log, slots: 1, poolLoads: () => [], ...nothing, ...more })
@@ -32,7 +33,7 @@ function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>)
     announce: (...args) => store.announce(...args),
     sweep: (...args) => around(() => store.sweep(...args)),
     rest: () => Promise.resolve(null),
-    fire: () => store.fire(),
+    fire: (told) => store.fire(told),
     finishCancelled: () => store.finishCancelled(),
     prune: () => store.prune(),
     redisProblem: () => store.redisProblem(),

@@ -18,6 +18,7 @@ import * as gateChecks from './gate-checks.ts'
 import * as letterChecks from './letter-checks.ts'
 import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
+import * as notifyChecks from './notify-checks.ts'
 import * as outboxChecks from './outbox-checks.ts'
 import * as pauseChecks from './pause-checks.ts'
 import * as releaseChecks from './release-checks.ts'
@@ -41,6 +42,8 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     lineChecks,
     wakeupChecks,
     costChecks,
+    notifyChecks,
+    restChecks,
     spendingChecks,
     batchChecks,
     createChecks,

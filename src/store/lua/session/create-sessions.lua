@@ -14,6 +14,7 @@ ARGV[1] header    json:
     caps           of its agents together, "<model calls> <tokens>"; absent: those by default
     approval       "<policy> <when nobody answers> <ms>"; absent: the one by default
     turnShare      "<weight> <priority>" of its turns; absent: the one by default
+    notify         where its result goes when it ends; absent: nowhere
     key            digest of an idempotency key of the caller
     asked          with a key: digest of what is asked for
     keyMs          with a key: how long it is known

@@ -155,7 +155,7 @@ for index = 1, #ids do
       if endsSession then
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
-        writeEnd(tag, sessionId, now) -- guard: a job whose run was cancelled while nobody ran it has ended
+        writeEnd(tag, sessionId, now, record.notify) -- guard: a job whose run was cancelled while nobody ran it has ended
         writeEvents(eventsKey, { sessionId, '[["session.cancelled",' .. last .. ']]' })
       elseif id == root then
         redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
@@ -198,7 +198,7 @@ if state == 'cancelling' then
     redis.call('HDEL', rootKey, 'paused')
   end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
-  writeEnd(tag, sessionId, now) -- guard: a session that was cancelled has ended
+  writeEnd(tag, sessionId, now, redis.call('HGET', rootKey, 'notify')) -- guard: a session that was cancelled has ended
   writeEvents(eventsKey, { sessionId, '[["session.cancelled"]]' })
 end
 return { 'done', {}, wakeups }

@@ -323,7 +323,7 @@ local function commitTurn(tag, turn, batch)
   local inputsGone = turn.inputsGone or inputsConsumed
   if inputsGone > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsGone)) end
   if commit.wait then writeTurnEnd(tag, turn, batch) end
-  if turn.ended then writeEnd(tag, turn.session, timeOf(batch)) end -- guard: a session that ends with a commit has ended
+  if turn.ended then writeEnd(tag, turn.session, timeOf(batch), record.notify) end -- guard: a session that ends with a commit has ended
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root

@@ -6,8 +6,10 @@ local function endsKeyOf(tag)
   return tag .. ':ends'
 end
 
-local function writeEnd(tag, session, now)
+-- notify: where its result goes; a sweep of a node takes it there, as if a timer were due.
+local function writeEnd(tag, session, now, notify)
   redis.call('ZADD', endsKeyOf(tag), digits(now), session)
+  if notify then redis.call('ZADD', tag .. ':timers', digits(now), rootOf(session) .. ':notify') end -- guard: the result of a session that ends goes where its creator said
 end
 
 -- Of one that goes on: its score there, by the time of its creation.
@@ -21,7 +23,7 @@ local function readOrders(tag, header, texts, cursor)
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
-    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'turnShare', 'key')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'turnShare', 'notify', 'key')
     checkNumbersIfAny(order, 'entries', 'blobs')
     if order.key then
       checkTexts(order, 'asked')
@@ -78,6 +80,7 @@ local function writeRoot(order, now)
   set('caps', order.caps)
   set('approval', order.approval)
   set('turnShare', order.turnShare)
+  set('notify', order.notify)
   -- The history with which a worker begins counts as a commit of no claim: who claims it reads the history.
   if order.entries > 0 then set('commit', '0::0:1') end -- guard: a worker that begins with a history knows of it
   set('startWakeups', order.wakeups, '') -- guard: the first session of each pool keeps its wake-ups

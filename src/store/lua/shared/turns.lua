@@ -173,7 +173,7 @@ local function planTurn(tag, turn)
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
   end
   turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
-  if turn.endsSession or (wait and record.mode == 'job') then checkSort('zset', endsKeyOf(tag)) end -- guard: an index of ends that cannot be read tears no commit
+  if turn.endsSession or (wait and record.mode == 'job') then checkSort('zset', endsKeyOf(tag), record.notify and tag .. ':timers' or nil) end -- guard: an index of ends that cannot be read tears no commit
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
   end

@@ -10,7 +10,7 @@ ARGV[1] header    json:
   node             whose turn this is: nodes share their passes, and where one is stands in meta. Absent: a pass of its own
   everyMs          a node begins no pass earlier than this after the last one
 Returns {pruned, from, passed}: sessions removed in this call; where to go on, or "done": the pass is over, or none is this node's to make
-Builds  T:w:<id> with all its keys, the keys of T:s:<session>, T:ask:<id> of its asks; T:retired.
+Builds  T:w:<id> with all its keys, the keys of T:s:<session>, T:ask:<id> of its asks; T:timers; T:retired.
 Events  none: they would outlive what they speak of. ]]
 local endsKey, cancellingKey, metaKey, sessionsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local header = readHeader(ARGV[1])
@@ -122,6 +122,7 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
+      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify') -- guard: a session that is pruned is told of no more
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')

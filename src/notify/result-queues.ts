@@ -1,0 +1,45 @@
+/**
+ * Duty: put the result of a session into a queue of BullMQ that its creator named.
+ * RESULT-QUEUE-1 The id of the job follows from the session and its run: as long as the queue keeps the job, it holds each end once, also if a node
+ *    died between the job and the note that it was added.
+ */
+import { Queue } from 'bullmq'
+import type { Redis } from 'ioredis'
+import type { Notify } from '../core/worker/notify.ts'
+import { noticeId, type SessionNotice } from './session-notice.ts'
+
+/** More queues than this are not kept open. */
+const openMax = 50
+
+export class ResultQueues {
+  readonly #connectionAt: (tag: string) => Redis
+  readonly #queues = new Map<string, Queue>()
+
+  /** `connectionAt`: to where the keys of a prefix are. It stays the caller's. */
+  constructor(connectionAt: (tag: string) => Redis) {
+    this.#connectionAt = connectionAt
+  }
+
+  async add({ queue, prefix = 'bull' }: Extract<Notify, { queue: string }>, notice: SessionNotice): Promise<void> {
+    await this.#open(queue, prefix).add(notice.type, notice, { jobId: noticeId(notice) })
+  }
+
+  #open(name: string, prefix: string): Queue {
+    const key = `${prefix}:${name}`
+    const known = this.#queues.get(key)
+    if (known) return known
+    const [oldest] = this.#queues
+    if (oldest && this.#queues.size >= openMax) {
+      this.#queues.delete(oldest[0])
+      void oldest[1].close().catch(() => {})
+    }
+    const queue = new Queue(name, { connection: this.#connectionAt(prefix), prefix, skipMetasUpdate: true })
+    queue.on('error', () => {})
+    this.#queues.set(key, queue)
+    return queue
+  }
+
+  async stop(): Promise<void> {
+    await Promise.allSettled([...this.#queues.values()].map((queue) => queue.close()))
+  }
+}

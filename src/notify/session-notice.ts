@@ -1,0 +1,24 @@
+/** Duty: what is told of a session that has ended: the data of the job, and the body of the request. */
+import type { Failure } from '../core/worker/failure.ts'
+
+export interface SessionNotice {
+  readonly type: 'session.completed' | 'session.failed' | 'session.cancelled'
+  /** When the session ended, as ISO 8601 has it. */
+  readonly timestamp: string
+  readonly data: {
+    readonly sessionId: string
+    readonly name: string
+    readonly kind: string
+    /** The run that ended the session; null if no run did. */
+    readonly run: number | null
+    /** The result of a session that completed. */
+    readonly value?: unknown
+    readonly failure?: Failure
+    readonly costMicroUsd?: number
+  }
+}
+
+/** The same for the same end of the same session, so that telling it twice has the effect of once. */
+export function noticeId({ data: { sessionId, run } }: SessionNotice): string {
+  return `${sessionId}-${run ?? 0}`
+}

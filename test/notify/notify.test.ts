@@ -1,0 +1,230 @@
+/** `notify`: the result of a session goes into a queue of BullMQ or to an address, once, whoever ends the session. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { Queue } from 'bullmq'
+import { Webhook } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { notifyProblem } from '../../src/core/worker/notify.ts'
+import { addressOf, isPublic } from '../../src/notify/public-address.ts'
+import { signedHeaders } from '../../src/notify/signature.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+
+const workers = {
+  echo: defineWorker({ receive: ({ value }, self) => self.reply(value) }),
+  failing: defineWorker({ receive: (_, self) => self.fail(new Error('no luck')) }),
+  waiting: defineWorker({
+    receive(message, self) {
+      if (message.kind === 'input') self.after(3_600_000, 'late')
+    },
+  }),
+}
+
+const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
+const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
+
+interface Received {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+/** An HTTP server that answers with these statuses in turn, and 200 afterwards. */
+class Receiver implements AsyncDisposable {
+  readonly received: Received[] = []
+  readonly #server = createServer((request, response) => {
+    let body = ''
+    request.on('data', (chunk: Buffer) => {
+      body += chunk.toString()
+    })
+    request.on('end', () => {
+      this.received.push({ url: request.url ?? '', headers: request.headers as Record<string, string>, body })
+      const status = this.#statuses.shift() ?? 200
+      response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('ok')
+    })
+  })
+  #statuses: number[] = []
+
+  async listen(...statuses: number[]): Promise<string> {
+    this.#statuses = statuses
+    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+}
+
+describe('the result of a session goes', () => {
+  let troupe: TestTroupe
+  let results: Queue
+
+  beforeAll(async () => {
+    troupe = await TestTroupe.start({
+      workers,
+      webhooks: { secrets: [secret, older], allowPrivateAddresses: true, retryMs: 1 },
+    })
+    results = new Queue('results', { connection: troupe.redis, prefix: troupe.namespace })
+  })
+  afterAll(async () => {
+    await results.close()
+    await troupe[Symbol.asyncDispose]()
+  })
+
+  const notify = () => ({ queue: 'results', prefix: troupe.namespace })
+  const jobOf = (sessionId: string) =>
+    waitUntil('the job is there', async () =>
+      (await results.getJobs(['waiting'])).find(({ data }) => data.data.sessionId === sessionId),
+    )
+
+  test('into a queue, with its value, when its run completes', async () => {
+    const session = await troupe.create('echo', { a: 1 }, { notify: notify(), name: 'first' })
+    const job = await jobOf(session.id)
+    expect(job.id).toBe(`${session.id}-1`)
+    expect(job.name).toBe('session.completed')
+    expect(job.data).toEqual({
+      type: 'session.completed',
+      timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+      data: { sessionId: session.id, name: 'first', kind: 'echo', run: 1, value: { a: 1 } },
+    })
+    await waitUntil('nobody tells it again', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
+    expect((await troupe.client.audit()).findings).toEqual([])
+  })
+
+  test('with its failure when its run fails', async () => {
+    const session = await troupe.create('failing', 1, { notify: notify() })
+    expect((await jobOf(session.id)).data).toMatchObject({
+      type: 'session.failed',
+      data: { failure: { message: 'no luck' } },
+    })
+  })
+
+  test('when somebody cancels it, and nobody runs it', async () => {
+    const session = await troupe.create('waiting', 1, { notify: notify() })
+    await waitUntil('it waits', async () => (await session.report()).workers[0]?.status === 'parked')
+    await session.cancel('enough')
+    expect((await jobOf(session.id)).data).toMatchObject({ type: 'session.cancelled' })
+  })
+
+  test('when a conversation is closed, and not before', async () => {
+    const session = await troupe.create('echo', 1, { notify: notify(), keepOpen: true })
+    await session.result({ run: 1 })
+    expect((await results.getJobs(['waiting'])).some(({ data }) => data.data.sessionId === session.id)).toBe(false)
+    await session.close()
+    expect((await jobOf(session.id)).data).toMatchObject({ type: 'session.completed', data: { run: null } })
+  })
+
+  test('nowhere for a request that would go to this machine, if that is not allowed', async () => {
+    await using receiver = new Receiver()
+    const url = await receiver.listen()
+    await using other = await TestTroupe.start({ workers, webhooks: { secrets: [secret], retryMs: 1 } })
+    const session = await other.create('echo', 1, { notify: { url } })
+    const deliveries = new Queue('deliveries', { connection: other.redis, prefix: `${other.tag}:q` })
+    const job = await waitUntil('it is given up', async () => (await deliveries.getJobs(['failed']))[0])
+    expect(job).toMatchObject({ id: `${session.id}-1`, attemptsMade: 1 })
+    expect(job.failedReason).toMatch(/private network.*TROUPE_WEBHOOK_PRIVATE=allow/)
+    expect(receiver.received).toEqual([])
+    await deliveries.close()
+  })
+
+  test('of a job that another program submitted by BullMQ', async () => {
+    const submit = new Queue('submit', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+    await submit.add('any', { kind: 'echo', input: 'from a job', notify: notify() })
+    const found = await waitUntil('the job is there', async () =>
+      (await results.getJobs(['waiting'])).find(({ data }) => data.data.value === 'from a job'),
+    )
+    expect(found.data.type).toBe('session.completed')
+    await submit.close()
+  })
+
+  test('to an address as a signed request, again until it is accepted, and no redirect is followed', async () => {
+    await using receiver = new Receiver()
+    const url = await receiver.listen(302, 500)
+    const session = await troupe.create('echo', 'signed', { notify: { url } })
+    const [request] = await waitUntil('it was accepted', () => receiver.received.length > 2 && receiver.received)
+    const { body, headers } = request as Received
+    expect(receiver.received.map((one) => one.url)).toEqual(['/hook', '/hook', '/hook'])
+    expect(new Set(receiver.received.map((one) => one.body)).size).toBe(1)
+    for (const one of [secret, older])
+      expect(new Webhook(one).verify(body, headers)).toMatchObject({ type: 'session.completed' })
+    expect(() => new Webhook(`whsec_${Buffer.alloc(32, 9).toString('base64')}`).verify(body, headers)).toThrow()
+    expect(JSON.parse(body).data).toMatchObject({ sessionId: session.id, value: 'signed' })
+    expect(headers['webhook-id']).toBe(`msg_${session.id}-1`)
+  })
+})
+
+test('what a node that died had not told is told by another one, and what it had told becomes no second job', async () => {
+  await using troupe = await TestTroupe.start({ workers })
+  const results = new Queue('results', { connection: troupe.redis, prefix: troupe.namespace })
+  const session = await troupe.create('echo', 1, { notify: { queue: 'results', prefix: troupe.namespace } })
+  await waitUntil('it is told', async () => (await results.getJobs(['waiting'])).length === 1)
+  await waitUntil('a sweep says so', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
+  // As if the node had died between the job and its word that it was added.
+  await troupe.redis.zadd(`${troupe.tag}:timers`, 0, `${session.rootId}:notify`)
+  await waitUntil('it is told again', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
+  expect(await results.getJobs(['waiting'])).toHaveLength(1)
+  await results.close()
+})
+
+describe('an address', () => {
+  test.each([
+    '127.0.0.1',
+    '10.1.2.3',
+    '172.16.0.1',
+    '192.168.1.1',
+    '169.254.169.254',
+    '100.64.0.1',
+    '0.0.0.0',
+    '2130706433',
+    '0x7f.1',
+    '0177.0.0.1',
+    '[::1]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:a9fe:a9fe]',
+    '[fd00::1]',
+    '[fe80::1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+  ])('of this machine or a private network is refused: %s', async (host) => {
+    await expect(addressOf(new URL(`http://${host}/`), false)).rejects.toThrow(/private network/)
+  })
+
+  test('of a name is refused if one of those that it stands for is private', async () => {
+    const resolve = async () => [
+      { address: '93.184.216.34', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ]
+    await expect(addressOf(new URL('https://rebound.example/'), false, resolve)).rejects.toThrow(/rebound.example/)
+    expect(await addressOf(new URL('https://rebound.example/'), true, resolve)).toMatchObject({
+      address: '93.184.216.34',
+    })
+    expect(isPublic({ address: '2606:4700::1111', family: 6 })).toBe(true)
+  })
+})
+
+test('a signature is that of the Standard Webhooks', () => {
+  const id = 'msg_p5jXN8AQM9LWM0D4loKWxJek'
+  const body = '{"test": 2432232314}'
+  const { 'webhook-signature': signature } = signedHeaders(['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwAAAAAAAAAAA='], {
+    id,
+    body,
+    atMs: 1_614_265_330_000,
+  })
+  expect(signature).toMatch(/^v1,[A-Za-z0-9+/]{43}=$/)
+})
+
+test.each([
+  [{ queue: 'a:b' }, /BullMQ cannot have/],
+  [{ queue: 'a', url: 'https://x.example' }, /either queue or url/],
+  [{}, /either queue or url/],
+  [{ url: 'ftp://x.example' }, /no address of http or https/],
+  [{ url: 'https://me:pw@x.example' }, /user or a password/],
+  [{ url: 'https://x.example', prefix: 'bull' }, /only with a queue/],
+  [{ topic: 'a' }, /no field "topic"/],
+  ['results', /must be an object/],
+])('notify %j is refused in words that help', (notify, words) => {
+  expect(notifyProblem(notify)).toMatch(words)
+})
