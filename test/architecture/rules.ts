@@ -51,7 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'notify',
   ],
-  'index.ts': ['compose.ts', 'client', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
+  'index.ts': ['compose.ts', 'client', 'telemetry', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
   // Of cli only the words for what it shows: they are pure.
   api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts', 'cli/view'],
   cli: ['compose.ts', 'client', 'audit', 'api', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],
@@ -99,6 +99,7 @@ const confined: Readonly<Record<string, { readonly in: readonly string[]; readon
   ioredis: { in: ['store'], typesIn: ['wake', 'submit', 'notify'] },
   bullmq: { in: ['wake', 'submit', 'notify'] },
   pino: { in: ['log.ts'] },
+  '@opentelemetry/api': { in: ['telemetry'] },
   commander: { in: ['cli'] },
   fastify: { in: ['api'] },
   'openapi-fetch': { in: ['http'] },
