@@ -301,8 +301,10 @@ function nodeOf(parts: Parts, waker: Waker, results: ResultTelling | null): Runt
     }
   })
   const { live, telemetry } = parts
-  const node = { id, kinds, concurrency, policy, permissions, stores, waker, live, log, telemetry }
-  return new RuntimeNode(results ? { ...node, tellResult: (session) => results.tell(session) } : node)
+  const tellResult = results ? { tellResult: results.tell.bind(results) } : {}
+  const rest = { policy, permissions, stores, waker, live, log, telemetry }
+  const node = new RuntimeNode({ id, kinds, concurrency, ...rest, ...tellResult })
+  return node
 }
 
 async function startParts(parts: Parts, connections: Connections, options: InternalNodeOptions): Promise<TroupeNode> {
