@@ -29,8 +29,10 @@ export function partitionKeys(tag: string) {
     timers: `${tag}:timers`,
     /** zset; open ask by the time in ms when it was made; until it ends. */
     asks: `${tag}:asks`,
-    /** hash; node id to `<last seen> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten. */
+    /** hash; node id to `<written at> <slots> <pools> <kinds> <facts json>`; until the node leaves or is forgotten, written when it changes. */
     nodes: `${tag}:nodes`,
+    /** hash; node id to the time in ms when it was last seen; until the node leaves or is forgotten. */
+    seen: `${tag}:seen`,
     /** set; pools that ever had a node or a queued worker, except `default` and `unhosted`, which need not be in it; for ever. */
     pools: `${tag}:pools`,
     /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */

@@ -47,8 +47,9 @@ export class ReadStore {
   }
 
   async nodes(): Promise<NodeRow[]> {
-    const lines = await this.#redis.hgetall(this.#keys.nodes)
-    return Object.entries(lines).map(([id, line]) => decodeNodeLine(id, line))
+    const { nodes, seen } = this.#keys
+    const [lines, seenAt] = await Promise.all([this.#redis.hgetall(nodes), this.#redis.hgetall(seen)])
+    return Object.entries(lines).map(([id, line]) => decodeNodeLine(id, line, seenAt[id]))
   }
 
   async kinds(): Promise<KindRow[]> {

@@ -1,12 +1,19 @@
 /** A node without work asks for nothing but whether there is some. */
 import { expect, test } from 'vitest'
 import { Place } from './support/place.ts'
-import { aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed } from './support/rest-checks.ts'
+import {
+  aNodeRestsOnlyWithoutWork,
+  aRegisteredKindIsNoticed,
+  aSweepSaysBrieflyThatItsNodeLives,
+} from './support/rest-checks.ts'
 
-test.each([aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed])('%o', async (check) => {
-  await using place = await Place.open()
-  await check(place)
-})
+test.each([aNodeRestsOnlyWithoutWork, aSweepSaysBrieflyThatItsNodeLives, aRegisteredKindIsNoticed])(
+  '%o',
+  async (check) => {
+    await using place = await Place.open()
+    await check(place)
+  },
+)
 
 test('what is of another sort than it should be is left to the sweep, which names it', async () => {
   await using place = await Place.open()

@@ -42,8 +42,9 @@ describe('after the clock has stepped back', () => {
     const next = a.next()
     await a.turns.claim(next)
     const ahead = (await place.now()) + 3_600_000
-    await place.redis.hset(place.keys.nodes, 'node-a', `${ahead} 2 default echo {"host":"here"}`)
+    await place.redis.hset(place.keys.seen, 'node-a', ahead)
     await b.sweep({ free: 0 })
+    expect(Number(await place.redis.hget(place.keys.seen, 'node-a'))).toBeLessThan(ahead)
     expect(await place.dump()).toMatchObject({
       nodes: { 'node-a': line, 'node-b': line },
       'claims:node-a': { '0': expect.any(String) },

@@ -23,6 +23,7 @@ describe('a lease that has ended', () => {
         wasGone: true,
         setBack: null,
         isPaused: false,
+        kinds: '',
       }),
     )
     expect(changed).toEqual({
@@ -30,6 +31,7 @@ describe('a lease that has ended', () => {
       'run:default': ['<one.root> now'],
       leases: null,
       nodes: { 'node-a': line(2) },
+      seen: { 'node-a': 'now' },
       meta: { sweptAt: 'now' },
       pools: ['default'],
       'slots:default': '2',
@@ -152,7 +154,7 @@ describe('the register of nodes', () => {
     await place.create()
     await a.claim()
     await a.sweep()
-    const seen = (ms: number) => place.redis.hset(place.keys.nodes, 'node-a', `${ms} 3 default echo {}`)
+    const seen = (ms: number) => place.redis.hset(place.keys.seen, 'node-a', ms)
     await seen((await place.now()) - 61_000)
     await b.sweep()
     expect(await place.dump()).toMatchObject({ 'slots:default': '5', nodes: { 'node-a': expect.anything() } })

@@ -84,8 +84,22 @@ export class AuditStore {
 
   /** Sentences about damaged keys of the whole partition. */
   async damagedKeys(pools: readonly string[]): Promise<string[]> {
-    const { meta, nodes, kinds, retired, leases, timers, sessions, ends, redriven, cancelling, events, dead, asks } =
-      this.#keys
+    const {
+      meta,
+      nodes,
+      seen,
+      kinds,
+      retired,
+      leases,
+      timers,
+      sessions,
+      ends,
+      redriven,
+      cancelling,
+      events,
+      dead,
+      asks,
+    } = this.#keys
     const registered = this.#keys.pools
     const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
     const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
@@ -99,7 +113,7 @@ export class AuditStore {
       }),
     )
     const sorted = {
-      hash: [meta, nodes, kinds, retired, sent, received, ...nodeIds.map(claims)],
+      hash: [meta, nodes, seen, kinds, retired, sent, received, ...nodeIds.map(claims)],
       zset: [
         leases,
         timers,

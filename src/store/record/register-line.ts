@@ -22,12 +22,12 @@ export interface KindRow {
   readonly input?: Readonly<Record<string, unknown>>
 }
 
-/** `<last seen> <slots> <pool,pool> <kind,kind> <facts>` */
-export function decodeNodeLine(id: string, line: string): NodeRow {
-  const [lastSeen, slots, pools = '', kinds = '', ...facts] = line.split(' ')
+/** `<written at> <slots> <pool,pool> <kind,kind> <facts>`, and when the node was last seen, where that is known. */
+export function decodeNodeLine(id: string, line: string, seenAt?: string): NodeRow {
+  const [writtenAt, slots, pools = '', kinds = '', ...facts] = line.split(' ')
   return {
     id,
-    lastSeen: Number(lastSeen),
+    lastSeen: Number(seenAt ?? writtenAt),
     slots: Number(slots),
     pools: pools.split(',').filter(Boolean),
     kinds: kinds.split(',').filter(Boolean),

@@ -227,12 +227,7 @@ describe('nodes, kinds, dead letters, queues', () => {
   test('nodes that were not seen for a while are stalled, and not live', async () => {
     const status = await Place.open()
     for (const id of ['node-a', 'node-b']) await status.node({ id }).sweep({ free: 0 })
-    const line = (await status.redis.hget(status.keys.nodes, 'node-b')) as string
-    await status.redis.hset(
-      status.keys.nodes,
-      'node-b',
-      line.replace(/^\d+/, (seen) => `${Number(seen) - 15_000}`),
-    )
+    await status.redis.hincrby(status.keys.seen, 'node-b', -15_000)
     await still(status)
     expect((await status.inspect.liveNodes()).map(({ id }) => id)).toEqual(['node-a'])
     const { stalled } = await status.inspect.nodesBySight()

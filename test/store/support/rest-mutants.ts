@@ -1,7 +1,11 @@
 /** Guards of what a node without work asks. */
-import { announceScript, restScript } from '../../../src/store/script/scripts.ts'
+import { announceScript, restScript, sweepScript } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
-import { aNodeRestsOnlyWithoutWork, aRegisteredKindIsNoticed } from './rest-checks.ts'
+import {
+  aNodeRestsOnlyWithoutWork,
+  aRegisteredKindIsNoticed,
+  aSweepSaysBrieflyThatItsNodeLives,
+} from './rest-checks.ts'
 
 const rest = { script: restScript, check: aNodeRestsOnlyWithoutWork } as const
 
@@ -19,6 +23,12 @@ export const restMutants: readonly Mutant[] = [
   },
   { guard: 'a node that rests sweeps while workers are queued in any pool', takenOut: 'line', ...rest },
   { guard: 'a node that rests says that it lives', takenOut: 'line', ...rest },
+  {
+    guard: 'a sweep says that its node lives',
+    script: sweepScript,
+    takenOut: 'line',
+    check: aSweepSaysBrieflyThatItsNodeLives,
+  },
   {
     guard: 'nodes learn that a kind was registered',
     script: announceScript,

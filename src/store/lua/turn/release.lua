@@ -78,6 +78,7 @@ if saysSome and header.author then
 end
 if ends then
   redis.call('HDEL', nodesKey, header.node)
+  redis.pcall('HDEL', tag .. ':seen', header.node)
   redis.call('DEL', tag .. ':claims:' .. header.node)
 end
 if #facts > 0 then writeEvents(eventsKey, facts) end

@@ -9,6 +9,7 @@ ARGV[1] header    json:
   pools            of each of these kinds
 ARGV[2] facts     of this node, json, shown by doctor
 ARGV[3] texts     then one for each kind: its description, json
+Builds  T:seen.
 Returns {"ok"}. A node that could not sweep, since its leases are damaged, is not registered: others would take it for live.
 Events  none. ]]
 local kindsKey, poolsKey, nodesKey, leasesKey, metaKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -53,5 +54,7 @@ if #hosts > 0 then
   if #changed > 0 then redis.call('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was registered
 end
 local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
-if canSweep then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds
+local seenKey = tagOf(nodesKey) .. ':seen'
+if canSweep and string.match(redis.call('HGET', nodesKey, header.node) or '', '^%d*(.*)$') ~= string.match(line, '^%d*(.*)$') then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds
+if canSweep then redis.pcall('HSET', seenKey, header.node, digits(nowMs())) end
 return { 'ok' }

@@ -5,7 +5,7 @@ KEYS[4] timers    zset               KEYS[5] leases   zset               KEYS[6]
 ARGV[1] node
 Returns {"rests", dueIn, paused, kinds}: ms until the next timer is due, or "none"; "1" while all sessions are paused; the version of the register of kinds.
         {"sweep"}: there is something to do, or this node is not in the register.
-Builds  T:run and T:kind-queues of each pool; T:run:unhosted; T:gates.
+Builds  T:seen; T:run and T:kind-queues of each pool; T:run:unhosted; T:gates.
 Events  none. ]]
 local metaKey, nodesKey, poolsKey, timersKey, leasesKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local node = ARGV[1]
@@ -15,11 +15,10 @@ local tag = tagOf(metaKey)
 local now = nowMs()
 -- What is of another sort than it should be, the sweep says.
 local meta = redis.pcall('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
-local line = redis.pcall('HGET', nodesKey, node)
+local isKnown = redis.pcall('HEXISTS', nodesKey, node) == 1
 local pools = redis.pcall('SMEMBERS', poolsKey)
 local first = redis.pcall('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
-local about = type(line) == 'string' and string.match(line, '^%d+( .*)$')
-if meta.err or pools.err or first.err or not about then return { 'sweep' } end -- guard: a node that rests and is not registered sweeps
+if meta.err or pools.err or first.err or not isKnown then return { 'sweep' } end -- guard: a node that rests and is not registered sweeps
 local isSetBack = (tonumber(meta[1] or '0') or 0) > now
 local dueIn = first[2] and tonumber(first[2]) - now
 if isSetBack or (dueIn and dueIn <= 0) then return { 'sweep' } end -- guard: a node that rests sweeps when the clock was set back, or a timer is due
@@ -30,6 +29,6 @@ for index = 1, #pools do
   work[#work + 1] = tag .. ':kind-queues:' .. pools[index] -- guard: a node that rests sweeps while workers are queued in any pool
 end
 if redis.call('EXISTS', unpack(work)) > 0 then return { 'sweep' } end
-redis.call('HSET', nodesKey, node, digits(now) .. (about or '')) -- guard: a node that rests says that it lives
+redis.pcall('HSET', tag .. ':seen', node, digits(now)) -- guard: a node that rests says that it lives
 redis.call('HSET', metaKey, 'sweptAt', digits(now))
 return { 'rests', dueIn and digits(dueIn) or 'none', meta[2] and '1' or '0', meta[3] or '' }

@@ -24,7 +24,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, tu
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much;
         kinds: the version of the register of kinds; turn: 1 where no other sweep healed a moment ago, so that this node does what one of them is to do
-Builds  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:seen;  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -38,9 +38,11 @@ checkLast(facts)
 local node, leaseMs, wakeupMs, batch, everyMs = header.node, header.leaseMs, header.wakeupMs, header.batch, header.everyMs
 local pools, isLeaving = listOf(header, 'pools'), header.leaving
 
--- This node's line in the register: "<last seen> <slots> <pool,pool> <kind,kind> <facts>".
+-- This node's line in the register: "<written at> <slots> <pool,pool> <kind,kind> <facts>". It may be long, so it is written when it changes; when
+-- a node was last seen stands by itself.
+local seenKey = tag .. ':seen'
 local names, hosts = {}, {}
-checkSort('hash', metaKey, nodesKey)
+checkSort('hash', metaKey, nodesKey, seenKey)
 checkSort('zset', leasesKey, tag .. ':run:unhosted', tag .. ':clocks')
 checkSort('stream', eventsKey)
 checkSort('set', poolsKey)
@@ -56,9 +58,13 @@ local wasGone = false
 if #names > 0 then redis.call('SADD', poolsKey, unpack(names)) end -- guard: pools are remembered
 if isLeaving then
   redis.call('HDEL', nodesKey, node)
+  redis.call('HDEL', seenKey, node)
   redis.call('DEL', tag .. ':claims:' .. node)
 else
-  wasGone = redis.call('HSET', nodesKey, node, digits(now) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts) == 1 -- guard: a sweep notices that its node was not registered
+  local line, known = ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts, redis.call('HGET', nodesKey, node)
+  wasGone = not known -- guard: a sweep notices that its node was not registered
+  if not known or string.match(known, '^%d*(.*)$') ~= line then redis.call('HSET', nodesKey, node, digits(now) .. line) end
+  redis.call('HSET', seenKey, node, digits(now)) -- guard: a sweep says that its node lives
 end
 
 -- The record of a lease that ended; nil when it cannot be read, or healed.
@@ -140,6 +146,11 @@ local function moveTimers(highest)
   return moved
 end
 
+-- When a node was last seen; of one that another program wrote there, when it was written.
+local function seenOf(seen, id, line)
+  return tonumber(seen[id] or string.match(line, '^%d+') or 0) or 0
+end
+
 -- Heal: leases that ended, scores ahead of the clock, nodes not seen for long.
 local healed, woke, damaged, lost = 0, newWakes(), {}, {}
 local meta = redis.call('HMGET', metaKey, 'sweptAt', 'paused', 'kinds')
@@ -185,16 +196,17 @@ if isTurn then
   -- Pools of this node are counted even when it was the last to host them.
   local totals = {}
   for index = 1, #names do totals[names[index]] = 0 end
-  local lines = redis.call('HGETALL', nodesKey)
+  local lines, seenAt = redis.call('HGETALL', nodesKey), readHash(seenKey)
   for index = 1, #lines, 2 do
-    local seen, count, where = string.match(lines[index + 1], '^(%d+) (%d+) (%S*)')
+    local count, where = string.match(lines[index + 1], '^%d+ (%d+) (%S*)')
     -- A line that nobody can read is forgotten like a node unseen for long; a node that lives writes its own anew.
-    seen = tonumber(seen or 0)
+    local seen = count and seenOf(seenAt, lines[index], lines[index + 1]) or 0
     if seen > now + leaseMs then
       seen = now
-      redis.call('HSET', nodesKey, lines[index], digits(now) .. string.match(lines[index + 1], ' .*$'))
+      redis.call('HSET', seenKey, lines[index], digits(now))
     elseif now - seen > header.forgottenMs then
       redis.call('HDEL', nodesKey, lines[index])
+      redis.call('HDEL', seenKey, lines[index])
       redis.call('DEL', tag .. ':claims:' .. lines[index])
     end
     -- A node unseen for a lease has no slots to count on, long before it is forgotten.
@@ -257,10 +269,10 @@ local hosted = nil
 local function isHosted(kind)
   if not hosted then
     hosted = {}
-    local lines = redis.call('HGETALL', nodesKey)
+    local lines, seenAt = redis.call('HGETALL', nodesKey), readHash(seenKey)
     for index = 2, #lines, 2 do
-      local seen, kinds = string.match(lines[index], '^(%d+) %d+ %S* (%S*)')
-      if seen and now - tonumber(seen) <= leaseMs then
+      local kinds = string.match(lines[index], '^%d+ %d+ %S* (%S*)')
+      if kinds and now - seenOf(seenAt, lines[index - 1], lines[index]) <= leaseMs then
         for kind in string.gmatch(kinds, '[^,]+') do hosted[kind] = true end
       end
     end
