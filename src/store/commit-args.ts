@@ -7,6 +7,7 @@ import type { AskOrder, CommitAnswer, CommitRequest, SlotNext, SpawnOrder } from
 import type { CallCost } from '../core/worker/cost.ts'
 import { decodeRefusal } from '../core/worker/refusal.ts'
 import { decodeSteered } from '../core/worker/steer.ts'
+import type { KindLists } from './kind-lists.ts'
 import { decodeClaim, decodeSpendings, readApproval } from './record/assignment.ts'
 import { encodeCalls } from './record/call-ranges.ts'
 import type { HeaderValue, Reply } from './script/script.ts'
@@ -15,8 +16,7 @@ import { parseWakeups } from './wakeups.ts'
 /** What a node says with each of its commits. */
 export interface CommitContext {
   readonly nodeId: string
-  /** By pool, as claims read them. */
-  readonly kindLists: ReadonlyMap<string, string>
+  readonly kinds: KindLists
   readonly policy: Policy
 }
 
@@ -126,7 +126,7 @@ function askFields({ id, sort, body, expiry }: AskOrder, add: (text: string) => 
 }
 
 /** What the slot does next. */
-function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists, policy }: CommitContext): Fields {
+function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kinds, policy }: CommitContext): Fields {
   const { wakeup, pool } = request
   const wasBusy = request.wasBusy || undefined
   if (next === 'stay') return {}
@@ -138,7 +138,7 @@ function slotFields(request: CommitRequest, next: SlotNext, { nodeId, kindLists,
       node: nodeId,
       slot,
       nonce,
-      kinds: kindLists.get(pool) ?? ' ',
+      kinds: kinds.of(pool),
       maySuspect,
       wasBusy,
       keepWakeup,

@@ -55,6 +55,8 @@ export function partitionKeys(tag: string) {
     followers: `${tag}:followers`,
     /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
     live: (session: string) => `${tag}:live:${session}`,
+    /** string; the kinds of a node in one of its pools, where they are many: its claims name the list by its digest; a day after it was last sent. */
+    kindList: (digest: string) => `${tag}:kind-lists:${digest}`,
     /** hash; slot to `<nonce> <worker> <purpose>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
     claims: (node: string) => `${tag}:claims:${node}`,
     /** zset; queued worker by its place, a virtual time in µs; until claimed. */

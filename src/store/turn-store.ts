@@ -28,6 +28,7 @@ import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { decodeSteered, type Steer } from '../core/worker/steer.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
 import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { KindLists, type NodeKinds } from './kind-lists.ts'
 import { decodeClaim } from './record/assignment.ts'
 import { takenFields } from './record/worker-record.ts'
 import { guarded } from './redis/guarded.ts'
@@ -37,18 +38,12 @@ import type { Reply, ScriptCaller } from './script/script.ts'
 import { claimScript, commitScript, enterScript, renewScript } from './script/scripts.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
-export interface TurnStoreOptions {
+export interface TurnStoreOptions extends NodeKinds {
   readonly redis: Redis
   readonly caller: ScriptCaller
   readonly keys: PartitionKeys
   readonly partition: number
   readonly nodeId: string
-  /** Kinds this node hosts, by pool. */
-  readonly kinds: ReadonlyMap<string, readonly string[]>
-  /** Those of them that spawn nothing. */
-  readonly childless?: ReadonlySet<string>
-  /** Those of them that have `onCancel`. */
-  readonly withOnCancel?: ReadonlySet<string>
   readonly policy: Policy
   /** A commit that was recorded has sent to a worker of another partition. */
   readonly onSentOut?: () => void
@@ -70,7 +65,7 @@ const historyPage = 1_000
 export class RedisTurnStore implements TurnStore {
   readonly partition: number
   readonly #o: TurnStoreOptions
-  readonly #kindLists = new Map<string, string>()
+  readonly #kinds: KindLists
   readonly #context: CommitContext
   readonly #commits = new Batcher<Waiting>(
     (batch) => void this.#send(batch),
@@ -80,9 +75,9 @@ export class RedisTurnStore implements TurnStore {
   constructor(options: TurnStoreOptions) {
     this.#o = options
     this.partition = options.partition
-    for (const [pool, kinds] of options.kinds) this.#kindLists.set(pool, kindList(kinds, options))
+    this.#kinds = new KindLists(options)
     const { nodeId, policy } = options
-    this.#context = { nodeId, kindLists: this.#kindLists, policy }
+    this.#context = { nodeId, kinds: this.#kinds, policy }
   }
 
   async claim(next: NextClaim): Promise<ClaimAnswer> {
@@ -105,7 +100,7 @@ export class RedisTurnStore implements TurnStore {
         node: nodeId,
         slot: next.slot,
         nonce: next.nonce,
-        kinds: this.#kindLists.get(next.pool) ?? ' ',
+        kinds: this.#kinds.of(next.pool),
         maySuspect: next.maySuspect,
         wasBusy: next.wasBusy,
         keepWakeup: next.keepWakeup,
@@ -123,9 +118,8 @@ export class RedisTurnStore implements TurnStore {
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#context)
     const permissions = request.spawns.map((spawn) => spawn.permissions ?? '')
-    const next = request.end?.next ?? 'stay'
-    const kinds = next === 'stay' ? '' : (this.#kindLists.get(request.pool) ?? '')
-    const bytes = bytesOf([...texts, ...permissions, kinds]) + fieldsBytes * (1 + permissions.length)
+    const bytes =
+      bytesOf([...texts, ...permissions, JSON.stringify(fields.claim ?? '')]) + fieldsBytes * (1 + permissions.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#commits.add({ fields, texts, bytes, answer })
     if (this.#o.onSentOut && request.sends.some(({ workerId }) => partitionOf(workerId) !== this.partition))
@@ -265,19 +259,6 @@ export class RedisTurnStore implements TurnStore {
       trustedUntil: asked + policy.leaseMs - policy.leaseMarginMs,
     }
   }
-}
-
-/**
- * As claims read it: each name with a space before and behind, and those that spawn nothing behind a !; of those with `onCancel` the name once
- * more, with a * behind it.
- */
-function kindList(
-  kinds: readonly string[],
-  { childless = new Set(), withOnCancel = new Set() }: Pick<TurnStoreOptions, 'childless' | 'withOnCancel'>,
-): string {
-  const [none, some] = [kinds.filter((kind) => childless.has(kind)), kinds.filter((kind) => !childless.has(kind))]
-  const starred = kinds.flatMap((kind) => (withOnCancel.has(kind) ? [`${kind}*`] : []))
-  return ` ${[...some, ...starred, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
 }
 
 function answerWith({ answer }: Waiting, read: () => CommitAnswer): void {

@@ -2,18 +2,21 @@
 import { expect, test } from 'vitest'
 import { Place } from './support/place.ts'
 import {
+  aClaimNamesManyKindsByTheirList,
   aNodeRestsOnlyWithoutWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
 } from './support/rest-checks.ts'
 
-test.each([aNodeRestsOnlyWithoutWork, aSweepSaysBrieflyThatItsNodeLives, aRegisteredKindIsNoticed])(
-  '%o',
-  async (check) => {
-    await using place = await Place.open()
-    await check(place)
-  },
-)
+test.each([
+  aNodeRestsOnlyWithoutWork,
+  aSweepSaysBrieflyThatItsNodeLives,
+  aRegisteredKindIsNoticed,
+  aClaimNamesManyKindsByTheirList,
+])('%o', async (check) => {
+  await using place = await Place.open()
+  await check(place)
+})
 
 test('what is of another sort than it should be is left to the sweep, which names it', async () => {
   await using place = await Place.open()

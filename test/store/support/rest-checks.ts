@@ -71,6 +71,24 @@ export async function aSweepSaysBrieflyThatItsNodeLives(place: Place): Promise<v
   expect(await place.redis.exists(nodes, seen)).toBe(0)
 }
 
+/** A list of many kinds is sent whole now and then, and named in between. */
+export async function aClaimNamesManyKindsByTheirList(place: Place): Promise<void> {
+  const many = Array.from({ length: 200 }, (_, number) => `kind-${number}`)
+  const node = place.node({ kinds: { default: [...many, 'echo'] } })
+  for (const label of ['one', 'two', 'three']) await place.create({ label })
+  await node.claim()
+  const first = place.wire.last.flat.join(' ')
+  const turn = await node.claim()
+  const second = place.wire.last.flat.join(' ')
+  expect([first.includes('kind-7'), second.includes('kind-7')]).toEqual([true, false])
+  expect(await turn.complete({ end: { wait: 'any', next: node.next() } })).toMatchObject({
+    claimed: { kind: 'assigned' },
+  })
+  const foreign = place.node({ id: 'node-b', kinds: { default: many } })
+  await place.create({ label: 'four' })
+  expect(await foreign.ask()).toEqual({ kind: 'unfit' })
+}
+
 export async function aRegisteredKindIsNoticed(place: Place): Promise<void> {
   const { upkeep } = place.node()
   const kind = { kind: 'echo', pool: 'default', description: '' }

@@ -1,7 +1,8 @@
 /** Guards of what a node without work asks. */
-import { announceScript, restScript, sweepScript } from '../../../src/store/script/scripts.ts'
+import { announceScript, claimScript, restScript, sweepScript } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import {
+  aClaimNamesManyKindsByTheirList,
   aNodeRestsOnlyWithoutWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
@@ -28,6 +29,18 @@ export const restMutants: readonly Mutant[] = [
     script: sweepScript,
     takenOut: 'line',
     check: aSweepSaysBrieflyThatItsNodeLives,
+  },
+  {
+    guard: 'Redis keeps the list of kinds that a claim sends whole',
+    script: claimScript,
+    takenOut: { value: 'true' },
+    check: aClaimNamesManyKindsByTheirList,
+  },
+  {
+    guard: 'a claim may name its kinds by the digest of their list',
+    script: claimScript,
+    takenOut: 'line',
+    check: aClaimNamesManyKindsByTheirList,
   },
   {
     guard: 'nodes learn that a kind was registered',

@@ -70,10 +70,42 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   return reply
 end
 
+-- Lists of kinds, by the digest with which a claim names them, and where words were found in them. What follows from its name never changes, so a
+-- function of Redis may keep it from call to call. A few, or nodes that come and go would fill it.
+local kindLists, kindListsCount = {}, 0
+local function readKinds(tag, claim)
+  local digest, text = string.match(claim.kinds, '^@(%x+)(.*)$')
+  if not digest then return end
+  local key, list = tag .. ':kind-lists:' .. digest, kindLists[digest]
+  if text ~= '' then
+    local isNew = redis.pcall('SET', key, text, 'PX', '86400000', 'NX') -- guard: Redis keeps the list of kinds that a claim sends whole
+    if not isNew then redis.pcall('PEXPIRE', key, '86400000') end
+  else
+    text = list and list.text or redis.pcall('GET', key)
+  end
+  if not list and type(text) == 'string' then
+    if kindListsCount >= 64 then kindLists, kindListsCount = {}, 0 end
+    list = { text = text, found = {} }
+    kindLists[digest], kindListsCount = list, kindListsCount + 1
+  end
+  claim.kinds, claim.found = list and list.text or ' ', list and list.found
+end
+
+-- Where a word stands among the kinds of a claim; false: nowhere.
+local function placeOfKind(claim, word)
+  local found = claim.found
+  local place = found and found[word]
+  if place == nil then
+    place = string.find(claim.kinds, ' ' .. word .. ' ', 1, true) or false
+    if found then found[word] = place end
+  end
+  return place
+end
+
 -- Has the worker no children, and will it have none? Kinds that spawn nothing stand behind the ! in the list of a node.
-local function isChildless(kinds, record)
-  local from = string.find(kinds, ' ! ', 1, true)
-  return from and (record.pendingCalls or atStart.pendingCalls) == '' and string.find(kinds, ' ' .. record.kind .. ' ', from, true) -- guard: a worker with children is not started again, whatever its kind spawns by now
+local function isChildless(claim, record)
+  local from, place = placeOfKind(claim, '!'), placeOfKind(claim, record.kind)
+  return from and (record.pendingCalls or atStart.pendingCalls) == '' and place and place > from -- guard: a worker with children is not started again, whatever its kind spawns by now
 end
 
 -- Of a worker whose last turn could not commit: is there something that a commit of it could not write to, or count with? Then it is not to
@@ -115,7 +147,7 @@ local function readCandidate(tag, claim, id)
   local record, flat = readRecord(recordKey)
   if record.status ~= 'queued' then return nil, 'gone' end
   checkRecord(recordKey, record)
-  if not string.find(claim.kinds, ' ' .. record.kind .. ' ', 1, true) then return nil, 'unfit' end
+  if not placeOfKind(claim, record.kind) then return nil, 'unfit' end
   local epoch, committed = epochOf(record)
   local starts = epoch - committed
   local suspect = starts >= claim.suspectAfter
@@ -132,7 +164,7 @@ local function readCandidate(tag, claim, id)
   end
   suspect = suspect and runsCode(purpose, record) -- guard: a last step that ends its node is a suspect like any other
   if suspect and not claim.maySuspect then return nil, 'unfit' end -- guard: a suspect runs alone
-  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim.kinds, record)) end -- guard: a worker that could not commit is checked first
+  if starts > 0 then checkWritten(tag, id, record, cancelCount, spent, isChildless(claim, record)) end -- guard: a worker that could not commit is checked first
   local token = digits(epoch + 1) .. ':' .. claim.nonce -- guard: starts counted before any work
   local spentSoFar = spent -- guard: an assignment holds the session's spending
   local reply = readAssignment(tag, id, record, flat, token, purpose, suspect, claim.mailBytes, spentSoFar, caps, approval)
@@ -144,7 +176,7 @@ end
 local readMost, lookMost = 32, 512 -- guard: a claim looks past the first ones
 local function kindIfForeign(tag, claim, id)
   local kind = redis.pcall('HGET', workerKey(tag, id), 'kind')
-  return type(kind) == 'string' and not string.find(claim.kinds, ' ' .. kind .. ' ', 1, true) and kind
+  return type(kind) == 'string' and not placeOfKind(claim, kind) and kind
 end
 
 local function mayFit(tag, claim, id)
@@ -231,7 +263,7 @@ local function writeClaimed(tag, claim, plan)
     changes[#changes + 1] = digits(tonumber(record.isolated or atStart.isolated) + 1) -- guard: starts alone
   end
   if plan.purpose == 'run' then
-    if string.find(claim.kinds, ' ' .. record.kind .. '* ', 1, true) then
+    if placeOfKind(claim, record.kind .. '*') then
       changes[#changes + 1] = 'onCancel'
       changes[#changes + 1] = record.run or atStart.run -- guard: a run that begins on a node whose kind has onCancel gets a last step
     end
@@ -258,6 +290,7 @@ local function heldOf(claim, plan)
 end
 
 local function claimNext(tag, claim, now)
+  readKinds(tag, claim) -- guard: a claim may name its kinds by the digest of their list
   local plan = planClaim(tag, claim)
   local wakeupsKey = tag .. ':wakeups:' .. claim.pool
   local id, met = plan.id, plan.met

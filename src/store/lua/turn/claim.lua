@@ -11,7 +11,7 @@ ARGV[1] header    json:
   node, slot       who claims
   nonce            fresh for each claim, never derived from the wake-up
   kinds            the node's kinds in this pool, each with a space before and behind; those that spawn nothing behind a !;
-                   of those with onCancel the name once more, with a * behind it
+                   of those with onCancel the name once more, with a * behind it; of a long list "@<digest>", and from time to time the list behind it
   maySuspect       true when the node runs no suspect now
   wasBusy          true when the wake-up may be among the busy
   keepWakeup       true: set the wake-up anew
@@ -21,7 +21,7 @@ ARGV[1] header    json:
   suspectAfter     starts without a commit from which on the worker is a suspect
   poisonAfter      starts alone without a commit from which on it is put aside
 Returns {"assigned", worker, purpose, token, suspect, record, state, signals, results, inbox, awaited, spent, caps, limited, approval or nothing} | {"empty"} | {"unfit"}
-Builds  T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
+Builds  T:kind-lists of the digest; T:w:<id> and its keys, T:w:<root> and the keys of T:s:<session> of the candidates, those of their parents, T:run:unhosted, T:clocks, T:kind-queues;
         T:s:<session>:held of those that are paused;
         T:events, T:dead, T:timers, T:asks, T:ends and T:cancelling, of which only the sort is looked at.
 Events  none. Unless it returns "assigned" it writes only that the wake-up is answered, removes workers that should not be in the

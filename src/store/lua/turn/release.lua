@@ -14,7 +14,7 @@ ARGV[1] header    json:
   author           worker whose code is the cause, also if its turn is over; absent: nobody knows
 ARGV[2] words     the last words; empty: there are none
 Returns {held}: how many of the workers the node held until now. Their wake-ups are published; if nobody hears one, a sweep finds the work.
-Builds  T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
+Builds  T:seen; T:w:<id> of the turns, of the author and of their roots; T:claims of the node; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake
         of the pools; T:pools.
 Events  worker.interrupted, or worker.blocked. Writes nothing for a turn whose token is another by now. ]]
 local leasesKey, nodesKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]

@@ -54,7 +54,8 @@ if #hosts > 0 then
   if #changed > 0 then redis.call('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was registered
 end
 local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
-local seenKey = tagOf(nodesKey) .. ':seen'
+local tag = tagOf(nodesKey)
+local seenKey = tag .. ':seen'
 if canSweep and string.match(redis.call('HGET', nodesKey, header.node) or '', '^%d*(.*)$') ~= string.match(line, '^%d*(.*)$') then redis.call('HSET', nodesKey, header.node, line) end -- guard: a node announces itself with its kinds
 if canSweep then redis.pcall('HSET', seenKey, header.node, digits(nowMs())) end
 return { 'ok' }

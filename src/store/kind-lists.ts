@@ -1,0 +1,62 @@
+/**
+ * Duty: the kinds of a node, as its claims name them: a claim of a node of a thousand kinds is no longer than others.
+ * KIND-LISTS-1 A list that is short goes with each claim. A longer one has a name that follows from it, and Redis keeps it for a day after it was
+ *    last sent whole. It is sent whole every few seconds, so that a Redis that lost it has it again.
+ */
+import { createHash } from 'node:crypto'
+
+/** A longer list gets a name. */
+const lengthMost = 512
+const wholeEveryMs = 10_000
+
+export interface NodeKinds {
+  /** By pool. */
+  readonly kinds: ReadonlyMap<string, readonly string[]>
+  /** Those of them that spawn nothing. */
+  readonly childless?: ReadonlySet<string>
+  /** Those of them that have `onCancel`. */
+  readonly withOnCancel?: ReadonlySet<string>
+}
+
+interface KindList {
+  readonly text: string
+  /** Null of a short one. */
+  readonly name: string | null
+  wholeAt: number
+}
+
+export class KindLists {
+  readonly #lists = new Map<string, KindList>()
+
+  constructor(node: NodeKinds) {
+    for (const [pool, kinds] of node.kinds) {
+      const text = kindList(kinds, node)
+      const name = text.length > lengthMost ? `@${createHash('sha1').update(text).digest('hex')}` : null
+      this.#lists.set(pool, { text, name, wholeAt: Number.NEGATIVE_INFINITY })
+    }
+  }
+
+  /** For a claim in this pool that is sent now. */
+  of(pool: string): string {
+    const list = this.#lists.get(pool)
+    if (list === undefined) return ' '
+    if (list.name === null) return list.text
+    const now = performance.now()
+    if (now - list.wholeAt < wholeEveryMs) return list.name
+    list.wholeAt = now
+    return list.name + list.text
+  }
+}
+
+/**
+ * As claims read it: each name with a space before and behind, and those that spawn nothing behind a !; of those with `onCancel` the name once
+ * more, with a * behind it.
+ */
+function kindList(
+  kinds: readonly string[],
+  { childless = new Set(), withOnCancel = new Set() }: Omit<NodeKinds, 'kinds'>,
+): string {
+  const [none, some] = [kinds.filter((kind) => childless.has(kind)), kinds.filter((kind) => !childless.has(kind))]
+  const starred = kinds.flatMap((kind) => (withOnCancel.has(kind) ? [`${kind}*`] : []))
+  return ` ${[...some, ...starred, ...(none.length > 0 ? ['!', ...none] : [])].join(' ')} `
+}
