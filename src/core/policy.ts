@@ -264,6 +264,8 @@ export const policy = {
   /** What a fork has written and nobody finished is gone after this. */
   forkKeptMs: 3_600_000,
   eventsKept: 100_000,
+  /** About so many bytes of them, where they are long. */
+  eventsBytes: 67_108_864,
   deadLettersKept: 10_000,
 } as const
 

@@ -99,6 +99,7 @@ export class RedisUpkeepStore implements UpkeepStore {
         seed: newSeed(),
         leaving,
         eventsKept: policy.eventsKept,
+        eventsBytes: policy.eventsBytes,
         pools: poolLoads.map(({ pool, kinds, free, workersPerWake }) => ({
           name: pool,
           kinds: ` ${kinds.join(' ')} `,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { waitUntil } from '../support/wait-until.ts'
 import type { HandTurn } from './support/hand-node.ts'
 import { Place } from './support/place.ts'
+import { eventsAreBoundedByBytes } from './support/rest-checks.ts'
 
 const line = (slots: number, pools = 'default', kinds = 'echo') => `now ${slots} ${pools} ${kinds} {"host":"here"}`
 
@@ -116,6 +117,11 @@ describe('healing', () => {
     await place.expireLease(turn.worker)
     await place.redis.hset(place.keys.meta, 'sweptAt', (await place.now()) + 3_600_000)
     expect(await node.sweep({ free: 0, soonAfter: true })).toMatchObject({ healed: 1 })
+  })
+
+  test('trims the events to about as many bytes as are kept, where they are long', async () => {
+    await using place = await Place.open()
+    await eventsAreBoundedByBytes(place)
   })
 
   test('trims the events to about as many as are kept, and notes that it took some', async () => {

@@ -89,7 +89,7 @@ export const announceScript = defineScript({
 export const sweepScript = defineScript({
   file: 'sweep.lua',
   keys: words('meta leases nodes events pools'),
-  header: words('node slots leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept pools'),
+  header: words('node slots leaseMs wakeupMs batch forgottenMs everyMs seed leaving eventsKept eventsBytes pools'),
   fields: { pools: words('name kinds free workersPerWake') },
   args: words('facts'),
 })

@@ -99,3 +99,16 @@ export async function aRegisteredKindIsNoticed(place: Place): Promise<void> {
   await upkeep.announce(1, [{ ...kind, pool: 'gpu' }])
   expect((await upkeep.rest())?.kinds).not.toBe(before)
 }
+
+export async function eventsAreBoundedByBytes(place: Place): Promise<void> {
+  const { events, meta } = place.keys
+  const most = 1_000_000
+  Object.assign(place.policy, { eventsBytes: most })
+  const node = place.node()
+  const notes = JSON.stringify([['run.completed', { run: 1, value: 'x'.repeat(most / 20) }]])
+  for (let number = 0; number < 60; number++) await place.redis.xadd(events, '*', 'one', notes)
+  await node.sweep()
+  expect(Number(await place.redis.memory('USAGE', events, 'SAMPLES', 0))).toBeLessThan(1.3 * most)
+  expect(await place.redis.xlen(events)).toBeGreaterThan(10)
+  expect(await place.redis.hexists(meta, 'trimmed')).toBe(1)
+}

@@ -6,6 +6,7 @@ import {
   aNodeRestsOnlyWithoutWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
+  eventsAreBoundedByBytes,
 } from './rest-checks.ts'
 
 const rest = { script: restScript, check: aNodeRestsOnlyWithoutWork } as const
@@ -41,6 +42,12 @@ export const restMutants: readonly Mutant[] = [
     script: claimScript,
     takenOut: 'line',
     check: aClaimNamesManyKindsByTheirList,
+  },
+  {
+    guard: 'events are bounded by bytes',
+    script: sweepScript,
+    takenOut: 'line',
+    check: eventsAreBoundedByBytes,
   },
   {
     guard: 'nodes learn that a kind was registered',

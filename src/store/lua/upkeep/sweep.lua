@@ -13,6 +13,7 @@ ARGV[1] header    json:
   seed             names of new wake-ups begin with it
   leaving          true: the node says goodbye
   eventsKept       length of the event stream
+  eventsBytes      most bytes of it
   pools            of this node, each:
     name           of the pool
     kinds          the node's kinds in it, each with a space before and behind
@@ -33,7 +34,7 @@ local header, facts = readHeader(ARGV[1]), ARGV[2]
 local tag = tagOf(metaKey)
 local now = nowMs()
 checkTexts(header, 'node', 'seed')
-checkNumbers(header, 'slots', 'leaseMs', 'wakeupMs', 'batch', 'forgottenMs', 'everyMs', 'eventsKept')
+checkNumbers(header, 'slots', 'leaseMs', 'wakeupMs', 'batch', 'forgottenMs', 'everyMs', 'eventsKept', 'eventsBytes')
 checkLast(facts)
 local node, leaseMs, wakeupMs, batch, everyMs = header.node, header.leaseMs, header.wakeupMs, header.batch, header.everyMs
 local pools, isLeaving = listOf(header, 'pools'), header.leaving
@@ -120,7 +121,7 @@ local function writeMoved(pool, id, kind)
   return true
 end
 
-local setBackLeast = 5000
+local setBackLeast, eventsLookMs = 5000, 5000
 
 -- What is much further ahead than it can be: the clock was set back.
 local function bringNear(set, aheadMs)
@@ -190,7 +191,14 @@ if isTurn then
   if #lost > 0 then writeEvents(eventsKey, lost) end
   writeStandings(tag, woke.standings)
   -- Before 7.0 a stream cannot say itself that it lost entries.
-  if redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept)) > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
+  local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
+  -- How large all of it is takes a millisecond, so it is looked at now and then. As much of it goes as it is too large, from its older end.
+  local bytes = math.floor(now / eventsLookMs) ~= math.floor(last / eventsLookMs) and redis.pcall('MEMORY', 'USAGE', eventsKey, 'SAMPLES', '0')
+  if type(bytes) == 'number' and bytes > header.eventsBytes then
+    local kept = math.floor(redis.call('XLEN', eventsKey) * header.eventsBytes / bytes)
+    trimmed = trimmed + redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(kept)) -- guard: events are bounded by bytes
+  end
+  if trimmed > 0 then redis.call('HSET', metaKey, 'trimmed', '1') end
   bringNear(leasesKey, leaseMs) -- guard: scores that a clock left far ahead come near: leases
 
   -- Pools of this node are counted even when it was the last to host them.
