@@ -25,6 +25,7 @@ describe('a lease that has ended', () => {
         setBack: null,
         isPaused: false,
         kinds: '',
+        isTurn: true,
       }),
     )
     expect(changed).toEqual({
