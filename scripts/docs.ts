@@ -15,7 +15,7 @@ import { busyStates, type RunEvent, runArrows, transition } from '../src/core/wo
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { formats } from '../src/formats/formats.ts'
 import { featureNames, features } from '../src/formats/parts/features.ts'
-import { gateKeys, outboxKeys, partitionKeys, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import { gateKeys, outboxKeys, partitionKeys, sessionChannels, sessionKeys, workerKeys } from '../src/store/keys.ts'
 import { type MetricFacts, metrics } from '../src/telemetry/metric-catalogue.ts'
 import { commandPages } from './command-pages.ts'
 import { httpTypes, routeTables } from './http-types.ts'
@@ -33,6 +33,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
     outbox: () => keyTable('outboxKeys', outboxKeys('T')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
+    channels: () => keyTable('sessionChannels', sessionChannels('T', '<session>')),
     gate: () => keyTable('gateKeys', gateKeys('T', '<gate>')),
   },
   'docs/reference/defaults.md': { policy: policyTable, limits: limitsTable },

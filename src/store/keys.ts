@@ -39,8 +39,6 @@ export function partitionKeys(tag: string) {
     kinds: `${tag}:kinds`,
     /** stream; what happened, an entry of each script that reports something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
     events: `${tag}:events`,
-    /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
-    sessionEvents: (session: string) => `${tag}:events:${session}`,
     /** stream; dead letters with evidence, trimmed. */
     dead: `${tag}:dead`,
     /** zset; `<dead letter> <position in the inbox> <wake-ups>` of each redriven one, or `<dead letter> dismissed`, by its time; goes with its letter. */
@@ -53,8 +51,6 @@ export function partitionKeys(tag: string) {
     wake: (pool: string, node: string) => `${tag}:wake:${pool}:${node}`,
     /** pub/sub channel; `<session> new` from a follower that begins to listen, then `<session>` every 2 s: nodes tell what they do only while somebody follows; messages may be lost. */
     followers: `${tag}:followers`,
-    /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
-    live: (session: string) => `${tag}:live:${session}`,
     /** string; the kinds of a node in one of its pools, where they are many: its claims name the list by its digest; a day after it was last sent. */
     kindList: (digest: string) => `${tag}:kind-lists:${digest}`,
     /** hash; slot to `<nonce> <worker> <purpose>` of its last claim, `<slot>+` to the nonce of the children that it went on with; goes with the node. */
@@ -181,6 +177,16 @@ export function gateKeys(tag: string, name: string) {
 /** The record of a session's root, which says how the session stands. */
 export function rootKey(tag: string, sessionId: string): string {
   return `${tag}:w:${rootIdOf(sessionId)}`
+}
+
+/** The pub/sub channels of one session. */
+export function sessionChannels(tag: string, session: string) {
+  return {
+    /** pub/sub channel, sharded from Redis 7.0 on; what a script reports of the session: the id of its entry in `T:events`, and for each commit of it three lines: its number there, the worker if it is not the root, the notes; messages may be lost. */
+    events: `${tag}:events:${session}`,
+    /** pub/sub channel; `{ worker, notes }` as workers change their state, text streams and tools progress: for followers that listen now, never stored. */
+    live: `${tag}:live:${session}`,
+  }
 }
 
 /** hash; an ask: what is asked, by which run, since and until when, and how it ended; until its session is pruned. */

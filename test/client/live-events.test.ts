@@ -5,7 +5,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { isEventBefore, type RawEvent, streamIdOf } from '../../src/core/event/event.ts'
 import { newId } from '../../src/core/ids.ts'
 import { RedisLivePublisher } from '../../src/store/event/live-channel.ts'
-import { partitionKeys } from '../../src/store/keys.ts'
+import { partitionKeys, sessionChannels } from '../../src/store/keys.ts'
 import { openLossyRedis } from '../../src/store/redis/redis.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -27,7 +27,7 @@ async function opened() {
   const say = ({ id, rootId }: Session, text: string) =>
     publisher.publish(id, rootId, [['text.delta', { text, iteration: 1 }]])
   const subscribers = async ({ id }: Session) => {
-    const [, count] = await troupe.redis.pubsub('NUMSUB', partitionKeys(troupe.tag).live(id))
+    const [, count] = await troupe.redis.pubsub('NUMSUB', sessionChannels(troupe.tag, id).live)
     return Number(count)
   }
   /** What is said while too much of it is unanswered is dropped. */

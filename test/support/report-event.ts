@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis'
-import { partitionKeys, tagOf } from '../../src/store/keys.ts'
+import { partitionKeys, sessionChannels, tagOf } from '../../src/store/keys.ts'
 
 interface Reported {
   readonly namespace: string
@@ -17,7 +17,7 @@ export async function reportEvent(
 ): Promise<string> {
   const keys = partitionKeys(tagOf(namespace, partition))
   const id = (await redis.xadd(keys.events, '*', about, notes)) as string
-  const message = [keys.sessionEvents(about), `${id}\n0\n\n${notes}`] as const
+  const message = [sessionChannels(keys.tag, about).events, `${id}\n0\n\n${notes}`] as const
   // Redis before 7.0 has no sharded channels.
   if (!isLost) await redis.spublish(...message).catch(() => redis.publish(...message))
   return id

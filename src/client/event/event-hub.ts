@@ -11,7 +11,7 @@ import { partitionOf, rootIdOf } from '../../core/ids.ts'
 import { EventChannels } from '../../store/event/event-channels.ts'
 import { announceFollower } from '../../store/event/followed-sessions.ts'
 import { type LiveListener, LiveTail } from '../../store/event/live-channel.ts'
-import { partitionKeys, tagOf } from '../../store/keys.ts'
+import { partitionKeys, sessionChannels, tagOf } from '../../store/keys.ts'
 import { clientClosed, type Redis, withDeadline } from '../../store/redis/redis.ts'
 import { type EventEntry, eventsOf } from '../../store/script/replies.ts'
 import { PartitionFeed, type Report } from './partition-feed.ts'
@@ -90,7 +90,7 @@ export class EventHub {
       channels = new EventChannels({
         open: () => open(tag),
         deadlineMs,
-        channelOf: (sessionId) => partitionKeys(this.#tagOf(sessionId)).sessionEvents(sessionId),
+        channelOf: (sessionId) => sessionChannels(this.#tagOf(sessionId), sessionId).events,
         onEvents: (sessionId, id, entries) => this.#feed(partitionOf(sessionId)).receive({ id, entries }),
         onGap: () => this.#fillGap(),
       })

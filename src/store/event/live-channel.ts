@@ -12,7 +12,7 @@ import { transientTypes } from '../../core/event/event.ts'
 import { partitionOf } from '../../core/ids.ts'
 import type { LiveNote, LivePublisher } from '../../core/ports/ports.ts'
 import { jsonWithoutKnownSecrets } from '../../core/secret/known-secrets.ts'
-import { partitionKeys, tagOf } from '../keys.ts'
+import { sessionChannels, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { announceAgainMs, announceEveryMs, FollowedSessions } from './followed-sessions.ts'
 
@@ -43,7 +43,7 @@ interface Listened {
 const unansweredMax = 1_000
 
 function channelOf(namespace: string, sessionId: string): string {
-  return partitionKeys(tagOf(namespace, partitionOf(sessionId))).live(sessionId)
+  return sessionChannels(tagOf(namespace, partitionOf(sessionId)), sessionId).live
 }
 
 export class RedisLivePublisher implements LivePublisher {

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { describe, expect, inject, test } from 'vitest'
 import { newId, rootIdOf } from '../../../src/core/ids.ts'
 import { LiveTail, type LiveWord, RedisLivePublisher } from '../../../src/store/event/live-channel.ts'
-import { partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { sessionChannels, tagOf } from '../../../src/store/keys.ts'
 import { openLossyRedis, openRedis } from '../../../src/store/redis/redis.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TcpProxy } from '../../support/tcp-proxy.ts'
@@ -25,7 +25,7 @@ async function opened(ways: { publisher?: string; tail?: string } = {}) {
   await waitUntil('the publisher is connected', () => connection.status === 'ready')
   const session = newId(0)
   const followers = async (id = session) => {
-    const [, count] = await looking.pubsub('NUMSUB', partitionKeys(tagOf(namespace, 0)).live(id))
+    const [, count] = await looking.pubsub('NUMSUB', sessionChannels(tagOf(namespace, 0), id).live)
     return Number(count)
   }
   const say = (text: string, id = session) =>
@@ -108,7 +108,7 @@ describe('a listener', () => {
       throw new Error('mine alone')
     })
     await scene.tail.listen(scene.session, (word) => heard.push(word))
-    const channel = partitionKeys(tagOf(scene.namespace, 0)).live(scene.session)
+    const channel = sessionChannels(tagOf(scene.namespace, 0), scene.session).live
     for (const text of ['', 'null', '{', '[]', '{"worker":1,"notes":[]}', '{"worker":"w","notes":{}}'])
       await scene.looking.publish(channel, text)
     await scene.looking.publish(channel, '{"worker":"w","notes":[["session.completed",{}],["text.delta",null],7,null]}')

@@ -56,7 +56,6 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     restChecks,
     startChecks,
     gateChecks,
-    restChecks,
     forkChecks,
     blobChecks,
     endChecks,
