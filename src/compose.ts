@@ -301,9 +301,8 @@ function nodeOf(parts: Parts, waker: Waker, results: ResultTelling | null): Runt
     }
   })
   const { live, telemetry } = parts
-  const tellResult = results ? { tellResult: results.tell.bind(results) } : {}
-  const rest = { policy, permissions, stores, waker, live, log, telemetry }
-  const node = new RuntimeNode({ id, kinds, concurrency, ...rest, ...tellResult })
+  const lent = { policy, permissions, stores, waker, live, log, telemetry, tellResult: results?.tell.bind(results) }
+  const node = new RuntimeNode({ id, kinds, concurrency, ...lent })
   return node
 }
 

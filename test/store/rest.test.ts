@@ -9,13 +9,13 @@ import {
 } from './support/rest-checks.ts'
 
 test.each([
-  aNodeRestsOnlyWithoutWork,
-  aSweepSaysBrieflyThatItsNodeLives,
-  aRegisteredKindIsNoticed,
-  aClaimNamesManyKindsByTheirList,
-])('%o', async (check) => {
+  ['a node is told to rest only where there is no work of any sort', aNodeRestsOnlyWithoutWork],
+  ['a sweep says in a few bytes that its node lives', aSweepSaysBrieflyThatItsNodeLives],
+  ['a node is told that a kind was registered', aRegisteredKindIsNoticed],
+  ['a claim of a node with many kinds names their list', aClaimNamesManyKindsByTheirList],
+])('%s', async (_, check) => {
   await using place = await Place.open()
-  await check(place)
+  await expect(check(place)).resolves.toBeUndefined()
 })
 
 test('what is of another sort than it should be is left to the sweep, which names it', async () => {

@@ -40,7 +40,7 @@ export interface NodeOptions {
   readonly log: WorkerLog
   readonly telemetry?: Telemetry
   /** Takes the result of a session where it goes. */
-  readonly tellResult?: (session: string) => Promise<void>
+  readonly tellResult?: ((session: string) => Promise<void>) | undefined
 }
 
 export class RuntimeNode {
