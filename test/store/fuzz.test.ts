@@ -11,7 +11,7 @@ import type { FuzzScene } from './support/fuzz.ts'
 import { Place } from './support/place.ts'
 import { scenesOf } from './support/script-scenes.ts'
 
-const triesOfEach = isLong ? 10_000 : 2_000
+const triesOfEach = isLong ? 10_000 : 600
 
 /** Answers of which the headers say that nothing was written. */
 const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])
