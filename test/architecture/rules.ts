@@ -51,7 +51,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'telemetry',
     'notify',
   ],
-  'index.ts': ['compose.ts', 'client', 'telemetry', 'audit', 'core', 'formats', 'config.ts', 'log.ts', 'node-version.ts'],
+  'index.ts': [
+    'compose.ts',
+    'client',
+    'telemetry',
+    'audit',
+    'core',
+    'formats',
+    'config.ts',
+    'log.ts',
+    'node-version.ts',
+  ],
   // Of cli only the words for what it shows: they are pure.
   api: ['client', 'audit', 'formats', 'core', 'config.ts', 'log.ts', 'cli/view'],
   cli: ['compose.ts', 'client', 'audit', 'api', 'dev', 'formats', 'core', 'config.ts', 'log.ts', 'node-version.ts'],

@@ -62,7 +62,8 @@ export async function startLocalNode(
   }
 }
 
-type NodeConfig = Pick<Config, 'redisUrl' | 'namespace' | 'partitions' | 'concurrency' | 'modelSettings'> & Partial<Pick<Config, 'webhooks'>>
+type NodeConfig = Pick<Config, 'redisUrl' | 'namespace' | 'partitions' | 'concurrency' | 'modelSettings'> &
+  Partial<Pick<Config, 'webhooks'>>
 
 export function nodeOptions(config: NodeConfig): Omit<StartNodeOptions, 'workers'> {
   const { redisUrl, namespace, partitions, concurrency, modelSettings: models, webhooks } = config
