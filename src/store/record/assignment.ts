@@ -88,7 +88,7 @@ export function decodeAssignment(reply: Reply, trustedUntil: number): Assignment
     starts: epochIn(token) - epochIn(record.lastCommit.id),
     crashes: record.crashes,
     notifies: /\0notify\0/.test(fields),
-    queuedAt: record.status === 'queued' ? record.queuedAt : null,
+    queuedAt: record.queuedAt,
     lastWords: record.lastWords,
     ...record.attempts,
     calls: record.calls,

@@ -32,9 +32,12 @@ describe('storeError', () => {
       /cannot save to disk/,
     ],
     ['LOADING Redis is loading the dataset in memory', /Try again\. Nothing was written\.$/],
-    ['TRYAGAIN Multiple keys request during rehashing of slot', /Try again\. Nothing was written\.$/],
+    [
+      'TRYAGAIN Multiple keys request during rehashing of slot',
+      /A slot of the cluster is on its way to another server\. Nothing was written\.$/,
+    ],
     ['BUSY Redis is busy running a script.', /Try again\. Nothing was written\.$/],
-    ['CLUSTERDOWN The cluster is down', /Try again\. Nothing was written\.$/],
+    ['CLUSTERDOWN The cluster is down', /see `redis-cli --cluster check`\. Nothing was written\.$/],
     ['NOREPLICAS Not enough good replicas to write.', /min-replicas-to-write\): start them, .* Nothing was written\.$/],
   ])('%s is a refusal that may pass, with what to do', (text, advice) => {
     for (const message of phrasings(text)) {
