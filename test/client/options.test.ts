@@ -139,7 +139,7 @@ describe('session.events', () => {
 
   test.each([
     [{ afetr: '0-0' }, /does not know the option "afetr"; .*Did you mean after\?$/],
-    ['0-0', /^events takes an object with after, transient, signal\.$/],
+    ['0-0', /^events takes an object with after, transient, follow, signal\.$/],
     [{ transient: 0 }, /^transient of events must be true or false, not 0\.$/],
     [{ signal: 'now' }, /^signal of events must be an AbortSignal, not "now"\.$/],
   ])('refuses the query %j', async (query, message) => {

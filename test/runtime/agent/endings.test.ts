@@ -383,6 +383,9 @@ describe('a Model written by the author', () => {
       cacheReadTokens: 0,
       cacheWriteTokens: 0,
       reasoningTokens: 0,
+      // Nobody knows a price of it.
+      unpricedModelCalls: 1,
+      costMicroUsd: 0,
     })
   })
 })
