@@ -179,7 +179,7 @@ async function acquireLock(renewMs, untouchedMs) {
   const renew = async () => {
     if ((await readOwner()) === process.pid) await utimes(ownerFile, new Date(), new Date())
   }
-  const renewals = setInterval(() => renew().catch(() => {}), renewMs)
+  const renewals = setInterval(() => void renew().catch(() => {}), renewMs)
   return async () => {
     clearInterval(renewals)
     await releaseLock()

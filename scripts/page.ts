@@ -24,7 +24,9 @@ const noNode: Plugin = {
   generateBundle(_options, bundle) {
     for (const file of Object.values(bundle)) {
       const modules = file.type === 'chunk' ? Object.entries(file.modules) : []
-      const needed = modules.filter(([id, { renderedLength }]) => id.startsWith('\0node:') && renderedLength > 0)
+      const needed = modules
+        .filter(([id, { renderedLength }]) => id.startsWith('\0node:') && renderedLength > 0)
+        .map(([id]) => id.slice(1))
       if (needed.length > 0) this.error(`${file.fileName} needs ${needed.join(', ')}, which no browser has`)
     }
   },

@@ -6,11 +6,10 @@ import type { Model, ModelCall, ModelReply, ModelRequest } from '../core/definit
 import type { PriceOf } from './prices.ts'
 
 export function pricedModel(model: Model, priceOf: PriceOf): Model {
-  const { settingProblem, contextWindow } = model
   return {
     id: model.id,
-    ...(settingProblem && { settingProblem: settingProblem.bind(model) }),
-    ...(contextWindow && { contextWindow: contextWindow.bind(model) }),
+    ...(model.settingProblem && { settingProblem: model.settingProblem.bind(model) }),
+    ...(model.contextWindow && { contextWindow: model.contextWindow.bind(model) }),
     async reply(request: ModelRequest, call: ModelCall) {
       const reply = await model.reply(request, call)
       return withCost(reply, await costOf(model.id, reply, priceOf))

@@ -69,7 +69,7 @@ describe('a child that was offered a slot', () => {
     for (const slot of ['1', '2', '3']) claimed.push((await scene.node.claim({ slot })).assignment)
     const alike = (assignments: readonly Assignment[], { words }: { words: (text: string) => string }) =>
       JSON.parse(
-        words(JSON.stringify(assignments.map((assignment) => ({ ...assignment, token: '', trustedUntil: 0 })))),
+        words(JSON.stringify(assignments.map((assignment) => ({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })))),
       )
     expect(alike(own, { words: (text) => place.words(text) })).toEqual(
       alike(claimed, { words: (text) => other.words(text) }),
@@ -99,7 +99,7 @@ describe('a child that was offered a slot', () => {
             trustedUntil: 0,
           })
         : assignmentOf(await node.ask({ slot: '1' }))
-      const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0 })
+      const text = JSON.stringify({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })
       assignments.push(JSON.parse(place.words(text)))
     }
     expect(assignments[0]).toEqual(assignments[1])

@@ -6,7 +6,7 @@ import { route } from '../route.ts'
 import { count } from '../schemas/parts.ts'
 import { schemaOf } from '../schemas/schema-of.ts'
 
-export const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
+const metricsType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export const metrics = route({
   id: 'metrics',

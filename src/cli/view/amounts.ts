@@ -34,7 +34,7 @@ export function costText({ costMicroUsd, unpricedModelCalls = 0 }: SomeCost): st
 }
 
 /** Cents from a dollar on; below it as many digits as say something. */
-export function usdText(microUsd: number): string {
+function usdText(microUsd: number): string {
   if (microUsd >= 1_000_000 || microUsd === 0) return `$${(microUsd / 1_000_000).toFixed(2)}`
   return `$${(microUsd / 1_000_000).toFixed(microUsd >= 1_000 ? 4 : 6)}`
 }
