@@ -69,7 +69,11 @@ describe('a child that was offered a slot', () => {
     for (const slot of ['1', '2', '3']) claimed.push((await scene.node.claim({ slot })).assignment)
     const alike = (assignments: readonly Assignment[], { words }: { words: (text: string) => string }) =>
       JSON.parse(
-        words(JSON.stringify(assignments.map((assignment) => ({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })))),
+        words(
+          JSON.stringify(
+            assignments.map((assignment) => ({ ...assignment, token: '', trustedUntil: 0, queuedAt: null })),
+          ),
+        ),
       )
     expect(alike(own, { words: (text) => place.words(text) })).toEqual(
       alike(claimed, { words: (text) => other.words(text) }),

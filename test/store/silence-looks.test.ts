@@ -17,7 +17,7 @@ afterEach(() => {
 const patience = { lookEveryMs: 100, askAfterMs: 500, lostAfterMs: 1_000 }
 
 class Connection extends EventEmitter {
-  readonly commandQueue: string[] = []
+  readonly commandQueue = Object.assign([] as string[], { peekFront: () => undefined })
   readonly stream = { bytesRead: 0, destroy: vi.fn<(error: Error) => void>() }
   status = 'ready'
   pings = 0

@@ -31,14 +31,14 @@ export function deliver(place: Place, mails: readonly (readonly [number: number,
     texts: mails.map(([number]) => encodeInput(null, String(number))),
   }
   return place.caller.call(deliverScript, { received: outboxKeys(place.keys.tag).received }, args, {
-    deadlineMs: 20_000,
+    deadlineMs: 2_000,
   })
 }
 
 export function takeOut(place: Place, last: number, refused: readonly { number: number; about: string }[] = []) {
   const args = { last, most: 10, refused, notes: refused.map(() => '[["message.undelivered",{}]]') }
   const keys = { out: outboxOf(place), events: place.keys.events }
-  return place.caller.call(deliveredScript, keys, args, { deadlineMs: 20_000 })
+  return place.caller.call(deliveredScript, keys, args, { deadlineMs: 2_000 })
 }
 
 async function inbox(place: Place, worker: string): Promise<number[]> {
