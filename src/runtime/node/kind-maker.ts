@@ -13,7 +13,7 @@ import {
 import type { ModelSource } from '../../core/definition/model.ts'
 import { ConfigError } from '../../core/errors.ts'
 import { defaultPool, isKind, kindRule } from '../../core/ids.ts'
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
+import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import { agentBehaviour } from '../agent/agent.ts'
 import type { AgentParts } from '../agent/agent-turn.ts'
 import { HistoryCache } from '../agent/history-cache.ts'
@@ -73,7 +73,7 @@ function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   return (turn) => {
     const { sessionId, workerId, kind, pool, run, starts, queuedAt } = turn.assignment
     // By two clocks: Redis says since when, this node until when.
-    const waited = queuedAt == null ? {} : { waitedMs: Math.max(0, Date.now() - queuedAt) }
+    const waited: Attributes = queuedAt == null ? {} : { waitedMs: Math.max(0, Date.now() - queuedAt) }
     const span = telemetry.startSpan('turn', { sessionId, workerId, kind, pool, run, starts, ...waited })
     // The behaviour of a cancelled turn may return earlier than the turn is over, or much later.
     void turn.finished.then((outcome) => span.end({ outcome }))

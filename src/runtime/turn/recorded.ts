@@ -1,6 +1,6 @@
 /** Duty: what a node does when Redis has recorded a step: it takes what the answer says, looks again when the step's timers are due, and counts what the step says. */
 import type { Assignment, CommitAnswer } from '../../core/ports/ports.ts'
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
+import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import type { Steer } from '../../core/worker/steer.ts'
 import type { Step } from './step.ts'
 import type { TurnHost } from './turn-host.ts'
@@ -38,7 +38,7 @@ function countStep(telemetry: Telemetry, { sessionId, workerId, kind }: Assignme
   const { outcome, failure, notes, costs = [] } = step
   const attributes = { sessionId, workerId, kind }
   if (outcome !== undefined) {
-    const code = outcome === 'failed' && failure ? { code: failure.code } : {}
+    const code: Attributes = outcome === 'failed' && failure ? { code: failure.code } : {}
     telemetry.count('runs.ended', 1, { ...attributes, outcome, ...code })
   }
   for (const { model, microUsd } of costs)

@@ -41,6 +41,7 @@ describe('a session', () => {
       createdAt: 4,
       finishedAt: 9,
       cancelReason: 'enough',
+      cost: null,
       paused: null,
       approval: defaultApproval,
       turnShare: { weight: 1, priority: 0 },
