@@ -122,6 +122,29 @@ test('an agent waits before its model is called, and a failed run that is retrie
   expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'again' } })
 })
 
+test('an input behind an order waits like any other', async () => {
+  const model = recordedModel('test/m', () => say('done'))
+  const agent = defineWorker({ instructions: 'Work.', model, concurrency: { most: 1 } })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const session = await troupe.create('agent', 'first', { keepOpen: true })
+  await session.result({ run: 1 })
+  await session.pause()
+  const compacted = session.root.compact()
+  const { inbox } = workerKeys(troupe.tag, session.root.id)
+  await waitUntil('the order is there', async () => (await troupe.redis.llen(inbox)) === 1)
+  await session.root.send('second')
+  // Another run has the place.
+  const gate = gateKeys(troupe.tag, `agent:runs:${gateIdOf(null)}`)
+  await troupe.redis.zadd(gate.in, '1', session.root.id.replace(/.$/, 'x'))
+  await session.resume()
+  await compacted
+  await waitUntil('the input waits', async () => (await troupe.redis.zcard(gate.waiting)) === 1)
+  expect(model.requests).toHaveLength(1)
+  await troupe.redis.del(gate.in)
+  await troupe.redis.zadd(`${troupe.tag}:gates`, '1', `agent:runs:${gateIdOf(null)}`)
+  expect(await session.result({ run: 2 })).toMatchObject({ status: 'completed' })
+})
+
 test.each([
   ['throws', () => JSON.parse('{') as string, 'could not be made from the input'],
   ['is no text', () => ({}) as unknown as string, 'must be a text, a number or null, not an object'],

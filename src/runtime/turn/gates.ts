@@ -3,7 +3,7 @@
  * GATED-1 A turn of such a kind begins one run at most, and asks for it before anything else: while it asks, nothing of it is under way that a run that must
  *         wait would lose.
  * GATED-2 A run that failed and is retried asks once more, under the key that it had. One that was in progress before its kind had gates goes on without.
- * GATED-3 An order (to compact, to run on what is there) has no input, and so no key: it is not limited.
+ * GATED-3 An order (to compact, to run on what is there) has no input, and so no key: it is not limited. An input behind it is received in a turn of its own.
  */
 
 import type { WorkerDefinition } from '../../core/definition/define-worker.ts'
@@ -19,7 +19,7 @@ import type { Turn } from './turn.ts'
 export function gated(behaviour: Behaviour, definition: WorkerDefinition): Behaviour {
   if (!hasRunLimits(definition)) return behaviour
   return async (turn) => {
-    turn.gate.stand()
+    turn.gate.stand(turn.assignment.mail.inbox[0]?.order === undefined)
     await passGates(turn, definition)
     // One that waits is over.
     if (turn.over === undefined) await behaviour(turn)

@@ -17,6 +17,7 @@ interface GatedTurn {
 export class TurnGate {
   readonly #turn: GatedTurn
   #isThere = false
+  #isAsked = false
   #problem: RuntimeError | undefined
 
   constructor(turn: GatedTurn) {
@@ -28,13 +29,20 @@ export class TurnGate {
     return this.#isThere
   }
 
+  /** A run may begin with the next input. False behind an order: which input comes next was not known when the gate was asked (GATED-3). */
+  get isAsked(): boolean {
+    return this.#isAsked || !this.#isThere
+  }
+
   /** Why the run fails as it begins; undefined: it does not. */
   get problem(): RuntimeError | undefined {
     return this.#problem
   }
 
-  stand(): void {
+  /** `isAsked`: the next message is the one that it is asked about. */
+  stand(isAsked: boolean): void {
     this.#isThere = true
+    this.#isAsked = isAsked
   }
 
   fail(problem: RuntimeError): void {
