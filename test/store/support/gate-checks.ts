@@ -127,6 +127,24 @@ export const noMoreRunsBeginWithinATime: Check = async (place) => {
   expect(await statusOf(place, b.worker)).toBe('queued')
 }
 
+/** As if the clock had been set back by an hour since a run began within a minute: the gate opens a minute from now, or two. */
+export const aGateOpensAfterTheClockWasSetBack: Check = async (place) => {
+  const [a, b] = (await claimed(place, ['a', 'b'])) as [HandTurn, HandTurn]
+  const [gate, hourMs, minuteMs] = [{ ...within(1), perMs: 60_000 }, 3_600_000, 60_000]
+  const [all, { begun }] = [gatesKey(place.keys.tag), gateOf(place, gate)]
+  await enter(a, gate)
+  expect(await enter(b, gate)).toMatchObject({ kind: 'waits' })
+  const now = await place.now()
+  await place.redis.lset(begun, 0, now + hourMs)
+  for (const name of await place.redis.zrange(all, 0, '-1')) await place.redis.zadd(all, now + hourMs + minuteMs, name)
+  await place.redis.hset(place.keys.meta, 'sweptAt', now + hourMs)
+  const { upkeep } = place.node({ id: 'sweeper' })
+  await upkeep.sweep(1, [], false)
+  expect((await upkeep.fire()).dueInMs).toBeLessThanOrEqual(minuteMs)
+  await open(place)
+  expect(Number(await place.redis.lindex(begun, 0))).toBeLessThan(now + minuteMs)
+}
+
 export const aStaleNodeCannotEnter: Check = async (place) => {
   const [turn] = (await claimed(place, ['a'])) as [HandTurn]
   await place.expireLease(turn.worker)

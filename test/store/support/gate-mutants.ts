@@ -1,5 +1,5 @@
 /** Mutants of what concerns the gates of kinds. */
-import { commitScript, enterScript, finishScript, fireScript } from '../../../src/store/script/scripts.ts'
+import { commitScript, enterScript, finishScript, fireScript, sweepScript } from '../../../src/store/script/scripts.ts'
 import * as checks from './gate-checks.ts'
 import type { Mutant } from './mutant.ts'
 
@@ -81,6 +81,18 @@ export const gateMutants: readonly Mutant[] = [
     script: fireScript,
     takenOut: 'line',
     check: checks.aGateAtWhichNobodyIsGoes,
+  },
+  {
+    guard: 'a gate opens in time after the clock was set back',
+    script: sweepScript,
+    takenOut: 'line',
+    check: checks.aGateOpensAfterTheClockWasSetBack,
+  },
+  {
+    guard: 'a rate counts no run ahead of the clock',
+    script: fireScript,
+    takenOut: 'line',
+    check: checks.aGateOpensAfterTheClockWasSetBack,
   },
   {
     guard: 'token check of enter',

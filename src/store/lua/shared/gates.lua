@@ -42,12 +42,27 @@ local function checkGatesOf(tag, record)
   checkSort('zset', tag .. ':gates')
 end
 
+-- When a run began, as the list of its gate has it. What nobody can read began long ago: it holds nobody.
+local function beganAt(text)
+  return tonumber(text) or 0
+end
+
+-- Runs that began ahead of the clock, which was set back, have begun now: else their gate would stay closed until the clock is there again.
+local function bringBegunNear(begunKey, most, now)
+  local function isAhead(place) return beganAt(redis.call('LINDEX', begunKey, digits(place))) > now end
+  if not isAhead(-most) and not isAhead(-1) then return end
+  local begun = redis.call('LRANGE', begunKey, '0', '-1')
+  for index = 1, #begun do
+    if beganAt(begun[index]) > now then redis.call('LSET', begunKey, digits(index - 1), digits(now)) end -- guard: a rate counts no run ahead of the clock
+  end
+end
+
 -- When the next run may begin, in ms: 0 is now, and math.huge when one that is in progress has ended.
 local function opensAt(key, most, perMs, now)
   if not perMs then return redis.call('ZCARD', key .. ':in') < most and 0 or math.huge end -- guard: no more runs are in progress than a gate allows
   local before = redis.call('LINDEX', key .. ':begun', digits(-most))
   if not before then return 0 end
-  local opens = math.min(tonumber(before), now) + perMs
+  local opens = math.min(beganAt(before), now) + perMs
   return opens > now and opens or 0 -- guard: no more runs begin within a time than a gate allows
 end
 
@@ -142,6 +157,7 @@ local function writeAdmitted(tag, gate, now, woke)
   checkGate(tag, gate)
   if sort == 'runs' then healPlaces(tag, key, gateId, now) end
   local most, perMs = numbersOf(key)
+  if perMs then bringBegunNear(key .. ':begun', most, now) end
   local waiting = redis.call('ZRANGE', key .. ':waiting', '0', digits(looksMost - 1), 'WITHSCORES')
   local opens, began, left = opensAt(key, most, perMs, now), 0, 0
   for index = 1, #waiting, 2 do
@@ -167,7 +183,7 @@ local function writeAdmitted(tag, gate, now, woke)
       opens = opensAt(key, most, perMs, now)
     end
   end
-  local newest = perMs and tonumber(redis.call('LINDEX', key .. ':begun', '-1') or 0)
+  local newest = perMs and beganAt(redis.call('LINDEX', key .. ':begun', '-1'))
   if redis.call('EXISTS', key .. ':waiting') == 1 then
     -- Where all that were looked at are damaged, a sweep looks again some time later.
     local at = opens == 0 and (left > 0 and now or now + gateLookMs) or opens == math.huge and now + gateLookMs or opens

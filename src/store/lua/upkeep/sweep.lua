@@ -25,7 +25,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, tu
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much;
         kinds: the version of the register of kinds; turn: 1 where no other sweep healed a moment ago, so that this node does what one of them is to do
-Builds  T:seen;  T:timers;  T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:seen; T:timers; T:gates; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -129,10 +129,10 @@ local function bringNear(set, aheadMs)
   for index = 1, #far do redis.call('ZADD', set, digits(now + aheadMs), far[index]) end
 end
 
--- Nobody can tell how far ahead a timer may be. So those that were set before the clock was set back move by as much: none waits longer than it
--- should. Timers up to the highest time seen were set since.
-local function moveTimers(highest)
-  local set, moved = tag .. ':timers', 0
+-- Nobody can tell how far ahead a timer may be, or the time at which a gate opens. So those that were set before the clock was set back move by as
+-- much: none waits longer than it should. What stands up to the highest time seen was set since.
+local function moveWithClock(set, highest)
+  local moved = 0
   if not pcall(checkSort, 'zset', set) then return 0 end
   local timers, pairsToAdd = redis.call('ZRANGEBYSCORE', set, '(' .. digits(highest), '+inf', 'WITHSCORES'), {} -- guard: timers set since the clock was set back stay
   for index = 1, #timers, 2 do
@@ -164,7 +164,8 @@ if isTurn then
   redis.call('HSET', metaKey, 'sweptAt', digits(#expired < batch and now or now - everyMs))
   -- Clocks are corrected by less than that all the time.
   if last - now > setBackLeast then -- guard: timers move when the clock was set back
-    setBack, moved = last - now, moveTimers(last)
+    setBack, moved = last - now, moveWithClock(tag .. ':timers', last)
+    moveWithClock(tag .. ':gates', last) -- guard: a gate opens in time after the clock was set back
     redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(setBack))
   end
   for index = 1, #expired do
