@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { digestKey, newId } from '../../../src/core/ids.ts'
 import { defaultSessionLimits } from '../../../src/core/policy.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
+import { gateKeys } from '../../../src/store/keys.ts'
 import type { Check } from './checks.ts'
 import { completion } from './hand-node.ts'
 import type { Place } from './place.ts'
@@ -167,6 +168,10 @@ export const noneOfUnknownCostIsStartedAgain = notStartedAgain((place, worker) =
 export const noneOfASessionOfUnknownCostIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.hset(place.workerKeys(root).record, 'sessionCost', 'much'),
 )
+export const noneWhoseGateCannotBeWrittenIsStartedAgain = notStartedAgain(async (place, worker) => {
+  await place.redis.hset(place.workerKeys(worker).record, 'gates', 'in all -')
+  await place.redis.set(gateKeys(place.keys.tag, 'echo:runs:all').in, 'x')
+})
 export const noChildOfADamagedParentIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.set(place.workerKeys(root).results, 'x'),
 )

@@ -147,6 +147,12 @@ export const letterMutants: readonly Mutant[] = [
     check: checks.noneOfASessionOfUnknownCostIsStartedAgain,
   },
   {
+    guard: 'a worker that could not commit is checked first: the gates of its run',
+    script: claimScript,
+    takenOut: 'line',
+    check: checks.noneWhoseGateCannotBeWrittenIsStartedAgain,
+  },
+  {
     guard: 'a worker that could not commit is checked first: the parent that its result goes to',
     script: claimScript,
     takenOut: 'line',

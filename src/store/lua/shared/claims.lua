@@ -128,6 +128,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   if not string.find(spent or '0 0', '^%d+ %d+ ?%d*$') then throwDamage('field spent of ' .. rootKey .. ' should be two numbers, or three') end -- guard: a worker that could not commit is checked first: its spending
   costWith(recordKey, 'cost', record.cost, {}) -- guard: a worker that could not commit is checked first: its cost
   costWith(rootKey, 'sessionCost', redis.call('HGET', rootKey, 'sessionCost'), {}) -- guard: a worker that could not commit is checked first: the cost of its session
+  checkGatesOf(tag, record) -- guard: a worker that could not commit is checked first: the gates of its run
   if record.parent and (record.run or atStart.run) == '1' and record.parentRun ~= '-' then
     checkSort('hash', workerKey(tag, record.parent))
     checkSort('list', workerKey(tag, record.parent) .. laneKeys.results) -- guard: a worker that could not commit is checked first: the parent that its result goes to
