@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
-import { partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
+import { gateKeys, gatesKey, partitionKeys, sessionKeys, workerKeys } from '../../src/store/keys.ts'
 import { play, type Scene, workers } from '../client/support/audit-scenes.ts'
 import { spoil } from '../support/spoil.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
@@ -89,6 +89,19 @@ describe('a key of a partition that is of another sort', () => {
     const named = new Set(findings.map(({ invariant, workerId }) => `${invariant} ${workerId}`))
     expect(named).toEqual(new Set([`I1 ${queued}`, 'key null']))
   })
+})
+
+test.each([
+  ['all gates', gatesKey],
+  ['those in progress at a gate', (tag: string) => gateKeys(tag, 'work:runs:all').in],
+  ['the beginnings at a gate', (tag: string) => gateKeys(tag, 'work:runs:all').begun],
+])('the key of %s is named', async (_, key) => {
+  await troupe.redis.zadd(gatesKey(troupe.tag), 1, 'work:runs:all')
+  const mend = await spoil(troupe.redis, key(troupe.tag))
+  const { findings } = await troupe.client.audit()
+  await mend()
+  await troupe.redis.del(gatesKey(troupe.tag))
+  expect(findings.map(({ what }) => what)).toEqual([expect.stringContaining(`key ${key(troupe.tag)} is a string`)])
 })
 
 test('an audit of one session names keys of its partition', async () => {

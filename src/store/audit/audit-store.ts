@@ -8,6 +8,8 @@ import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/i
 import type { Lane } from '../../core/worker/message.ts'
 import {
   askKey,
+  gateKeys,
+  gatesKey,
   outboxKeys,
   type PartitionKeys,
   recordOf,
@@ -106,6 +108,8 @@ export class AuditStore {
     const known = await orElse(this.#redis.hkeys(kinds), [])
     const { sent, received, out } = outboxKeys(this.#keys.tag)
     const outboxes = await orElse(this.#redis.hkeys(sent), [])
+    const names = await orElse(this.#redis.zrange(gatesKey(this.#keys.tag), 0, '-1'), [])
+    const gates = names.map((name) => gateKeys(this.#keys.tag, name))
     const queued = await Promise.all(
       pools.map(async (pool) => {
         const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
@@ -113,7 +117,17 @@ export class AuditStore {
       }),
     )
     const sorted = {
-      hash: [meta, nodes, seen, kinds, retired, sent, received, ...nodeIds.map(claims)],
+      hash: [
+        meta,
+        nodes,
+        seen,
+        kinds,
+        retired,
+        sent,
+        received,
+        ...nodeIds.map(claims),
+        ...gates.map(({ gate }) => gate),
+      ],
       zset: [
         leases,
         timers,
@@ -124,9 +138,11 @@ export class AuditStore {
         clocks,
         ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
         ...queued.flat(),
+        gatesKey(this.#keys.tag),
+        ...gates.flatMap((gate) => [gate.in, gate.waiting]),
       ],
       set: [cancelling, registered, ...pools.map(kindQueues)],
-      list: outboxes.map(out),
+      list: [...outboxes.map(out), ...gates.map(({ begun }) => begun)],
       stream: [events, dead],
       string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
     }
