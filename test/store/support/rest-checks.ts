@@ -1,5 +1,6 @@
 /** What a node without work asks, and what it is told. */
 import { expect } from 'vitest'
+import { gatesKey } from '../../../src/store/keys.ts'
 import type { Place } from './place.ts'
 
 /** What there may be to do, as little of it as there can be, and how it goes away. */
@@ -8,6 +9,7 @@ const works: readonly ((place: Place) => Promise<() => Promise<unknown>>)[] = [
   (place) => added(place, place.keys.run('default')),
   (place) => added(place, place.keys.run('gpu')),
   (place) => added(place, place.keys.run('unhosted')),
+  (place) => added(place, gatesKey(place.keys.tag)),
   // Long due.
   (place) => added(place, place.keys.timers),
   async (place) => {
@@ -98,6 +100,13 @@ export async function aRegisteredKindIsNoticed(place: Place): Promise<void> {
   expect((await upkeep.rest())?.kinds).toBe(before)
   await upkeep.announce(1, [{ ...kind, pool: 'gpu' }])
   expect((await upkeep.rest())?.kinds).not.toBe(before)
+}
+
+export async function aDamagedVersionBeginsAnew(place: Place): Promise<void> {
+  const { upkeep } = place.node()
+  await place.redis.hset(place.keys.meta, 'kinds', 'many')
+  await upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
+  expect((await upkeep.rest())?.kinds).toMatch(/^\d+$/)
 }
 
 export async function eventsAreBoundedByBytes(place: Place): Promise<void> {

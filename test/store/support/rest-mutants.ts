@@ -3,6 +3,7 @@ import { announceScript, claimScript, restScript, sweepScript } from '../../../s
 import type { Mutant } from './mutant.ts'
 import {
   aClaimNamesManyKindsByTheirList,
+  aDamagedVersionBeginsAnew,
   aNodeRestsOnlyWithoutWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
@@ -52,7 +53,13 @@ export const restMutants: readonly Mutant[] = [
   {
     guard: 'nodes learn that a kind was registered',
     script: announceScript,
-    takenOut: 'line',
+    takenOut: { value: 'false' },
     check: aRegisteredKindIsNoticed,
+  },
+  {
+    guard: 'a version of the register that is no number begins anew',
+    script: announceScript,
+    takenOut: 'line',
+    check: aDamagedVersionBeginsAnew,
   },
 ]

@@ -51,7 +51,9 @@ if #hosts > 0 then
   redis.call('SADD', poolsKey, unpack(names)) -- guard: a node announces its pools with its kinds
   local changed = changedLines(kindsKey, hosts, lines)
   for from = 1, #changed, 1000 do redis.call('HSET', kindsKey, unpack(changed, from, math.min(from + 999, #changed))) end
-  if #changed > 0 then redis.call('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was registered
+  local version = #changed > 0 and redis.pcall('HINCRBY', metaKey, 'kinds', 1) -- guard: nodes learn that a kind was registered
+  -- Another program wrote over it: it goes on above all that there were.
+  if type(version) == 'table' then redis.call('HSET', metaKey, 'kinds', digits(nowMs())) end -- guard: a version of the register that is no number begins anew
 end
 local line = digits(nowMs()) .. ' ' .. digits(header.slots) .. ' ' .. table.concat(names, ',') .. ' ' .. table.concat(hosts, ',') .. ' ' .. facts
 local tag = tagOf(nodesKey)
