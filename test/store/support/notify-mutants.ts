@@ -5,7 +5,7 @@ import * as checks from './notify-checks.ts'
 
 const rows = [
   ['the result of a session that ends goes where its creator said', commitScript, checks.anEndIsToBeTold],
-  ['the result of a session that is closed goes where its creator said', closeScript, checks.aClosedSessionIsToBeTold],
+  ['the result of a session that ends goes where its creator said', closeScript, checks.aClosedSessionIsToBeTold],
   ['a result is told once', fireScript, checks.aResultIsToldOnce],
   ['a session that is pruned is told of no more', pruneScript, checks.aPrunedSessionIsToldOfNoMore],
 ] as const

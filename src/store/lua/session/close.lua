@@ -8,19 +8,17 @@ Events  session.completed when it ended here. A finished session is "ok" and wri
 local rootKey, eventsKey, endsKey = KEYS[1], KEYS[2], KEYS[3]
 local sessionId = ARGV[1]
 local tag = tagOf(rootKey)
-local timersKey = tag .. ':timers'
 
 checkLast(sessionId)
 local kind, path, cancel, ended, status, open, notify = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended', 'status', 'open', 'notify'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is asked to close has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'ok', state } end
-checkSort('zset', endsKey, timersKey)
+checkSort('zset', endsKey, tag .. ':timers')
 redis.call('HSET', rootKey, 'mode', 'job')
 if status ~= 'idle' or open == '1' then return { 'ok', 'active' } end
 local now = nowMs()
 redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(now))
-redis.call('ZADD', endsKey, digits(now), sessionId) -- guard: a session that is closed has ended
-if notify then redis.call('ZADD', timersKey, digits(now), rootOf(sessionId) .. ':notify') end -- guard: the result of a session that is closed goes where its creator said
+writeEnd(tag, sessionId, now, notify) -- guard: a session that is closed has ended
 writeEvents(eventsKey, { sessionId, '[["session.completed"]]' })
 return { 'ok', 'completed' }
