@@ -154,6 +154,7 @@ export class EventChannels {
   #close(): void {
     if (this.#redis) closeRedis(this.#redis)
     this.#redis = undefined
+    this.#leaving = []
   }
 
   stop(): void {
