@@ -7,6 +7,22 @@ import type { Place } from './place.ts'
 
 const gates: readonly GateOrder[] = [atOnce(1, 'narrow'), atOnce(2, 'wide')]
 
+/** Nobody overtakes those that wait. */
+function expectNobody(ahead: readonly string[]): void {
+  expect(ahead).toEqual([])
+}
+
+/** `waited`: all that ever waited there, in the order in which they came. */
+async function expectInOrder(place: Place, gate: GateOrder, waited: readonly string[]): Promise<void> {
+  const [within, waiting] = [await holders(place, gate), await waiters(place, gate)]
+  const fieldsOf = (worker: string) => place.redis.hmget(place.workerKeys(worker).record, 'status', 'gates')
+  expect(within.length).toBeLessThanOrEqual(gate.most)
+  for (const worker of within) expect((await fieldsOf(worker))[1]).toBe(`in ${gate.id} -`)
+  for (const worker of waiting) expect(await fieldsOf(worker)).toEqual(['parked', `runs ${gate.id} -`])
+  // Whoever waits stands behind all that came before and wait still.
+  expect(waiting).toEqual(waited.filter((worker) => waiting.includes(worker)))
+}
+
 /** The same numbers for the same seed. */
 function randomOf(seed: number): (below: number) => number {
   let state = seed
@@ -73,8 +89,7 @@ export class GateLives {
         this.#waited.get(gate)?.push(turn.worker)
         return
       }
-      // Nobody overtakes those that wait.
-      expect(ahead).toEqual([])
+      expectNobody(ahead)
     }
     this.#turns.set(turn.worker, turn)
   }
@@ -100,19 +115,7 @@ export class GateLives {
   }
 
   async check(): Promise<void> {
-    for (const gate of gates) {
-      const [within, waiting] = [await holders(this.#place, gate), await waiters(this.#place, gate)]
-      expect(within.length).toBeLessThanOrEqual(gate.most)
-      for (const worker of within)
-        expect(await this.#place.redis.hget(this.#place.workerKeys(worker).record, 'gates')).toBe(`in ${gate.id} -`)
-      for (const worker of waiting)
-        expect(await this.#place.redis.hmget(this.#place.workerKeys(worker).record, 'status', 'gates')).toEqual([
-          'parked',
-          `runs ${gate.id} -`,
-        ])
-      // Whoever waits stands behind all that came before and wait still.
-      expect(waiting).toEqual(this.#waited.get(gate)?.filter((worker) => waiting.includes(worker)))
-    }
+    for (const gate of gates) await expectInOrder(this.#place, gate, this.#waited.get(gate) ?? [])
   }
 
   /** Everybody begins and ends. */
