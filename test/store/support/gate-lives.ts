@@ -5,7 +5,8 @@ import { atOnce, enter, holders, open, waiters } from './gate-checks.ts'
 import { HandTurn } from './hand-node.ts'
 import type { Place } from './place.ts'
 
-const gates: readonly GateOrder[] = [atOnce(1, 'narrow'), atOnce(2, 'wide')]
+const [narrow, wide] = [atOnce(1, 'narrow'), atOnce(2, 'wide')]
+const gates: readonly GateOrder[] = [narrow, wide]
 
 /** Nobody overtakes those that wait. */
 function expectNobody(ahead: readonly string[]): void {
@@ -81,7 +82,7 @@ export class GateLives {
       await turn.complete(isCancelled ? { outcome: 'cancelled', inputsConsumed: 0 } : { outcome: 'failed' })
       return
     }
-    const gate = this.#gateOf.get(turn.worker) ?? (gates[this.#random(gates.length)] as GateOrder)
+    const gate = this.#gateOf.get(turn.worker) ?? (this.#random(2) === 0 ? narrow : wide)
     this.#gateOf.set(turn.worker, gate)
     if (turn.assignment.gates?.state !== 'in') {
       const ahead = await waiters(this.#place, gate)
