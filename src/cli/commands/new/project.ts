@@ -89,7 +89,7 @@ volumes:
 function readme({ project, kind }: ProjectFacts, { message, about }: WorkerFiles): string {
   return `# ${project}
 
-Workers on [troupe](https://www.npmjs.com/package/troupe): they live in Redis, and go on after a deploy or a crash.
+Workers on troupe: they live in Redis, and go on after a deploy or a crash.
 
 \`\`\`sh
 npm run dev        # a Redis, a node that reloads your code, the page, and a prompt: type "${kind} ${message}"
