@@ -124,7 +124,7 @@ export class AwakeSlot {
     } finally {
       renewer.remove(renewal)
       // A turn that was released does not show how long turns are.
-      if (!isReleased && !this.#node.isDraining() && times.note(assignment.pool, turn.busyMs)) sweeper.dueIn(0)
+      if (!isReleased && !this.#node.isDraining() && times.note(assignment.pool, turn.busyMs)) sweeper.tellOfSlots()
     }
   }
 

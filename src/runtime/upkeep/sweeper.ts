@@ -67,6 +67,8 @@ export class Sweeper {
   #rests = 0
   /** A sweep is due by then, whatever there is to do. */
   #fullBy = 0
+  /** What its slots can take has changed since the last sweep. */
+  #hasToTell = false
   #kinds: string | undefined
 
   constructor(store: UpkeepStore, policy: Policy, host: SweeperHost) {
@@ -95,6 +97,12 @@ export class Sweeper {
     if (this.#rests === 0) return
     this.#rests = 0
     this.dueIn(this.#everyMs())
+  }
+
+  /** This node has something else to say of its slots: it sweeps at once, whatever there is to do. */
+  tellOfSlots(): void {
+    this.#hasToTell = true
+    this.dueIn(0)
   }
 
   /** Something was cancelled: this node looks at it at once, whoever swept before. */
@@ -136,6 +144,7 @@ export class Sweeper {
   async #tend(): Promise<void> {
     if (await this.#rested()) return
     this.#rests = 0
+    this.#hasToTell = false
     const damaged = new Set<string>()
     this.#host.carry()
     const { isIdle: isHealed, isTurn } = await this.#heal(damaged)
@@ -149,7 +158,7 @@ export class Sweeper {
 
   /** SWEEP-5. Tells whether there is nothing to do. */
   async #rested(): Promise<boolean> {
-    if (!this.#isIdle || this.#delivered.length > 0 || performance.now() >= this.#fullBy) return false
+    if (!this.#isIdle || this.#hasToTell || this.#delivered.length > 0 || performance.now() >= this.#fullBy) return false
     const rest = await this.#store.rest()
     if (rest === null) return false
     this.#host.learnPause(rest.isPaused)
