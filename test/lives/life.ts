@@ -11,15 +11,12 @@ import { z } from 'zod'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
 import { defineTool, type Tool, type ToolContext } from '../../src/core/definition/tool/define-tool.ts'
-import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
 import { TerminalError, TransientError } from '../../src/core/errors.ts'
 import { textOf } from '../../src/core/history/chat/chat-message.ts'
 import { encodeGivenHistory } from '../../src/core/history/given-history.ts'
 import { cancelledText, interruptedText } from '../../src/core/history/run/open-calls.ts'
 import { lastTurn, lastUndone } from '../../src/core/history/undone.ts'
-import { policy } from '../../src/core/policy.ts'
 import type { AskOrder, CommitRequest } from '../../src/core/ports/ports.ts'
-import { noTelemetry } from '../../src/core/ports/telemetry.ts'
 import { type ApprovalDetails, bindDecision } from '../../src/core/worker/ask/approval-ask.ts'
 import { decodeAskBody } from '../../src/core/worker/ask/ask.ts'
 import { toFailure } from '../../src/core/worker/failure.ts'
@@ -29,19 +26,15 @@ import { openModels } from '../../src/models/model-source.ts'
 import type { Behaviour } from '../../src/runtime/node/kind.ts'
 import { KindMaker } from '../../src/runtime/node/kind-maker.ts'
 import { Turn } from '../../src/runtime/turn/turn.ts'
-import type { TurnHost } from '../../src/runtime/turn/turn-host.ts'
-import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
 import type { Random } from '../support/fault-settings.ts'
 import { LifeChances } from './life-chances.ts'
 import { type LifeCounts, noCounts } from './life-counts.ts'
 import { folded, isIn, isShortening, placed, undoFaults } from './life-history.ts'
+import { lifeHost } from './life-host.ts'
 import { LifeWorker } from './life-worker.ts'
 import { promptFaults } from './prompt-rules.ts'
 
-const silent: WorkerLog = { debug() {}, info() {}, warn() {}, error() {} }
 const maker = new KindMaker(openModels({ env: {} }))
-/** Short waits: nothing here waits for them. */
-const quick = { ...policy, attempts: 2 }
 
 type ToolRun = Pick<ToolContext, 'toolCallId' | 'idempotencyKey' | 'signal'>
 export type OnPrompt = (request: ModelRequest) => Promise<void> | void
@@ -324,7 +317,7 @@ export class Life {
   async #drive(): Promise<void> {
     for (let turns = 0; turns < 60; turns++) {
       const before = this.#worker.requests.length
-      const turn = new Turn(this.#worker.assignment(), this.#host())
+      const turn = new Turn(this.#worker.assignment(), lifeHost(this.#worker))
       this.#turn = turn
       await this.#behaviour(turn)
       await turn.finished
@@ -349,27 +342,6 @@ export class Life {
     if (end?.wait === 'any' ? inbox.hasMail : inbox.hasUnseen(steersSeen)) return true
     // A worker that waits for its children leaves an input where it is.
     return hasMail && requests.slice(before).some(({ entries }) => entries.length > 0)
-  }
-
-  #host(): TurnHost {
-    return {
-      store: this.#worker,
-      blobs: new MemoryBlobs(),
-      log: silent,
-      policy: quick,
-      wakeup: '',
-      wake: () => {},
-      plan: () => ({ kind: 'leave', wasBusy: false }),
-      noteBusy: () => {},
-      noteTimer: () => {},
-      noteGate: () => {},
-      poolOf: () => 'default',
-      nodeId: 'test',
-      describeKind: () => '',
-      live: { isFollowed: () => false, publish: () => {} },
-      telemetry: noTelemetry,
-      workerLog: () => silent,
-    }
   }
 
   // What must hold.
