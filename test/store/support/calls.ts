@@ -5,10 +5,8 @@
 
 import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { outboxKeys } from '../../../src/store/keys.ts'
-import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { checkRights } from '../../../src/store/set-up/rights.ts'
 import { checkRedis } from '../../../src/store/set-up/set-up.ts'
-import { cancelledAgent } from './agent-checks.ts'
 import { resting } from './amend-checks.ts'
 import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'
@@ -24,6 +22,7 @@ import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
 import { failed } from './retry-checks.ts'
 import { parentWithChildren, used } from './spending-checks.ts'
+import { upkeepCalls } from './upkeep-calls.ts'
 
 export const calls: readonly Call[] = [
   { name: 'creation of a session', prepare: async (place) => createOnce(place) },
@@ -137,55 +136,7 @@ export const calls: readonly Call[] = [
   ...commitCalls,
   ...batchCalls,
   ...forkCalls,
-  {
-    name: 'renew',
-    forgetsWakeups: true,
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      await place.create({ label: 'two' })
-      await place.redis.del(place.keys.wakeups('default'))
-      await place.redis.zadd(place.keys.wakeups('default'), (await place.now()) + 20_000, 'mine')
-      return () =>
-        node.turns.renew([{ workerId: turn.worker, token: turn.assignment.token, wakeup: 'mine', becomesBusy: true }])
-    },
-  },
-  {
-    name: 'sweep that heals',
-    forgetsWakeups: true,
-    counts: true,
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      await place.expireLease(turn.worker)
-      await place.redis.hdel(place.keys.meta, 'sweptAt')
-      return () => node.sweep({ free: 2, soonAfter: true })
-    },
-  },
-  {
-    name: 'sweep that says goodbye',
-    prepare: async (place) => {
-      const { node } = await running(place)
-      return () => node.sweep({ leaving: true, free: 0, soonAfter: true })
-    },
-  },
-  {
-    name: 'rest',
-    counts: true,
-    prepare: async (place) => {
-      const { upkeep } = place.node()
-      await upkeep.announce(1, [])
-      return () => upkeep.rest()
-    },
-  },
-  {
-    name: 'fire',
-    forgetsWakeups: true,
-    counts: true,
-    prepare: async (place) => {
-      const { node, turn } = await running(place)
-      await turn.park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }, later], signalsOpen: 2 })
-      return () => node.upkeep.fire()
-    },
-  },
+  ...upkeepCalls,
   {
     name: 'cancel of a worker',
     prepare: async (place) => {
@@ -223,27 +174,6 @@ export const calls: readonly Call[] = [
     prepare: async (place) => () => place.sessions.pauses.pauseAll({ at: 1 }),
   },
   {
-    name: 'finish',
-    prepare: async (place) => {
-      const { session, node, turn } = await running(place)
-      await turn.park('signals', {
-        spawns: [place.child(turn.worker, 1, 'c1')],
-        pendingCalls: [1],
-        timers: [later],
-        signalsOpen: 1,
-      })
-      await place.sessions.cancel(session.id, 'enough')
-      return () => node.upkeep.finishCancelled()
-    },
-  },
-  {
-    name: 'finish of an agent with open calls',
-    prepare: async (place) => {
-      const { node } = await cancelledAgent(place)
-      return () => node.upkeep.finishCancelled()
-    },
-  },
-  {
     name: 'redrive',
     prepare: async (place) => {
       const { root, letter } = await letterOnce(place)
@@ -275,13 +205,6 @@ export const calls: readonly Call[] = [
     },
   },
   {
-    name: 'announcement of a node',
-    prepare: async (place) => {
-      const kinds = [{ kind: 'echo', pool: 'gpu', description: '' }]
-      return () => place.node().upkeep.announce(2, kinds)
-    },
-  },
-  {
     name: 'retry',
     prepare: async (place) => {
       const { fail, retry } = await failed(place)
@@ -302,27 +225,6 @@ export const calls: readonly Call[] = [
       const { answer } = await ask(place)
       await answer('yes')
       return () => answer('no')
-    },
-  },
-  {
-    name: 'release of what a dying node holds',
-    counts: true,
-    prepare: async (place) => {
-      const { turn } = await running(place)
-      const { leases, nodes, events } = place.keys
-      const { workerId, token } = turn.assignment
-      const args = {
-        node: turn.node.id,
-        wakeupMs: 1_000,
-        seed: 'r',
-        ends: true,
-        event: 'worker.interrupted',
-        turns: [{ worker: workerId, token, isCounted: false, isIsolated: false }],
-        author: undefined,
-        words: 'it ended by an error',
-      }
-      const deadlineMs = place.policy.leaseMs
-      return () => place.caller.call(releaseScript, { leases, nodes, events }, args, { deadlineMs })
     },
   },
   {
@@ -401,15 +303,6 @@ export const calls: readonly Call[] = [
       const [line = ''] = await place.redis.lrange(outboxKeys(place.keys.tag).out('5'), 0, 0)
       const number = Number(line.split('\t')[0])
       return () => takeOut(place, number, [{ number, about: session.id }])
-    },
-  },
-  {
-    name: 'prune',
-    counts: true,
-    prepare: async (place) => {
-      const { turn } = await running(place, 'job')
-      await turn.complete()
-      return () => place.sessions.prune(0)
     },
   },
 ]
