@@ -1,45 +1,11 @@
-/** Sweeps: does each do all there is to do, and come when it is due? The store and its Redis are real, the node around it is not. */
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+/** Does each sweep do all there is to do? The store and its Redis are real, the node around it is not. */
+import { describe, expect, test, vi } from 'vitest'
 import { TransientError } from '../../../src/core/errors.ts'
-import type { UpkeepStore } from '../../../src/core/ports/ports.ts'
-import { Sweeper, type SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
+import type { SweeperHost } from '../../../src/runtime/upkeep/sweeper.ts'
 import { workerKeys } from '../../../src/store/keys.ts'
 import { Place } from '../../store/support/place.ts'
 import { waitUntil } from '../../support/wait-until.ts'
-
-function sweeperOf(store: UpkeepStore, place: Place, more: Partial<SweeperHost> = {}): Sweeper {
-  const log = { debug() {}, info() {}, warn() {}, error() {} }
-  const nothing = {
-    answer() {},
-    wake() {},
-    carry() {},
-    learnPause() {},
-    learnKinds() {},
-    noteHealed() {},
-    tellResult: () => Promise.resolve(),
-    register: () => Promise.resolve(),
-  }
-  return new Sweeper(store, place.policy, { log, slots: 1, poolLoads: () => [], ...nothing, ...more })
-}
-
-type Sweep = UpkeepStore['sweep']
-
-const poolLoads = () => [{ pool: 'default', kinds: ['echo'], free: 2, workersPerWake: 0 }]
-
-/** The same store, with something around each sweep. There is always something to do. */
-function sweepingBy(store: UpkeepStore, around: (sweep: () => ReturnType<Sweep>) => ReturnType<Sweep>): UpkeepStore {
-  return {
-    partition: store.partition,
-    announce: (...args) => store.announce(...args),
-    sweep: (...args) => around(() => store.sweep(...args)),
-    rest: () => Promise.resolve(null),
-    fire: (told) => store.fire(told),
-    finishCancelled: () => store.finishCancelled(),
-    prune: () => store.prune(),
-    redisProblem: () => store.redisProblem(),
-    kindPools: () => store.kindPools(),
-  }
-}
+import { poolLoads, sweeperOf, sweepingBy } from './sweeper-of.ts'
 
 describe('a sweep', () => {
   test('removes all old sessions that there are, batch by batch, and registers kinds when it is through', async () => {
@@ -250,149 +216,6 @@ test('of two nodes that sweep at the same moment one finishes cancels (SWEEP-6)'
   expect(looks).toEqual(['node-a'])
 })
 
-describe('a sweep that becomes due while another runs', () => {
-  test('comes after it', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 100 } })
-    let begun = 0
-    const mayEnd = Promise.withResolvers<void>()
-    const held = sweepingBy(place.node().upkeep, async (sweep) => {
-      // The first is that of the start.
-      if (++begun === 2) await mayEnd.promise
-      return sweep()
-    })
-    let isDue = false
-    const sweeper = sweeperOf(held, place)
-    await sweeper.start()
-    await waitUntil('a sweep is under way', () => begun === 2)
-    sweeper.dueIn(0)
-    // Timers fire in the order of their time: this one after the sweep that is due.
-    setTimeout(() => {
-      isDue = true
-    }, 20)
-    await waitUntil('the next one is due', () => isDue)
-    expect(begun).toBe(2)
-    mayEnd.resolve()
-    await waitUntil('it is made', () => begun > 2)
-    await sweeper.stop()
-  })
-})
-
-describe('the first sweep', () => {
-  test('is made at the start, which fails with it', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
-    const { upkeep } = place.node()
-    const sweeper = sweeperOf(upkeep, place)
-    await sweeper.start()
-    expect(await place.inspect.nodes()).toHaveLength(1)
-    await sweeper.stop()
-    const away = sweepingBy(upkeep, () => Promise.reject(new Error('Redis is away')))
-    await expect(sweeperOf(away, place).start()).rejects.toThrow('Redis is away')
-  })
-})
-
-describe('a sweep that becomes due', () => {
-  test('is made then, though others are planned for later, and is not put off by them', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
-    let sweeps = 0
-    const counting = sweepingBy(place.node().upkeep, (sweep) => {
-      sweeps++
-      return sweep()
-    })
-    const sweeper = sweeperOf(counting, place)
-    await sweeper.start()
-    sweeper.dueIn(20)
-    sweeper.dueIn(50_000)
-    sweeper.dueIn(70_000)
-    await waitUntil('it is made', () => sweeps > 1)
-    expect(sweeps).toBe(2)
-    await sweeper.stop()
-  })
-
-  test('soon after one that runs is not put off by the end of that', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
-    const mayEnd = Promise.withResolvers<void>()
-    let sweeps = 0
-    const held = sweepingBy(place.node().upkeep, async (sweep) => {
-      if (++sweeps === 2) await mayEnd.promise
-      return sweep()
-    })
-    const sweeper = sweeperOf(held, place)
-    await sweeper.start()
-    sweeper.dueIn(0)
-    await waitUntil('a sweep is under way', () => sweeps === 2)
-    sweeper.dueIn(200)
-    mayEnd.resolve()
-    await waitUntil('the next one is made', () => sweeps > 2)
-    expect(sweeps).toBe(3)
-    await sweeper.stop()
-  })
-})
-
-describe('the end of a sweeper', () => {
-  test('of a node that leaves has no slots, runs once after the sweep in hand, and replaces those that are due', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 600_000 } })
-    const { upkeep } = place.node()
-    const mayEnd = Promise.withResolvers<void>()
-    const told: unknown[] = []
-    const sweep: Sweep = async (slots, poolLoads, leaving) => {
-      told.push([slots, poolLoads.map(({ free }) => free), leaving])
-      if (told.length === 2) await mayEnd.promise
-      return upkeep.sweep(slots, poolLoads, leaving)
-    }
-    const sweeper = sweeperOf({ ...sweepingBy(upkeep, (run) => run()), sweep }, place, { slots: 3, poolLoads })
-    await sweeper.start()
-    sweeper.dueIn(0)
-    await waitUntil('a sweep is under way', () => told.length === 2)
-    sweeper.dueIn(0)
-    const due = Promise.withResolvers<void>()
-    // Timers fire in the order of their time: this one after the sweep that is due.
-    setTimeout(due.resolve, 20)
-    await due.promise
-    const stopped = [sweeper.stop(), sweeper.stop()]
-    mayEnd.resolve()
-    await Promise.all(stopped)
-    expect(told).toEqual([
-      [3, [2], false],
-      [3, [2], false],
-      [0, [0], true],
-    ])
-    expect(await place.inspect.nodes()).toEqual([])
-  })
-})
-
-describe('a timer that is due in a month', () => {
-  const warnings: Error[] = []
-  const keep = (warning: Error) => void warnings.push(warning)
-  beforeEach(() => void process.on('warning', keep))
-  afterEach(() => void process.off('warning', keep))
-
-  test('does not make sweeps come before their time', async () => {
-    await using place = await Place.open({ policy: { sweepEveryMs: 50 } })
-    const node = place.node()
-    const { root } = await place.create()
-    const turn = await node.claim()
-    const month = 30 * 24 * 3_600_000
-    await turn.commit({
-      inputsConsumed: 1,
-      open: true,
-      signalsOpen: 1,
-      timers: [{ id: 't', ms: month, valueJson: '1' }],
-    })
-    expect(await place.redis.zscore(place.keys.timers, `${root}:t`)).not.toBeNull()
-    let [sweeps, atOnce, most] = [0, 0, 0]
-    const counting = sweepingBy(node.upkeep, (sweep) => {
-      sweeps++
-      most = Math.max(most, ++atOnce)
-      return sweep().finally(() => atOnce--)
-    })
-    const sweeper = sweeperOf(counting, place)
-    await sweeper.start()
-    await waitUntil('some sweeps were made', () => sweeps > 5)
-    await sweeper.stop()
-    expect([most, warnings]).toEqual([1, []])
-  })
-})
-
 test('a node whose registration is gone registers at once and says so once', async () => {
   await using place = await Place.open()
   const { upkeep } = place.node()
@@ -426,35 +249,4 @@ test('each pass looks at Redis again, and says what is wrong with it once for as
   const sweeper = sweeperOf(store, place, { log })
   for (let pass = 0; pass < 4; pass++) await sweeper.runOnce()
   expect(told).toEqual(['it may evict keys', 'Redis is fit again', 'it may evict keys'])
-})
-
-test('a sweep that found nothing to do is followed by looks alone, ever more rarely, until there is something (SWEEP-5)', async () => {
-  await using place = await Place.open({ policy: { sweepEveryMs: 20 } })
-  const { upkeep } = place.node()
-  await upkeep.announce(1, [])
-  const asked: string[] = []
-  const store = new Proxy(upkeep, {
-    get(target, name) {
-      const member = Reflect.get(target, name) as unknown
-      if (typeof member !== 'function') return member
-      return (...args: unknown[]) => {
-        asked.push(String(name))
-        return Reflect.apply(member, target, args) as unknown
-      }
-    },
-  })
-  using scheduled = vi.spyOn(globalThis, 'setTimeout')
-  const sweeper = sweeperOf(store, place, { poolLoads })
-  await sweeper.start()
-  await waitUntil('it has looked six times', () => asked.filter((name) => name === 'rest').length > 5)
-  expect(asked.slice(0, 6)).toEqual(['sweep', 'kindPools', 'fire', 'finishCancelled', 'rest', 'rest'])
-  const waits = scheduled.mock.calls.flatMap(([, ms]) => (ms !== undefined && ms >= 16 && ms < 130 ? [ms] : []))
-  expect(Math.max(...waits)).toBeGreaterThan(60)
-  await place.create({ label: 'work' })
-  asked.length = 0
-  scheduled.mockClear()
-  sweeper.stir()
-  expect(scheduled.mock.calls.every(([, ms]) => ms !== undefined && ms < 30)).toBe(true)
-  await waitUntil('it sweeps', () => asked.includes('sweep'))
-  await sweeper.stop()
 })
