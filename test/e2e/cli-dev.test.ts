@@ -1,8 +1,9 @@
-/** `troupe dev` without a terminal: code that changes under living sessions, code that cannot be loaded, and a node that dies. */
+/** `troupe dev` without a terminal: code that changes under living sessions, code that cannot be loaded, and nodes that die. */
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect, type Troupe } from '../../src/index.ts'
+import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { Project, type RunningCommand } from '../cli/command-line.ts'
-import { isLong } from '../support/fault-settings.ts'
 import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
@@ -103,23 +104,37 @@ test('a node that dies is replaced, and what it ran goes on', async () => {
   await session.cancel()
 })
 
-// It waits for real leases to end: only the long form has the time.
-test.runIf(isLong)('--chaos kills the node while it works, and says what was taken up again', async () => {
-  const slow = `import { defineWorker } from 'troupe'
+test('--chaos kills the node while it works, and says what was taken up again', async () => {
+  const slow = `import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
-export default defineWorker({ async receive(message, self) { await pause(12_000); self.reply('done') } })`
+import { defineWorker } from 'troupe'
+export default defineWorker({ async receive(message, self) {
+  if (!existsSync('begun')) {
+    writeFileSync('begun', '')
+    await pause(60_000)
+  }
+  self.reply('done')
+} })`
+  const redisUrl = inject('redisUrl')
+  const namespace = newNamespace()
   await using other = await Project.create(
     { 'workers/slow.ts': slow },
-    { TROUPE_REDIS_URL: inject('redisUrl'), TROUPE_NAMESPACE: newNamespace() },
+    { TROUPE_REDIS_URL: redisUrl, TROUPE_NAMESPACE: namespace },
   )
-  const command = other.start(['dev', '--json', '--no-page', '--chaos', '4'])
+  await using client = await connect({ redisUrl, namespace })
+  // The pause before the first kill is the shortest with this seed.
+  const command = other.start(['dev', '--json', '--no-page', '--chaos', '35'])
   await command.saw('"type":"ready"', 'stdout')
-  const ended = other.run(['run', 'slow', 'x', '--json'])
-  await command.saw(/"type":"killed".*"running":\["/, 'stdout')
-  await command.saw('"type":"takenUp"', 'stdout')
+  const session = await client.sessions.create({ kind: 'slow', input: 'x' })
+  await command.saw(new RegExp(`"type":"killed".*"running":\\["${session.rootId}"`), 'stdout')
+  // The lease of the node that was killed would last for 15 s.
+  const redis = new Redis(redisUrl)
+  await redis.zadd(partitionKeys(tagOf(namespace, 0)).leases, 'XX', 1, session.rootId)
+  redis.disconnect()
+  await command.saw(new RegExp(`"type":"takenUp","workerId":"${session.rootId}"`), 'stdout')
+  expect(await session.result()).toMatchObject({ status: 'completed', value: 'done' })
   command.kill('SIGTERM')
   expect(await command.ended).toMatchObject({ code: 143 })
-  void ended
 })
 
 test('a signal ends all of it', async () => {

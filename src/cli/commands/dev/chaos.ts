@@ -4,6 +4,7 @@
  *         up. So no worker is ever started twice without a commit because of it, and none is put aside.
  * CHAOS-2 The same seed gives the same pauses between kills. What runs at the moment of a kill is up to the machine.
  */
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Troupe } from '../../../client/client.ts'
 import type { WorkerReport } from '../../../client/report.ts'
 import type { ReloadedNode } from '../../host/child/reloaded-node.ts'
@@ -105,15 +106,7 @@ function randomOf(seed: number): () => number {
   }
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => {
-    const done = () => {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', done)
-      resolve()
-    }
-    const timer = setTimeout(done, ms)
-    signal.addEventListener('abort', done, { once: true })
-  })
+/** Ends early when the signal fires. */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  await sleep(ms, undefined, { signal }).catch(() => {})
 }
