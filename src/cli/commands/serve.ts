@@ -1,5 +1,5 @@
 /** `troupe serve`: the HTTP API and the page, until a signal stops it. */
-import { readFileSync, unwatchFile, watchFile } from 'node:fs'
+import { unwatchFile, watchFile } from 'node:fs'
 import type { Command } from 'commander'
 import type { Api } from '../../api/api.ts'
 import type { TokenEntry } from '../../api/guard/tokens.ts'
@@ -8,6 +8,7 @@ import { ConfigError } from '../../core/errors.ts'
 import type { Logger } from '../../log.ts'
 import { configOf } from '../host/connection.ts'
 import { serviceLogger } from '../host/local-node.ts'
+import { readTokenFile } from '../host/token-file.ts'
 import { addConnectionOptions, addExamples, type NodeFlags, wholeNumber } from '../options.ts'
 import { commandEndMsMax, Interrupt } from '../terminal/interrupt.ts'
 import { print, printJson, safe, tell } from '../terminal/output.ts'
@@ -98,20 +99,12 @@ async function serve(flags: ServeFlags): Promise<void> {
 /** Undefined: none is needed. */
 async function tokensOf({ token }: Config, file: string | undefined): Promise<TokenEntry[] | undefined> {
   if (token === undefined && file === undefined) return undefined
-  const { entryOf, readEntries } = await import('../../api/guard/tokens.ts')
+  const { entryOf } = await import('../../api/guard/tokens.ts')
   const own = token === undefined ? [] : [entryOf(token, { name: 'TROUPE_TOKEN', rights: ['admin'] }, 'TROUPE_TOKEN')]
-  return [...own, ...(file === undefined ? [] : readEntries(textOf(file), file))]
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch (cause) {
-    throw new ConfigError(
-      `the token file ${file} cannot be read (${(cause as NodeJS.ErrnoException).code}): make one with \`troupe token create\`.`,
-      { cause },
-    )
-  }
+  if (file === undefined) return own
+  const entries = await readTokenFile(file)
+  if (entries === null) throw new ConfigError(`there is no token file ${file}: make one with \`troupe token create\`.`)
+  return [...own, ...entries]
 }
 
 /** A file that cannot be read leaves the tokens as they are: a mistake while it is written must lock nobody out. */

@@ -1,13 +1,9 @@
-/**
- * `troupe token create|list|remove`: changes the file of access tokens.
- * TOKEN-FILE-1 The file holds no token, only what recognises one, and is for its owner alone. It is replaced as a whole, so that a server never reads
- *              a part of it.
- */
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+/** `troupe token create|list|remove`: changes the file of access tokens. */
 import { type Command, InvalidArgumentError } from 'commander'
-import type { Right } from '../../../api/guard/rights.ts'
-import type { TokenEntry } from '../../../api/guard/tokens.ts'
+import { type Right, rights } from '../../../api/guard/rights.ts'
+import { didYouMean } from '../../../core/check/closest.ts'
 import { InputError } from '../../../core/errors.ts'
+import { readTokenFile, replaceTokenFile } from '../../host/token-file.ts'
 import { addExamples, addJsonOption } from '../../options.ts'
 import { print, printJson, safe, tell } from '../../terminal/output.ts'
 
@@ -17,7 +13,6 @@ interface FileFlags {
 }
 
 const fileDefault = 'tokens.json'
-const loadTokens = () => import('../../../api/guard/tokens.ts')
 
 export function addTokenChanges(group: Command): void {
   const create = withFile(group.command('create'), 'make an access token, and print it once')
@@ -41,22 +36,21 @@ function withFile(command: Command, description: string): Command {
 
 /** A parser for commander. */
 function rightsIn(text: string): Right[] {
-  const known: readonly Right[] = ['read', 'operate', 'decide', 'admin']
   const names = text.split(',').map((name) => name.trim())
-  const unknown = names.find((name) => !known.includes(name as Right))
-  if (unknown !== undefined) throw new InvalidArgumentError(`Expected some of ${known.join(', ')}.`)
+  const unknown = names.find((name) => !rights.includes(name as Right))
+  if (unknown !== undefined) throw new InvalidArgumentError(`Expected some of ${rights.join(', ')}.`)
   return names as Right[]
 }
 
 async function createToken(name: string, flags: FileFlags & { readonly rights: readonly Right[] }): Promise<void> {
-  const { newToken, tokenEntry } = await loadTokens()
-  const entries = await entriesIn(flags.file)
+  const { newToken, tokenEntry } = await import('../../../api/guard/tokens.ts')
+  const entries = (await readTokenFile(flags.file)) ?? []
   if (entries.some((entry) => entry.name === name))
     throw new InputError(`${flags.file} has a token named ${name}: remove it first, or choose another name.`)
   const { token, entry } = newToken({ name, rights: flags.rights })
   const problem = tokenEntry.safeParse(entry).error?.issues[0]
   if (problem !== undefined) throw new InputError(`the name of a token ${problem.message}.`)
-  write(flags.file, [...entries, entry])
+  replaceTokenFile(flags.file, [...entries, entry])
   if (flags.json) printJson({ type: 'tokenCreated', name, rights: entry.rights, file: flags.file, token })
   else {
     tell(`The token of ${safe(name)} follows. Nobody can show it again: ${safe(flags.file)} only recognises it.`)
@@ -65,7 +59,7 @@ async function createToken(name: string, flags: FileFlags & { readonly rights: r
 }
 
 async function listTokens(flags: FileFlags): Promise<void> {
-  const entries = await entriesIn(flags.file)
+  const entries = (await readTokenFile(flags.file)) ?? []
   for (const { name, rights } of entries) {
     if (flags.json) printJson({ type: 'token', name, rights })
     else print(`${name}  ${rights.join(', ')}`)
@@ -74,25 +68,19 @@ async function listTokens(flags: FileFlags): Promise<void> {
 }
 
 async function removeToken(name: string, flags: FileFlags): Promise<void> {
-  const entries = await entriesIn(flags.file)
-  if (!entries.some((entry) => entry.name === name)) throw new InputError(`${flags.file} has no token named ${name}.`)
-  write(
+  const entries = await readTokenFile(flags.file)
+  if (entries === null)
+    throw new InputError(`there is no token file ${flags.file}: name the one that troupe serve reads, with --file.`)
+  if (!entries.some((entry) => entry.name === name)) {
+    const names = entries.map((entry) => entry.name)
+    throw new InputError(
+      `${flags.file} has no token named ${name}; troupe token list shows those that it has.${didYouMean(name, names)}`,
+    )
+  }
+  replaceTokenFile(
     flags.file,
     entries.filter((entry) => entry.name !== name),
   )
   if (flags.json) printJson({ type: 'tokenRemoved', name, file: flags.file })
   else print(`${safe(name)} is removed from ${safe(flags.file)}`)
-}
-
-/** A file that is not there has no tokens yet. */
-async function entriesIn(file: string): Promise<TokenEntry[]> {
-  if (!existsSync(file)) return []
-  const { readEntries } = await loadTokens()
-  return readEntries(readFileSync(file, 'utf8'), file)
-}
-
-function write(file: string, entries: readonly TokenEntry[]): void {
-  const fresh = `${file}.${process.pid}`
-  writeFileSync(fresh, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600 })
-  renameSync(fresh, file)
 }
