@@ -1,4 +1,6 @@
 /** `troupe dev` without a terminal: code that changes under living sessions, code that cannot be loaded, and nodes that die. */
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, inject, test } from 'vitest'
 import { connect, type Troupe } from '../../src/index.ts'
@@ -81,7 +83,8 @@ test('reloads what changes under a living session, and keeps the code that runs 
   expect(happened('kept')).toHaveLength(1)
   await session.root.send('Edsger')
   expect(await session.result({ run: 3 })).toMatchObject({ value: 'good morning Edsger' })
-  expect(happened('output')).toContainEqual({ type: 'output', line: 'asked for Edsger' })
+  // What code prints comes by a pipe, and may be later than the result.
+  await dev.saw('{"type":"output","line":"asked for Edsger"}', 'stdout')
 })
 
 test('a key in .env and a new worker file are enough: the kinds run without a restart', async () => {
@@ -102,6 +105,17 @@ test('a node that dies is replaced, and what it ran goes on', async () => {
   expect(happened('died')).toMatchObject([{ how: expect.stringMatching(/exit code/) as string }])
   await times('loaded', 5)
   await session.cancel()
+})
+
+test('a folder that has no worker file any more changes nothing: what runs goes on', async () => {
+  const workers = join(project.folder, 'workers')
+  await Promise.all((await readdir(workers)).map((file) => rm(join(workers, file))))
+  await times('kept', 2)
+  expect(happened('kept').at(-1)).toMatchObject({
+    problems: [{ message: expect.stringMatching(/no worker file/) as string }],
+  })
+  const session = await troupe.sessions.create({ kind: 'greeter', input: 'Donald' })
+  expect(await session.result()).toMatchObject({ value: 'good morning Donald' })
 })
 
 test('--chaos kills the node while it works, and says what was taken up again', async () => {

@@ -43,6 +43,7 @@ export class DevReport {
   #write: (line: string) => void
   #known: readonly string[] | undefined
   #problems = ''
+  #unwatched = ''
   /** Labels of the workers that a conversation shows: their events are shown too. */
   labelOf: LabelOf = () => undefined
 
@@ -101,6 +102,16 @@ export class DevReport {
   readonly printed = (line: string): void => {
     this.object({ type: 'output', line })
     if (!this.#isJson) this.tell(`${paint('dim', 'out', process.stderr)}  ${safe(line)}`)
+  }
+
+  /** Changes of some files are not seen. */
+  readonly unwatched = (error: unknown): void => {
+    const why = error instanceof Error ? error.message : String(error)
+    if (this.#unwatched === why) return
+    this.#unwatched = why
+    this.tell(
+      `troupe: changes of some files are not seen (${safe(why)}): start troupe dev again after you changed them`,
+    )
   }
 
   killed(nodeId: string, running: readonly WorkerReport[]): void {

@@ -88,7 +88,11 @@ async function dev(flags: DevFlags): Promise<void> {
     onLog: report.logged,
     onOutput: report.printed,
   })
-  await using watch = await SourceWatch.open([resolve(settings.workers), file], (files) => void node.reload(files))
+  await using watch = await SourceWatch.open(
+    [resolve(settings.workers), file],
+    (files) => void node.reload(files),
+    report.unwatched,
+  )
   await using served = await interrupt.orThrow(
     startDevApi({ ...settings, port: config.port, page: flags.page ? undefined : false }),
   )

@@ -2,7 +2,7 @@
  * Duty: keep a node alive whose code changes. Each version of the code runs in a process of its own, because Node never loads a module twice.
  * RELOAD-1 The next process loads the code and works before the last one drains, so that sessions never wait for a node. A turn ends where it
  *          began. Once the change is reported, no turn begins in the old code.
- * RELOAD-2 If a kind that runs now cannot be loaded or used any more, everything stays as it is, and the reason is said once.
+ * RELOAD-2 If a kind that runs now cannot be loaded or used any more, or no kind is left, everything stays as it is, and the reason is said once.
  * RELOAD-3 A process that dies is replaced; one that dies again and again, less and less often.
  * RELOAD-4 A change during a load begins that load anew.
  */
@@ -144,20 +144,26 @@ export class ReloadedNode {
     const working = new Set(this.kinds.map(({ kind }) => kind))
     const lost = problems.filter(({ kind }) => working.has(kind))
     if (lost.length > 0) this.#sayOnce({ type: 'kept', problems: lost })
-    else if (kinds.length === 0) {
+    else if (kinds.length > 0) return true
+    else {
       const why = problems.map(({ message }) => message).join(' ')
-      this.#sayOnce({ type: 'none', reason: why || `there is no worker file in ${this.#settings.workers} yet.` })
-    } else return true
+      this.#sayUnusable(why || `there is no worker file in ${this.#settings.workers}.`)
+    }
     return false
   }
 
   #sayFailed(thrown: unknown): void {
     const reason = thrown instanceof Error ? thrown.message : String(thrown)
-    const isOfFolder = thrown instanceof ChildFailedError && thrown.code === 'config_invalid'
+    const code = thrown instanceof ChildFailedError ? thrown.code : ''
+    this.#sayUnusable(reason)
+    // Only a change of a file can help where the code is wrong; Redis may come back by itself.
+    if (this.#running ? code.startsWith('store_') : code !== 'config_invalid') this.#again()
+  }
+
+  /** Whatever ran goes on. */
+  #sayUnusable(reason: string): void {
     if (this.#running) this.#sayOnce({ type: 'kept', problems: [{ kind: '', message: reason, at: 'load' }] })
     else this.#sayOnce({ type: 'none', reason })
-    // Only a change of a file can help where the code is wrong; Redis may come back by itself.
-    if (!this.#running && !isOfFolder) this.#again()
   }
 
   #sayOnce(change: NodeChange): void {

@@ -14,22 +14,33 @@ export class SourceWatch implements AsyncDisposable {
   readonly #changed = new Set<string>()
   #timer: NodeJS.Timeout | undefined
 
-  private constructor(watcher: FSWatcher, onChange: (files: readonly string[]) => void) {
+  private constructor(
+    watcher: FSWatcher,
+    onChange: (files: readonly string[]) => void,
+    onError: (error: unknown) => void,
+  ) {
     this.#watcher = watcher
     this.#onChange = onChange
     watcher.on('all', (_, file) => this.#note(file))
-    watcher.on('error', () => {})
+    watcher.on('error', onError)
   }
 
-  /** Watches folders and files, also those that do not exist yet. Resolves when it sees each later change. */
-  static async open(paths: readonly string[], onChange: (files: readonly string[]) => void): Promise<SourceWatch> {
+  /**
+   * Watches folders and files, also those that do not exist yet. Resolves when it sees each later change. `onError`: some changes are not seen, because
+   * the system does not let it watch.
+   */
+  static async open(
+    paths: readonly string[],
+    onChange: (files: readonly string[]) => void,
+    onError: (error: unknown) => void,
+  ): Promise<SourceWatch> {
     const { watch } = await import('chokidar')
     const watcher = watch([...paths], {
       ignoreInitial: true,
       ignored: (path) => basename(path) === 'node_modules' || passing.test(basename(path)),
     })
     const ready = new Promise<void>((resolve) => watcher.once('ready', resolve))
-    const sourceWatch = new SourceWatch(watcher, onChange)
+    const sourceWatch = new SourceWatch(watcher, onChange, onError)
     await ready
     return sourceWatch
   }
