@@ -1,6 +1,6 @@
 /**
  * Duty: entries of histories between the events of a stream, as soon as an event says that there are more.
- * HISTORY-FEED-1 The entries of a worker come in their order, each once. They are read one page at a time, and not while the caller lags.
+ * HISTORY-FEED-1 The entries of a worker come in their order, each once. They are read one page at a time, and none is written while the caller lags.
  */
 import type { Troupe } from '../../client/client.ts'
 import type { SseWriter } from './sse.ts'
@@ -63,8 +63,9 @@ export class HistoryFeed {
           type: 'history.entry',
           json: JSON.stringify({ type: 'history.entry', workerId, position, entry }),
         })
+        if (this.#writer.lags) await this.#writer.drained(this.#signal).catch(() => {})
+        if (this.#signal.aborted) return
       }
-      if (this.#writer.lags) await this.#writer.drained(this.#signal).catch(() => {})
       more = page.length === pageSize
     }
   }

@@ -1,6 +1,6 @@
 /**
  * Duty: write server-sent events to one caller, whatever its speed.
- * SSE-1 What waits to be sent is bounded: beyond `lagBytesMax` nothing more is taken until the caller has read (`drained`).
+ * SSE-1 What waits to be sent is bounded: a caller with more than `lagBytesMax` lags, and whoever writes waits until it has read (`drained`).
  * SSE-2 Text is JSON on one line, so no value can end an event or begin another one.
  * SSE-3 A quiet stream sends a comment from time to time, so that proxies keep it open and a dead caller is noticed.
  */
@@ -25,6 +25,7 @@ export class SseWriter implements Disposable {
   readonly #heart: NodeJS.Timeout
   readonly #stopping: AbortSignal
   #pending: string[] = []
+  #pendingLength = 0
   #isFlushing = false
   #wroteAt = Date.now()
 
@@ -39,7 +40,7 @@ export class SseWriter implements Disposable {
 
   /** True while the caller reads slower than events come. */
   get lags(): boolean {
-    return this.#out.writableLength > lagBytesMax
+    return this.#out.writableLength + this.#pendingLength > lagBytesMax
   }
 
   send({ id, type, json }: StreamEvent): void {
@@ -81,6 +82,7 @@ export class SseWriter implements Disposable {
   // What comes in one pass of the event loop goes out as one piece.
   #write(text: string): void {
     this.#pending.push(text)
+    this.#pendingLength += text.length
     if (this.#isFlushing) return
     this.#isFlushing = true
     setImmediate(() => this.#flush())
@@ -91,6 +93,7 @@ export class SseWriter implements Disposable {
     if (this.#pending.length === 0 || this.#out.destroyed) return
     const text = this.#pending.join('')
     this.#pending = []
+    this.#pendingLength = 0
     this.#wroteAt = Date.now()
     this.#out.write(text)
   }
