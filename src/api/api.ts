@@ -4,7 +4,7 @@
  * API-2 `close` ends streams and waiting calls, and leaves nothing running.
  */
 import { ConfigError } from '../core/errors.ts'
-import { type LoggerLike, toWorkerLog } from '../log.ts'
+import type { LoggerLike } from '../log.ts'
 import { buildApp } from './app.ts'
 import { isLoopback, KnownHosts } from './guard/origin.ts'
 import { type TokenEntry, Tokens } from './guard/tokens.ts'
@@ -60,7 +60,7 @@ export async function startApi(options: StartApiOptions = {}): Promise<Api> {
   try {
     await server.reading()
     const hosts = new KnownHosts(host, options.hostNames ?? [])
-    const app = await buildApp({ server, hosts, tokens, log: toWorkerLog(logger), rate, page })
+    const app = await buildApp({ server, hosts, tokens, log: server.log, rate, page })
     await listen(app, host, port)
     const { port: bound } = app.server.address() as { readonly port: number }
     let closing: Promise<void> | undefined
@@ -77,8 +77,10 @@ export async function startApi(options: StartApiOptions = {}): Promise<Api> {
       port: bound,
       hasPage: page !== null,
       setTokens(next) {
-        tokens?.replace(next)
-        if (tokens !== null) server.streams.keep((caller) => tokens.knows(caller))
+        if (tokens === null) return
+        tokens.replace(next)
+        server.streams.keep((caller) => tokens.knows(caller))
+        server.keepActing(new Set(next.map(({ name }) => name)))
       },
       close,
       [Symbol.asyncDispose]: close,

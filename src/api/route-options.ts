@@ -2,6 +2,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { Troupe } from '../client/client.ts'
+import { CancelledError } from '../core/errors.ts'
 import type { AppSettings } from './app-settings.ts'
 import { ApiError } from './problem.ts'
 import { Answer, type Call, type Route } from './route.ts'
@@ -71,6 +72,9 @@ function keyOf({ headers, caller }: FastifyRequest): string | undefined {
 
 function goneSignal({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()
-  raw.once('close', () => gone.abort(new Error('the caller has gone')))
+  const abort = () => gone.abort(new CancelledError('the caller has gone.'))
+  // Who went while a client was opened says so no more.
+  if (raw.destroyed) abort()
+  else raw.once('close', abort)
   return gone.signal
 }

@@ -3,7 +3,9 @@
  * SERVER-1 Reading goes through one client. What changes something goes through a client of the caller's name, so that events say who did it.
  */
 import { connectInternal, type Troupe } from '../client/client.ts'
-import type { LoggerLike } from '../log.ts'
+import type { WorkerLog } from '../core/definition/worker-log.ts'
+import { ConflictError } from '../core/errors.ts'
+import { type LoggerLike, toWorkerLog } from '../log.ts'
 import { Answers } from './answers.ts'
 import { Audits } from './audits.ts'
 import { Tickets } from './guard/tickets.ts'
@@ -29,6 +31,7 @@ export class Server implements AsyncDisposable {
   document: object = {}
   readonly audits = new Audits()
   readonly streams = new Streams()
+  readonly log: WorkerLog
   readonly #acting = new Map<string, Promise<Troupe>>()
   #reading: Promise<Troupe> | undefined
   /** Aborted when the server stops: streams and waiting calls end. */
@@ -36,6 +39,7 @@ export class Server implements AsyncDisposable {
 
   constructor(settings: ServerSettings) {
     this.settings = settings
+    this.log = toWorkerLog(settings.logger)
   }
 
   get stopping(): AbortSignal {
@@ -63,6 +67,15 @@ export class Server implements AsyncDisposable {
     return client
   }
 
+  /** Closes the clients of all other callers. */
+  keepActing(names: ReadonlySet<string>): void {
+    for (const [name, client] of this.#acting) {
+      if (names.has(name)) continue
+      this.#acting.delete(name)
+      closed(client).catch((error) => this.log.warn('did not close the client of a caller', { caller: name, error }))
+    }
+  }
+
   // A client that could not be opened is opened anew by the next call.
   #open(actor: string | undefined, onFailure: () => void): Promise<Troupe> {
     const { redisUrl, namespace, partitions, logger, isReadOnly } = this.settings
@@ -74,16 +87,20 @@ export class Server implements AsyncDisposable {
 
   /** Ends what waits. Connections that are idle stay until `close`. */
   stop(): void {
-    this.#stopping.abort(new Error('the server stops'))
+    this.#stopping.abort(new ConflictError('client_closed', 'this server stops: send the request once more.'))
   }
 
   async close(): Promise<void> {
     this.stop()
     const clients = [...this.#acting.values(), ...(this.#reading ? [this.#reading] : [])]
-    await Promise.all(clients.map(async (client) => (await client.catch(() => undefined))?.close()))
+    await Promise.all(clients.map(closed))
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
   }
+}
+
+async function closed(client: Promise<Troupe>): Promise<void> {
+  await (await client.catch(() => undefined))?.close()
 }
