@@ -111,6 +111,20 @@ test('carries the entries of histories, in their order and each once', async () 
     ({ type }) => type === 'history.entry',
   )
   expect(later).toEqual(byWorker.get(worker)?.slice(1))
+  expect(types(await stream(`${path}&history=${worker.toUpperCase()}`))).toContain('history.entry')
+})
+
+test('carries after a resume all entries once more, because no event says which of them had been sent', async () => {
+  const path = `/v1/sessions/${await ended('parent')}/events`
+  const entries = async (query: string, headers?: Record<string, string>) =>
+    (await stream(`${path}?history=all${query}`, headers)).filter(({ type }) => type === 'history.entry').length
+  const all = await stream(`${path}?after=0-0&history=all`)
+  const [third = ''] = all.flatMap(({ id }) => id ?? []).slice(2)
+  const count = await entries('&after=0-0')
+  expect(count).toBeGreaterThan(3)
+  expect(await entries('&after=0-0', { 'last-event-id': third })).toBe(count)
+  expect(await entries(`&after=${third}`)).toBe(count)
+  expect(await entries('&tail=2')).toBe(0)
 })
 
 test('a follower that is cut off again and again gets each stored event once', async () => {
@@ -174,6 +188,10 @@ test('the stream of all sessions resumes behind the last event', async () => {
   const behind = await stream(`/v1/events?types=session.completed&after=${one.position}&limit=1`)
   expect(behind[0]?.type).toBe('session.completed')
   expect(missed).not.toBe('')
+  expect(await api.get(`/v1/events?after=${behind[0]?.id},0-0`)).toMatchObject({
+    status: 400,
+    body: { code: 'input_invalid' },
+  })
 })
 
 test('a reader that reads nothing for a while gets every stored event when it reads', async () => {

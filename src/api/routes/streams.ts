@@ -3,14 +3,13 @@ import { z } from 'zod'
 import type { Session } from '../../client/session/session.ts'
 import { NotFoundError } from '../../core/errors.ts'
 import { isEventId } from '../../core/event/event.ts'
-import { replyHeaders } from '../guard/headers.ts'
 import { ApiError } from '../problem.ts'
 import { type Call, route } from '../route.ts'
 import { count, sessionParams, workerId, yesOrNo } from '../schemas/parts.ts'
+import { answerWithStream } from '../stream/answer-with-stream.ts'
 import { eventJson } from '../stream/event-json.ts'
 import { HistoryFeed } from '../stream/history-feed.ts'
 import { beginOfTail, streamSession, type Wants, wantsTypes, wantsUnder } from '../stream/session-stream.ts'
-import { SseWriter } from '../stream/sse.ts'
 
 const tag = 'events'
 const stream = z.string().describe('Server-sent events; the data of each is an event as JSON.')
@@ -51,7 +50,9 @@ const sessionQuery = z.strictObject({
     .min(-1)
     .max(Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('Entries behind this position come first. Default: with `after=0-0` all, else those from now on.'),
+    .describe(
+      'Entries behind this position come first. Default: those from now on; with `after`, and after a reconnection, all, also those that came before.',
+    ),
   ticket,
 })
 
@@ -70,25 +71,25 @@ export const followSession = route({
   raw: 'text/event-stream',
   cli: { command: 'session follow' },
   async handle(call) {
-    const { troupe, params, query, request, reply, signal, server, caller } = call
+    const { troupe, params, query, request, signal } = call
     const session = troupe.sessions.get(params.id)
     const resumed = lastEventId(request.headers['last-event-id'])
     if (query.tail !== undefined && query.after !== undefined)
       throw new ApiError(400, 'request_malformed', 'a stream begins at `after` or at `tail`, not at both.')
     // What is wrong must be said while the reply can still say it.
     const wants = await wanted(session, query)
+    const behind = resumed ?? query.after
     const after =
-      resumed ?? (query.tail === undefined ? query.after : await beginOfTail(session, query.tail, wants, signal))
-    const sentTo = query.history === undefined ? undefined : await positions(session, query, after)
-    using _ = server.streams.open(caller, reply.raw)
-    reply.hijack()
-    using writer = new SseWriter(reply.raw, replyHeaders, server.stopping)
-    const only = query.history === 'all' ? undefined : query.history
-    const histories = sentTo && new HistoryFeed(troupe, writer, signal, { only, sentTo })
+      behind ?? (query.tail === undefined ? undefined : await beginOfTail(session, query.tail, wants, signal))
+    const sentTo = query.history === undefined ? undefined : await positions(session, query, behind)
+    const only = query.history === 'all' ? undefined : query.history?.toLowerCase()
     const asked = { after, transient: query.transient !== 'false', follow: query.follow !== 'false' }
-    if (after !== undefined || query.historyAfter !== undefined)
-      for (const id of sentTo?.keys() ?? []) histories?.note(id)
-    await streamSession(session, writer, { ...asked, limit: query.limit ?? 0, wants, histories }, signal)
+    await answerWithStream(call, async (writer) => {
+      const histories = sentTo && new HistoryFeed(troupe, writer, signal, { only, sentTo })
+      if (behind !== undefined || query.historyAfter !== undefined)
+        for (const id of sentTo?.keys() ?? []) histories?.note(id)
+      await streamSession(session, writer, { ...asked, limit: query.limit ?? 0, wants, histories }, signal)
+    })
   },
 })
 
@@ -110,24 +111,24 @@ export const followFleet = route({
   replies: { 200: stream },
   raw: 'text/event-stream',
   cli: { none: 'the command line follows one session' },
-  async handle({ troupe, query, request, reply, signal, server, caller }) {
+  async handle(call) {
+    const { troupe, query, request, signal } = call
     const resumed = request.headers['last-event-id']
     const read = fleetPosition.optional().safeParse(resumed === '' ? undefined : resumed)
     if (!read.success)
       throw new ApiError(400, 'request_malformed', 'Last-Event-ID must be the id of an event of this stream.')
     const wants = wantsTypes(query.types)
     const events = troupe.events({ after: read.data ?? query.after, signal })
-    using _ = server.streams.open(caller, reply.raw)
-    reply.hijack()
-    using writer = new SseWriter(reply.raw, replyHeaders, server.stopping)
-    let left = query.limit ?? 0
-    for await (const { event, position } of events) {
-      if (wants(event)) {
-        writer.send({ id: position, type: event.type, json: eventJson(event) })
-        if (--left === 0) break
+    await answerWithStream(call, async (writer) => {
+      let left = query.limit ?? 0
+      for await (const { event, position } of events) {
+        if (wants(event)) {
+          writer.send({ id: position, type: event.type, json: eventJson(event) })
+          if (--left === 0) break
+        }
+        if (writer.lags) await writer.drained(signal)
       }
-      if (writer.lags) await writer.drained(signal)
-    }
+    })
   },
 })
 
@@ -155,17 +156,17 @@ async function wanted(session: Session, query: SessionQuery): Promise<Wants> {
   return (event) => isUnder(event) && ofTypes(event)
 }
 
-/** What the caller has of each history. */
+/** What the caller has of each history. `behind`: the event behind which it goes on; no event says how far the histories were then. */
 async function positions(
   session: Session,
   query: SessionQuery,
-  after: string | undefined,
+  behind: string | undefined,
 ): Promise<Map<string, number>> {
   const { workers } = await session.report()
   const asked = workers.filter(({ id }) => query.history === 'all' || query.history?.toLowerCase() === id)
   if (asked.length === 0)
     throw new NotFoundError('worker_not_found', `session ${session.id} has no worker ${query.history}.`)
   return new Map(
-    asked.map(({ id, historyLength }) => [id, query.historyAfter ?? (after === '0-0' ? -1 : historyLength - 1)]),
+    asked.map(({ id, historyLength }) => [id, query.historyAfter ?? (behind === undefined ? historyLength - 1 : -1)]),
   )
 }

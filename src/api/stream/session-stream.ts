@@ -42,7 +42,7 @@ export async function streamSession(
   await histories?.finish()
 }
 
-/** The id behind which the last `count` stored events stand that are wanted; undefined if the caller wants nothing but what comes. */
+/** The id behind which the last `count` stored events stand that are wanted. */
 export async function beginOfTail(session: Session, count: number, wants: Wants, signal: AbortSignal): Promise<string> {
   const ids: string[] = ['0-0']
   for await (const event of session.events({ after: '0-0', transient: false, follow: false, signal })) {

@@ -64,9 +64,17 @@ export class FleetEvents {
     this.#deadlineMs = deadlineMs
   }
 
-  async *follow({ after, signal }: FleetQuery): AsyncGenerator<FleetEvent, void, undefined> {
+  /** Throws an InputError at once if there is no such position. */
+  follow({ after, signal }: FleetQuery): AsyncGenerator<FleetEvent, void, undefined> {
+    return this.#follow(after === undefined ? undefined : this.#positionsOf(after), signal)
+  }
+
+  async *#follow(
+    positions: string[] | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<FleetEvent, void, undefined> {
     if (this.#isStopped) throw clientClosed()
-    const follower = await this.#join(after)
+    const follower = await this.#join(positions)
     try {
       const isOver = () => this.#isStopped || signal?.aborted === true
       while (!isOver()) {
@@ -91,11 +99,11 @@ export class FleetEvents {
     await this.#looking
   }
 
-  async #join(after: string | undefined): Promise<Follower> {
+  async #join(positions: string[] | undefined): Promise<Follower> {
     if (this.#followers.size === 0 && this.#looking === undefined) this.#readTo = await this.#newest()
     const follower: Follower = {
-      positions: after === undefined ? [...this.#readTo] : this.#positionsOf(after),
-      behind: new Set(after === undefined ? [] : this.#places.keys()),
+      positions: positions ?? [...this.#readTo],
+      behind: new Set(positions === undefined ? [] : this.#places.keys()),
       waiting: [],
       wake: () => {},
     }
