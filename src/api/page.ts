@@ -21,7 +21,7 @@ The page is not built: npm run build makes it.
 export async function addPage(app: FastifyInstance, folder: string | null): Promise<void> {
   if (folder !== null) await app.register(fastifyStatic, { root: folder, serve: false, cacheControl: false })
   app.route({
-    method: 'GET',
+    method: ['GET', 'HEAD'],
     url: '/v1/*',
     config: { right: 'read' },
     handler: (request) => {
@@ -29,7 +29,7 @@ export async function addPage(app: FastifyInstance, folder: string | null): Prom
     },
   })
   app.route({
-    method: 'GET',
+    method: ['GET', 'HEAD'],
     url: '/*',
     config: { right: 'open' },
     handler: async (request, reply) => {

@@ -15,6 +15,8 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
   return {
     method,
     url: path,
+    // HEAD answers what GET does, without the body; a stream or a file would be made for nothing.
+    exposeHeadRoute: method === 'GET' && raw === undefined,
     config: { right, takesTicket: raw === 'text/event-stream' },
     schema: {
       ...(params !== undefined && { params }),

@@ -2,7 +2,7 @@
 
 import { request } from 'node:http'
 import { connect as dial } from 'node:net'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { type Right, rights } from '../../src/api/guard/rights.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
@@ -50,10 +50,11 @@ const wrongTypes = [
   '',
 ]
 
-describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))('%s', (_, { method, path, right }) => {
+describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))('%s', (_, one) => {
+  const { method, path, right, raw } = one
   const address = addressOf(path)
-  const call = async (headers: Record<string, string>) => {
-    const reply = await fetch(api.url(address), { method, headers })
+  const call = async (headers: Record<string, string>, as: string = method) => {
+    const reply = await fetch(api.url(address), { method: as, headers })
     await reply.body?.cancel()
     return reply.status
   }
@@ -63,6 +64,11 @@ describe.each(routes.map((one) => [`${one.method} ${one.path}`, one] as const))(
     const seen = []
     for (const headers of callers as Record<string, string>[]) seen.push(await call(headers))
     expect(seen.map((status) => ([401, 403].includes(status) ? status : 'through')).join(' ')).toBe(outcomes[right])
+  })
+
+  test.skipIf(method !== 'GET' || raw !== undefined)('answers HEAD as it answers GET', async () => {
+    const seen = async (as: string) => [await call({}, as), await call(bearer('read'), as)]
+    expect(await seen('HEAD')).toEqual(await seen('GET'))
   })
 
   test('is refused to pages of other sites and under other names', async () => {
@@ -135,6 +141,31 @@ test('a ticket opens its stream once, and nothing else', async () => {
   expect((await api.get(`${path}?follow=false&ticket=${one}`)).status).toBe(401)
   expect((await api.get(`/v1/sessions/${body.sessionId}?ticket=${await ticket()}`)).status).toBe(401)
   expect((await api.get(`/v1/events?ticket=${await ticket()}`)).status).toBe(401)
+})
+
+test('a ticket opens nothing after 30 s', async () => {
+  const waiting = { ...bearer('operate'), prefer: 'wait=60' }
+  const { body } = await api.post('/v1/sessions', { kind: 'echo', input: 1 }, waiting)
+  const path = `/v1/sessions/${body.sessionId}/events`
+  const given = Date.now()
+  const openedAfter = async (ms: number) => {
+    const { ticket } = (await api.post('/v1/tickets', { path }, bearer('read'))).body
+    clock.mockReturnValue(given + ms)
+    const { status, body: reply } = await api.get(`${path}?follow=false&ticket=${ticket}`)
+    clock.mockReturnValue(given)
+    return reply.code ?? status
+  }
+  const clock = vi.spyOn(Date, 'now').mockReturnValue(given)
+  try {
+    expect([await openedAfter(30_000), await openedAfter(30_001)]).toEqual([200, 'token_unknown'])
+  } finally {
+    clock.mockRestore()
+  }
+})
+
+test('HEAD of an address of the page is answered, and one under /v1 that nobody knows is not', async () => {
+  const head = async (path: string) => (await fetch(api.url(path), { method: 'HEAD', headers: bearer('read') })).status
+  expect([await head('/'), await head('/v1/unknown'), await head('/v1/events')]).toEqual([200, 404, 404])
 })
 
 test('a token that is taken back ends its streams', async () => {

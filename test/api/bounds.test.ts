@@ -1,0 +1,250 @@
+/** What one caller may use of a server: requests, streams, memory; and what it is told when a stream or a server ends. */
+import { createServer, type Server as HttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { connect as dial, type Socket } from 'node:net'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { startApi } from '../../src/api/api.ts'
+import { buildApp } from '../../src/api/app.ts'
+import { KnownHosts } from '../../src/api/guard/origin.ts'
+import { entryOf, Tokens } from '../../src/api/guard/tokens.ts'
+import { type Route, route } from '../../src/api/route.ts'
+import { routes } from '../../src/api/routes.ts'
+import { Server } from '../../src/api/server.ts'
+import { answerWithStream } from '../../src/api/stream/answer-with-stream.ts'
+import { SseWriter } from '../../src/api/stream/sse.ts'
+import { Session } from '../../src/client/session/session.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { TestApi } from './support/test-api.ts'
+
+const mebibyte = 1_048_576
+const tokenOf = (name: string) => name.padEnd(40, 'x')
+const entries = ['ada', 'bob'].map((name) => entryOf(tokenOf(name), { name, rights: ['admin'] }, 'test'))
+const bearer = (name: string) => ({ authorization: `Bearer ${tokenOf(name)}` })
+
+/** Says much in one run, and what it says is not stored. */
+const talker = defineWorker({
+  input: z.number(),
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (let line = 0; line < message.value; line++) self.log.info('x'.repeat(4_000))
+    self.reply('said')
+  },
+})
+/** Waits for a timer that is due in an hour. */
+const waiter = defineWorker({
+  receive: (message, self) => void (message.kind === 'input' && self.after(3_600_000, 'late')),
+})
+
+let api: TestApi
+beforeAll(async () => {
+  api = await TestApi.start({ talker, waiter })
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+/** The server with its insides in reach, in the namespace of the test. */
+async function openApp({
+  routes: some = routes,
+  tokens = null,
+}: {
+  routes?: readonly Route[]
+  tokens?: Tokens | null
+}) {
+  const { redisUrl, namespace } = api.troupe
+  const server = new Server({ redisUrl, namespace, isReadOnly: false })
+  const app = await buildApp({
+    server,
+    hosts: new KnownHosts('127.0.0.1', []),
+    tokens,
+    log: server.log,
+    rate: 1_000,
+    page: null,
+    routes: some,
+  })
+  const close = async () => {
+    server.stop()
+    await app.close()
+    await server.close()
+  }
+  return { server, app, [Symbol.asyncDispose]: close }
+}
+
+test('a caller that sends too many requests is told when to come back; others are not held up', async () => {
+  const { redisUrl, namespace } = api.troupe
+  await using limited = await startApi({ redisUrl, namespace, port: 0, tokens: entries, rate: 3 })
+  const ask = (path: string, headers = {}) => fetch(`${limited.url}${path}`, { headers })
+  const seen = []
+  for (let number = 0; number < 4; number++) seen.push((await ask('/v1/kinds', bearer('ada'))).status)
+  expect(seen).toEqual([200, 200, 200, 429])
+  const refused = await ask('/v1/nodes', bearer('ada'))
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await refused.json()).toMatchObject({ status: 429, code: 'too_many_requests' })
+  expect((await ask('/v1/nodes', bearer('bob'))).status).toBe(200)
+  expect((await ask('/healthz')).status).toBe(200)
+})
+
+test('what needs no token is limited by address, so that one stranger cannot make the server look dead', async () => {
+  await using opened = await openApp({})
+  const ask = (remoteAddress: string) =>
+    opened.app.inject({ url: '/healthz', headers: { host: 'localhost' }, remoteAddress })
+  for (let number = 0; number < 1_000; number++) await ask('192.0.2.1')
+  expect((await ask('192.0.2.1')).statusCode).toBe(429)
+  expect((await ask('192.0.2.2')).statusCode).toBe(200)
+})
+
+test('a caller has a bounded number of streams, of both sorts together', async () => {
+  await using opened = await openApp({ tokens: new Tokens(entries) })
+  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1 }, { prefer: 'wait=60' })
+  const follow = (path: string, name: string) =>
+    opened.app.inject({ url: path, headers: { host: 'localhost', ...bearer(name) } })
+  const paths = [`/v1/sessions/${body.sessionId}/events?after=0-0`, '/v1/events?after=0-0&limit=1']
+  const own = { name: 'ada', rights: ['admin'] } as const
+  const open = Array.from({ length: 500 }, () => opened.server.streams.open(own, {} as ServerResponse))
+  for (const path of paths) {
+    const refused = await follow(path, 'ada')
+    expect(refused.statusCode).toBe(429)
+    expect(refused.json()).toMatchObject({ code: 'too_many_requests', detail: expect.stringContaining('500') })
+    expect((await follow(path, 'bob')).statusCode).toBe(200)
+  }
+  open[0]?.[Symbol.dispose]()
+  for (const path of [...paths, ...paths]) expect((await follow(path, 'ada')).statusCode).toBe(200)
+})
+
+test('the client of a caller whose token is taken back is closed', async () => {
+  const { redisUrl, namespace } = api.troupe
+  await using server = new Server({ redisUrl, namespace, isReadOnly: false })
+  const [ada, bob] = await Promise.all(['ada', 'bob'].map((name) => server.acting(name)))
+  server.keepActing(new Set(['bob']))
+  await waitUntil('its client is closed', async () => {
+    const end = await ada?.nodes().catch(({ code }: { code: string }) => code)
+    return end === 'client_closed'
+  })
+  expect(await server.acting('bob')).toBe(bob)
+  expect((await (await server.acting('ada')).nodes()).length).toBe(1)
+})
+
+/** A reply whose caller reads nothing until `socket` is resumed. */
+async function unreadReply(): Promise<{ http: HttpServer; out: ServerResponse; socket: Socket }> {
+  const { promise, resolve } = Promise.withResolvers<ServerResponse>()
+  const http = createServer((_: IncomingMessage, out) => resolve(out)).listen(0, '127.0.0.1')
+  await new Promise((listening) => http.once('listening', listening))
+  const socket = dial((http.address() as { port: number }).port, '127.0.0.1').pause()
+  socket.write('GET / HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  return { http, out: await promise, socket }
+}
+
+test('a caller lags as soon as 1 MiB waits for it, also within one pass of the event loop, and no more once it has read', async () => {
+  const { http, out, socket } = await unreadReply()
+  const { signal } = new AbortController()
+  {
+    using writer = new SseWriter(out, {}, signal)
+    let sent = 0
+    for (let round = 0; round < 20; round++) {
+      for (; !writer.lags && sent < 100 * mebibyte; sent += 1_024)
+        writer.send({ type: 'x', json: JSON.stringify('y'.repeat(1_022)) })
+      expect(out.writableLength).toBeLessThan(mebibyte + 65_536)
+      // What the system took of it waits no more.
+      if (writer.lags) await new Promise((resolve) => setImmediate(resolve))
+    }
+    expect(writer.lags).toBe(true)
+    const drained = writer.drained(signal)
+    socket.resume()
+    await drained
+    expect(writer.lags).toBe(false)
+  }
+  socket.destroy()
+  http.close()
+})
+
+test('a caller that has read nothing for a minute is cut off', async () => {
+  const { http, out, socket } = await unreadReply()
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+  try {
+    using writer = new SseWriter(out, {}, new AbortController().signal)
+    writer.send({ type: 'x', json: JSON.stringify('y'.repeat(50 * mebibyte)) })
+    const drained = expect(writer.drained(new AbortController().signal)).rejects.toThrow('reads nothing')
+    vi.advanceTimersByTime(59_000)
+    expect(out.destroyed).toBe(false)
+    vi.advanceTimersByTime(1_000)
+    await drained
+    expect(out.destroyed).toBe(true)
+  } finally {
+    vi.useRealTimers()
+    socket.destroy()
+    http.close()
+  }
+})
+
+test('a reader that reads nothing costs the server about 1 MiB, however much there is to tell', async () => {
+  await using opened = await openApp({})
+  const sockets: Socket[] = []
+  opened.app.server.on('connection', (socket) => sockets.push(socket))
+  await opened.app.listen({ host: '127.0.0.1', port: 0 })
+  const { port } = opened.app.server.address() as { port: number }
+  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1, keepOpen: true })
+  const path = `/v1/sessions/${body.sessionId}`
+  const reader = dial(port, '127.0.0.1').pause()
+  reader.write(`GET ${path}/events?after=0-0&history=all HTTP/1.1\r\nhost: localhost\r\n\r\n`)
+  await waitUntil('the stream has begun', () => sockets[0] !== undefined && sockets[0].bytesWritten > 0)
+  let most = 0
+  for (let number = 1; number <= 5; number++) {
+    await api.post(`${path}/messages`, { input: 2_000 })
+    await waitUntil('the message is answered', async () => {
+      most = Math.max(most, sockets[0]?.writableLength ?? 0)
+      return (await api.get(path)).body.workers[0].runs > number
+    })
+  }
+  expect(sockets[0]?.bytesWritten).toBeGreaterThan(mebibyte)
+  expect(most).toBeLessThan(2 * mebibyte)
+  reader.destroy()
+})
+
+test('a stream that fails is cut off, and not ended as if all had been told', async () => {
+  const failing = route({
+    id: 'failing',
+    method: 'GET',
+    path: '/v1/failing/events',
+    right: 'read',
+    tag: 'test',
+    summary: 'Fails after one event',
+    replies: { 200: z.string() },
+    raw: 'text/event-stream',
+    asksRedis: false,
+    cli: { none: 'it is a test' },
+    handle: (call) =>
+      answerWithStream(call, async (writer) => {
+        writer.send({ id: '1-0', type: 'x', json: '1' })
+        await new Promise((resolve) => setImmediate(resolve))
+        throw new Error('Redis is away')
+      }),
+  })
+  await using opened = await openApp({ routes: [failing] })
+  const warn = vi.spyOn(opened.server.log, 'warn')
+  const url = await opened.app.listen({ host: '127.0.0.1', port: 0 })
+  await expect(fetch(`${url}/v1/failing/events`).then((reply) => reply.text())).rejects.toThrow()
+  expect(warn).toHaveBeenCalledWith('cut off a stream that failed', expect.objectContaining({ caller: 'local' }))
+})
+
+test('a caller that goes while it waits is no fault; one that waits when the server stops is told to ask again', async () => {
+  const lines: { level: string; message: string; status?: number }[] = []
+  const at = (level: string) => (fields: object, message: string) => void lines.push({ level, message, ...fields })
+  const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+  const { redisUrl, namespace } = api.troupe
+  await using own = await startApi({ redisUrl, namespace, port: 0, logger })
+  const { body } = await api.post('/v1/sessions', { kind: 'waiter', input: 1 })
+  const wait = (signal?: AbortSignal) =>
+    fetch(`${own.url}/v1/sessions/${body.sessionId}/result?wait=60`, { signal: signal ?? null })
+  const asked = vi.spyOn(Session.prototype, 'result')
+  const going = new AbortController()
+  const gone = wait(going.signal).catch(() => {})
+  const staying = wait()
+  await waitUntil('both requests wait', () => asked.mock.calls.length === 2)
+  going.abort()
+  await gone
+  await expect(Promise.race(asked.mock.results.map(({ value }) => value))).rejects.toThrow('the caller has gone')
+  await own.close()
+  const told = await staying
+  expect(told.status).toBe(503)
+  expect(await told.json()).toMatchObject({ code: 'client_closed' })
+  expect(lines.filter(({ level }) => level === 'error')).toEqual([])
+})
