@@ -71,13 +71,14 @@ async function serve(flags: ServeFlags): Promise<void> {
   )
   const { startApi } = await import('../../api/api.ts')
   const { redisUrl, namespace, partitions, host, port } = config
+  const tokens = await tokensOf(config, flags.tokens)
   await using api = await startApi({
     redisUrl,
     namespace,
     partitions,
     host,
     port,
-    tokens: await tokensOf(config, flags.tokens),
+    tokens,
     hostNames: flags.hostName,
     isReadOnly: flags.readOnly,
     ...(!flags.page && { page: false as const }),
@@ -87,6 +88,8 @@ async function serve(flags: ServeFlags): Promise<void> {
   if (flags.json) printJson({ type: 'ready', url: api.url, pid: process.pid })
   else {
     print(`the API is at ${safe(api.url)}`)
+    if (tokens === undefined)
+      print('it needs no token: whoever reaches it may do everything, also through a proxy on this machine')
     if (flags.page && !api.hasPage) print('its page is not built: npm run build makes it')
   }
   try {
