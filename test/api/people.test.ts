@@ -61,7 +61,10 @@ test('who approves sends back the hash of what they saw; another one, or none, d
       body: { code: 'arguments_changed' },
     })
   expect((await api.get(path)).body.state).toBe('open')
-  expect(await api.post(`/v1/asks/${one?.id}`, { value: 'approve' })).toMatchObject({ status: 409 })
+  expect(await api.post(`/v1/asks/${one?.id}`, { value: 'approve' })).toMatchObject({
+    status: 409,
+    body: { code: 'transition_illegal' },
+  })
   const decisions = [
     { id: one?.id, decision: 'approve', hash: one?.hash, reason: 'fine' },
     { id: two?.id, decision: 'deny' },

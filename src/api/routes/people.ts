@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Troupe } from '../../client/client.ts'
 import type { Decided } from '../../client/person/approvals.ts'
+import { ConflictError } from '../../core/errors.ts'
 import { askSorts, askStates } from '../../core/worker/ask/ask.ts'
 import { ApiError } from '../problem.ts'
 import { ofThrown } from '../refusal.ts'
@@ -11,6 +12,8 @@ import { answered, approval, ask, choice, decided } from '../schemas/person.ts'
 import { problemSchema } from '../schemas/problem.ts'
 
 const tag = 'people'
+const read = { method: 'GET', right: 'read', tag } as const
+const deciding = { method: 'POST', right: 'decide', tag } as const
 const oneAsk = z.strictObject({ id: askId })
 const inbox = {
   session: sessionId.optional(),
@@ -24,11 +27,9 @@ const inbox = {
 }
 
 export const listAsks = route({
+  ...read,
   id: 'listAsks',
-  method: 'GET',
   path: '/v1/asks',
-  right: 'read',
-  tag,
   summary: 'What workers ask of somebody outside, the oldest first',
   query: z.strictObject({ ...inbox, kind: z.enum(askSorts).optional() }),
   replies: { 200: z.object({ asks: z.array(ask), nextCursor: z.string().nullable() }) },
@@ -44,11 +45,9 @@ function nextOf(page: readonly { readonly id: string }[], limit: number): string
 }
 
 export const showAsk = route({
+  ...read,
   id: 'showAsk',
-  method: 'GET',
   path: '/v1/asks/:id',
-  right: 'read',
-  tag,
   summary: 'One ask, in any state',
   params: oneAsk,
   replies: { 200: ask },
@@ -57,11 +56,9 @@ export const showAsk = route({
 })
 
 export const answerAsk = route({
+  ...deciding,
   id: 'answerAsk',
-  method: 'POST',
   path: '/v1/asks/:id',
-  right: 'decide',
-  tag,
   summary: 'Answer a question or a signal',
   description: 'An approval is decided with POST /v1/approvals/:id, which compares what was seen.',
   params: oneAsk,
@@ -71,9 +68,8 @@ export const answerAsk = route({
   async handle({ troupe, params, body, idempotencyKey }) {
     const { kind: sort } = await troupe.asks.get(params.id)
     if (sort === 'approval')
-      throw new ApiError(
-        409,
-        'arguments_changed',
+      throw new ConflictError(
+        'transition_illegal',
         `ask ${params.id} is an approval: decide it with POST /v1/approvals/${params.id}.`,
       )
     return troupe.asks.answer(params.id, body.value, { reason: body.reason, idempotencyKey })
@@ -81,11 +77,9 @@ export const answerAsk = route({
 })
 
 export const listApprovals = route({
+  ...read,
   id: 'listApprovals',
-  method: 'GET',
   path: '/v1/approvals',
-  right: 'read',
-  tag,
   summary: 'Tool calls that wait for a person, the oldest first',
   query: z.strictObject(inbox),
   replies: { 200: z.object({ approvals: z.array(approval), nextCursor: z.string().nullable() }) },
@@ -97,11 +91,9 @@ export const listApprovals = route({
 })
 
 export const showApproval = route({
+  ...read,
   id: 'showApproval',
-  method: 'GET',
   path: '/v1/approvals/:id',
-  right: 'read',
-  tag,
   summary: 'One approval, in any state',
   params: oneAsk,
   replies: { 200: approval },
@@ -113,11 +105,9 @@ const seen =
   'Whoever approves sends the `hash` of the approval that they saw. If it is that of another call, or of other arguments, the answer is 409, and nothing is decided.'
 
 export const decideApproval = route({
+  ...deciding,
   id: 'decideApproval',
-  method: 'POST',
   path: '/v1/approvals/:id',
-  right: 'decide',
-  tag,
   summary: 'Decide about a tool call',
   description: seen,
   params: oneAsk,
@@ -128,11 +118,9 @@ export const decideApproval = route({
 })
 
 export const decideApprovals = route({
+  ...deciding,
   id: 'decideApprovals',
-  method: 'POST',
   path: '/v1/approvals/decide',
-  right: 'decide',
-  tag,
   summary: 'Decide about several tool calls',
   description: `Each is decided by itself, and has a reply of its own, in the order of the request. ${seen}`,
   body: z.strictObject({
