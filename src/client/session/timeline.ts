@@ -1,7 +1,8 @@
 /**
  * Duty: what each worker of a session did when, as bars for a waterfall: made of stored events.
  * TIMELINE-1 Bars of one worker do not overlap, except those of calls that ran beside each other and of asks.
- * TIMELINE-2 It reads events and decides nothing. What was not stored (a tool that runs now) is in no bar of its own.
+ * TIMELINE-2 A worker that waits for children or for somebody has a bar that says so while it waits, not only once it goes on.
+ * TIMELINE-3 It reads events and decides nothing. What was not stored (a tool that runs now) is in no bar of its own.
  */
 import type { RawEvent } from '../../core/event/event.ts'
 import type { Session } from './session.ts'
@@ -47,20 +48,21 @@ interface Doing {
 class TimelineFold {
   readonly #bars: TimelineBar[] = []
   readonly #doing = new Map<string, Doing>()
+  /** By parent: the children whose results it has not received. */
+  readonly #children = new Map<string, Set<string>>()
   readonly #asks = new Map<string, { readonly workerId: string; readonly from: number; readonly label: string }>()
   #from: number | null = null
   #to: number | null = null
   #isComplete = true
 
   get timeline(): Timeline {
-    const open = [...this.#doing].map(([workerId, { kind, since }]) => ({
-      workerId,
-      kind,
-      from: since,
-      to: null,
-      label: null,
-    }))
     const asked = [...this.#asks.values()].map((ask) => ({ ...ask, kind: 'person' as const, to: null }))
+    const asking = new Set(asked.map(({ workerId }) => workerId))
+    const open = [...this.#doing].flatMap(([workerId, { kind, since }]): TimelineBar[] => {
+      const isWaiting = kind === 'working' && (this.#children.get(workerId)?.size ?? 0) > 0
+      if (kind === 'working' && asking.has(workerId)) return []
+      return [{ workerId, kind: isWaiting ? 'children' : kind, from: since, to: null, label: null }]
+    })
     return { from: this.#from, to: this.#to, isComplete: this.#isComplete, bars: [...this.#bars, ...open, ...asked] }
   }
 
@@ -78,7 +80,7 @@ class TimelineFold {
         if (details.rests !== true) this.#begin(workerId, 'queue', at)
         return
       case 'worker.spawned':
-        if (text('id') !== null) this.#begin(text('id') as string, 'queue', at)
+        this.#spawned(workerId, text('id'), details.detached === true, at)
         return
       case 'message.accepted':
         if (!this.#doing.has(workerId)) this.#begin(workerId, 'queue', at)
@@ -105,6 +107,7 @@ class TimelineFold {
         this.#answered(text('id') ?? '', at)
         return
       case 'message.consumed':
+        this.#children.get(workerId)?.delete(text('from') ?? '')
         this.#end(workerId, details.kind === 'result' ? 'children' : details.kind === 'timer' ? 'timer' : 'working', at)
         return
       case 'turn.retried':
@@ -119,10 +122,17 @@ class TimelineFold {
       case 'worker.cancelled':
         this.#end(workerId, 'working', at)
         this.#doing.delete(workerId)
+        this.#children.delete(workerId)
         return
       default:
         return
     }
+  }
+
+  #spawned(parent: string, id: string | null, isDetached: boolean, at: number): void {
+    if (id === null) return
+    this.#begin(id, 'queue', at)
+    if (!isDetached) this.#children.set(parent, (this.#children.get(parent) ?? new Set()).add(id))
   }
 
   #begin(workerId: string, kind: BarKind, since: number): void {
