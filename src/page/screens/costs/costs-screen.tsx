@@ -6,6 +6,7 @@ import type { UsageRow } from '../../../client/usage.ts'
 import { useUsage } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { Line } from '../../parts/text.tsx'
 
 const route = getRouteApi('/costs')
@@ -39,56 +40,30 @@ export function CostsScreen(): ReactNode {
         {query.data !== undefined && rows.length === 0 && (
           <Empty commands={['troupe demo']}>No model was asked yet.</Empty>
         )}
-        {rows.length > 0 && <UsageTable rows={rows} by={by} />}
+        {rows.length > 0 && <Table columns={columnsOf(rows, by)} rows={rows} keyOf={(row) => row[by] ?? ''} />}
       </div>
     </div>
   )
 }
 
-function UsageTable({ rows, by }: { readonly rows: readonly UsageRow[]; readonly by: Way }): ReactNode {
+function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
   const most = Math.max(1, ...rows.map(tokensOf))
-  return (
-    <div className="table-wrap">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">{by}</th>
-            <th scope="col" className="wide" aria-label="Part" />
-            <th scope="col" className="number">
-              Tokens in
-            </th>
-            <th scope="col" className="number">
-              Tokens out
-            </th>
-            <th scope="col" className="number">
-              Model calls
-            </th>
-            <th scope="col" className="number">
-              Cost
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row[by]}>
-              <td>
-                <Line text={row[by] ?? ''} />
-              </td>
-              <td className="wide meter-cell">
-                <span className="meter" aria-hidden="true">
-                  <span style={{ width: `${(tokensOf(row) / most) * 100}%` }} />
-                </span>
-              </td>
-              <td className="number">{tokensText(row.inputTokens)}</td>
-              <td className="number">{tokensText(row.outputTokens)}</td>
-              <td className="number">{row.modelCalls}</td>
-              <td className="number">{costText(row) ?? '–'}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+  return [
+    { head: by, cell: (row) => <Line text={row[by] ?? ''} /> },
+    {
+      head: <span className="spoken">Part</span>,
+      cell: (row) => (
+        <span className="meter" aria-hidden="true">
+          <span style={{ width: `${(tokensOf(row) / most) * 100}%` }} />
+        </span>
+      ),
+      className: 'wide meter-cell',
+    },
+    { head: 'Tokens in', cell: ({ inputTokens }) => tokensText(inputTokens), className: 'number' },
+    { head: 'Tokens out', cell: ({ outputTokens }) => tokensText(outputTokens), className: 'number' },
+    { head: 'Model calls', cell: ({ modelCalls }) => modelCalls, className: 'number' },
+    { head: 'Cost', cell: (row) => costText(row) ?? '–', className: 'number' },
+  ]
 }
 
 function tokensOf({ inputTokens, outputTokens }: UsageRow): number {

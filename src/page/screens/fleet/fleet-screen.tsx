@@ -10,6 +10,7 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { say, sayError } from '../../parts/notes.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { Line, Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
 
@@ -28,7 +29,9 @@ export function FleetScreen(): ReactNode {
         {nodes.data?.nodes.length === 0 && (
           <Empty commands={['troupe node', 'troupe dev']}>No node is live, so nothing runs. Start one:</Empty>
         )}
-        {nodes.data !== undefined && nodes.data.nodes.length > 0 && <NodeTable nodes={nodes.data.nodes} />}
+        {nodes.data !== undefined && nodes.data.nodes.length > 0 && (
+          <Table columns={nodeColumns} rows={nodes.data.nodes} keyOf={({ id }) => id} />
+        )}
       </section>
       {health.data !== undefined && <Pools health={health.data} />}
       <section className="box" aria-label="Findings">
@@ -48,52 +51,28 @@ function byLevel({ findings }: HealthView): HealthView['findings'] {
   return findings.toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))
 }
 
-function NodeTable({ nodes }: { readonly nodes: readonly NodeSummary[] }): ReactNode {
-  return (
-    <div className="table-wrap">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Node</th>
-            <th scope="col">Host</th>
-            <th scope="col" className="number">
-              Slots
-            </th>
-            <th scope="col" className="wide">
-              Pools
-            </th>
-            <th scope="col" className="wide">
-              Kinds
-            </th>
-            <th scope="col" className="number">
-              Last seen
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {nodes.map(({ id, host, pid, slots, pools, kinds, lastSeenMs }) => (
-            <tr key={id}>
-              <td className="mono">
-                <Line text={id} />
-              </td>
-              <td>
-                <Text text={`${host ?? 'unknown'}${pid === null ? '' : ` (${pid})`}`} isLine />
-              </td>
-              <td className="number">{slots}</td>
-              <td className="wide">
-                <Text text={pools.join(', ')} isLine />
-              </td>
-              <td className="wide kinds-cell" title={kinds.join(', ')}>
-                <Line text={kinds.join(', ')} />
-              </td>
-              <td className="number">{formatDuration(lastSeenMs)} ago</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
+const nodeColumns: readonly Column<NodeSummary>[] = [
+  { head: 'Node', cell: ({ id }) => <Line text={id} className="mono" /> },
+  {
+    head: 'Host',
+    cell: ({ host, pid }) => <Text text={`${host ?? 'unknown'}${pid === null ? '' : ` (${pid})`}`} isLine />,
+  },
+  { head: 'Slots', cell: ({ slots }) => slots, className: 'number' },
+  { head: 'Pools', cell: ({ pools }) => <Line text={pools.join(', ')} />, className: 'wide' },
+  { head: 'Kinds', cell: ({ kinds }) => <Line text={kinds.join(', ')} />, className: 'wide' },
+  { head: 'Last seen', cell: ({ lastSeenMs }) => `${formatDuration(lastSeenMs)} ago`, className: 'number' },
+]
+
+const poolColumns: readonly Column<HealthView['pools'][number]>[] = [
+  { head: 'Pool', cell: ({ pool }) => <Line text={pool} /> },
+  { head: 'Waiting workers', cell: ({ queued }) => queued, className: 'number' },
+  {
+    head: 'Oldest waits',
+    cell: ({ oldestMs }) => (oldestMs === null ? '–' : formatDuration(oldestMs)),
+    className: 'number',
+  },
+  { head: 'Busy', cell: ({ busy }) => busy, className: 'number' },
+]
 
 function Pools({ health: { pools, running, timers } }: { readonly health: HealthView }): ReactNode {
   return (
@@ -104,36 +83,7 @@ function Pools({ health: { pools, running, timers } }: { readonly health: Health
           {count(running, 'turn')} running, {count(timers, 'timer')} set
         </span>
       </div>
-      <div className="table-wrap">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Pool</th>
-              <th scope="col" className="number">
-                Waiting workers
-              </th>
-              <th scope="col" className="number">
-                Oldest waits
-              </th>
-              <th scope="col" className="number">
-                Busy
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {pools.map(({ pool, queued, oldestMs, busy }) => (
-              <tr key={pool}>
-                <td>
-                  <Text text={pool} isLine />
-                </td>
-                <td className="number">{queued}</td>
-                <td className="number">{oldestMs === null ? '–' : formatDuration(oldestMs)}</td>
-                <td className="number">{busy}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={poolColumns} rows={pools} keyOf={({ pool }) => pool} />
     </section>
   )
 }

@@ -4,6 +4,7 @@ import type { ReactNode } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { SessionState } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
 import { Line } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
 
@@ -15,71 +16,53 @@ export function NoSessions(): ReactNode {
   )
 }
 
-export function SessionTable({
-  sessions,
-  chosen,
-}: {
+const columns: readonly Column<ListedSession>[] = [
+  {
+    head: 'State',
+    cell: ({ state, paused, openAsks }) => (
+      <SessionState state={state} isPaused={paused !== null} needsSomebody={openAsks > 0} />
+    ),
+  },
+  {
+    head: 'Session',
+    cell: ({ id, name, mode }) => (
+      <span className="session-name">
+        <Link to="/sessions/$id" params={{ id }}>
+          <Line text={name} />
+        </Link>
+        {mode === 'conversation' && <span className="tag">conversation</span>}
+      </span>
+    ),
+  },
+  {
+    head: 'Kind',
+    cell: ({ kind }) => (
+      <Link to="/sessions" search={{ kind }} className="muted">
+        <Line text={kind} />
+      </Link>
+    ),
+    className: 'wide',
+  },
+  { head: 'Waits for', cell: waitsFor, className: 'wide muted' },
+  { head: 'Workers', cell: ({ workers }) => workers, className: 'number' },
+  {
+    head: 'Age',
+    cell: ({ createdAt, finishedAt }) => (
+      <span title={finishedAt === null ? 'goes on' : 'ended'}>
+        <Age since={createdAt} />
+      </span>
+    ),
+    className: 'number',
+  },
+]
+
+interface SessionTableProps {
   readonly sessions: readonly ListedSession[]
   readonly chosen: number
-}): ReactNode {
-  return (
-    <div className="table-wrap">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">State</th>
-            <th scope="col">Session</th>
-            <th scope="col" className="wide">
-              Kind
-            </th>
-            <th scope="col" className="wide">
-              Waits for
-            </th>
-            <th scope="col" className="number">
-              Workers
-            </th>
-            <th scope="col" className="number">
-              Age
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {sessions.map((session, index) => (
-            <SessionRow key={session.id} session={session} isChosen={index === chosen} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
 }
 
-function SessionRow({ session, isChosen }: { readonly session: ListedSession; readonly isChosen: boolean }): ReactNode {
-  const { id, name, kind, state, paused, openAsks, workers, createdAt, finishedAt, mode } = session
-  return (
-    <tr data-chosen={isChosen}>
-      <td>
-        <SessionState state={state} isPaused={paused !== null} needsSomebody={openAsks > 0} />
-      </td>
-      <td>
-        <span className="session-name">
-          <Link to="/sessions/$id" params={{ id }}>
-            <Line text={name} />
-          </Link>
-          {mode === 'conversation' && <span className="tag">conversation</span>}
-        </span>
-      </td>
-      <td className="wide">
-        <Link to="/sessions" search={{ kind }} className="muted">
-          <Line text={kind} />
-        </Link>
-      </td>
-      <td className="wide muted">{waitsFor(session)}</td>
-      <td className="number">{workers}</td>
-      <td className="number" title={finishedAt === null ? 'goes on' : 'ended'}>
-        <Age since={createdAt} />
-      </td>
-    </tr>
-  )
+export function SessionTable({ sessions, chosen }: SessionTableProps): ReactNode {
+  return <Table columns={columns} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
 }
 
 function waitsFor({ openAsks, askedAt, paused }: ListedSession): ReactNode {

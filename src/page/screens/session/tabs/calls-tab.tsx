@@ -3,6 +3,7 @@ import { type ReactNode, useCallback, useContext, useMemo } from 'react'
 import { formatDuration } from '../../../../cli/view/duration.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { Empty } from '../../../parts/empty.tsx'
+import { type Column, Table } from '../../../parts/table.tsx'
 import { Line } from '../../../parts/text.tsx'
 import { TimeOfDay } from '../../../parts/time.tsx'
 import { CallCard } from '../conversation/call-card.tsx'
@@ -52,45 +53,23 @@ function callsOf(items: Parameters<typeof conversationOf>[0]): Made[] {
   })
 }
 
+type MadeOfTool = readonly [tool: string, made: readonly Made[]]
+
+const countColumns: readonly Column<MadeOfTool>[] = [
+  { head: 'Tool', cell: ([tool]) => <Line text={tool} className="mono" /> },
+  { head: 'Calls', cell: ([, made]) => made.length, className: 'number' },
+  {
+    head: 'Failed',
+    cell: ([, made]) => made.filter(({ call }) => call.result !== null && call.result.status !== 'ok').length,
+    className: 'number',
+  },
+  { head: 'Open', cell: ([, made]) => made.filter(({ call }) => call.result === null).length, className: 'number' },
+  { head: 'Longest', cell: ([, made]) => longest(made), className: 'number' },
+]
+
 function Counts({ calls }: { readonly calls: readonly Made[] }): ReactNode {
-  return (
-    <div className="table-wrap">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Tool</th>
-            <th scope="col" className="number">
-              Calls
-            </th>
-            <th scope="col" className="number">
-              Failed
-            </th>
-            <th scope="col" className="number">
-              Open
-            </th>
-            <th scope="col" className="number">
-              Longest
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {[...Map.groupBy(calls, ({ call }) => call.toolName)].map(([tool, made]) => (
-            <tr key={tool}>
-              <td className="mono">
-                <Line text={tool} />
-              </td>
-              <td className="number">{made.length}</td>
-              <td className="number">
-                {made.filter(({ call }) => call.result !== null && call.result.status !== 'ok').length}
-              </td>
-              <td className="number">{made.filter(({ call }) => call.result === null).length}</td>
-              <td className="number">{longest(made)}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
+  const rows = [...Map.groupBy(calls, ({ call }) => call.toolName)]
+  return <Table columns={countColumns} rows={rows} keyOf={([tool]) => tool} />
 }
 
 function longest(made: readonly Made[]): string {

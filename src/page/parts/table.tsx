@@ -1,0 +1,48 @@
+/** Duty: rows of the same sort as a table. */
+import type { ReactNode } from 'react'
+
+export interface Column<Row> {
+  readonly head: ReactNode
+  readonly cell: (row: Row) => ReactNode
+  /** `number`: to the right. `wide`: left out of a narrow window. */
+  readonly className?: string
+}
+
+interface TableProps<Row> {
+  readonly columns: readonly Column<Row>[]
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+  /** The row that the keyboard has chosen. */
+  readonly chosen?: number
+}
+
+export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
+  return (
+    <div className="table-wrap">
+      <table className="table">
+        <thead>
+          <tr>
+            {columns.map(({ head, className }, at) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: columns never move
+              <th key={at} scope="col" className={className}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row)} data-chosen={index === chosen}>
+              {columns.map(({ cell, className }, at) => (
+                // biome-ignore lint/suspicious/noArrayIndexKey: columns never move
+                <td key={at} className={className}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
