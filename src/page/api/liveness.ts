@@ -2,7 +2,7 @@
  * Duty: know whether what the page shows is fresh: live, paused by the reader, or stale since some moment.
  * LIVENESS-1 Stale means that the last request failed; what is shown then is as old as the last answer.
  */
-import { useSyncExternalStore } from 'react'
+import { newStore, useStore } from '../store.ts'
 
 export type Liveness =
   | { readonly state: 'live' }
@@ -12,8 +12,7 @@ export type Liveness =
 let lastAnswer = Date.now()
 let isSilent = false
 let isPaused = false
-let current: Liveness = { state: 'live' }
-const listeners = new Set<() => void>()
+const liveness = newStore<Liveness>({ state: 'live' })
 
 function update(): void {
   const next: Liveness = isPaused
@@ -21,12 +20,11 @@ function update(): void {
     : isSilent
       ? { state: 'stale', since: lastAnswer }
       : { state: 'live' }
+  const current = liveness.get()
   const isSame =
     next.state === current.state &&
     (next.state !== 'stale' || current.state !== 'stale' || next.since === current.since)
-  if (isSame) return
-  current = next
-  for (const listener of listeners) listener()
+  if (!isSame) liveness.set(next)
 }
 
 export function noteAnswer(): void {
@@ -40,19 +38,13 @@ export function noteSilence(): void {
   update()
 }
 
-export function setPaused(paused: boolean): void {
-  isPaused = paused
+export function togglePause(): void {
+  isPaused = !isPaused
   update()
 }
 
 export function useLiveness(): Liveness {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => current,
-  )
+  return useStore(liveness)
 }
 
 /** How often a query repeats itself; false while the reader has paused the page. */

@@ -3,9 +3,9 @@
  * SESSION-FILE-1 Nothing of the file leaves the page. What is asked to change something is refused.
  * SESSION-FILE-2 A line that cannot be read is counted and passed over; a file without a session is refused with a sentence.
  */
-import { useSyncExternalStore } from 'react'
 import type { Report, SessionReport, WorkerReport } from '../../client/report.ts'
 import type { HistoryItem } from '../../client/worker.ts'
+import { newStore, useStore } from '../store.ts'
 
 export interface SessionFile {
   readonly name: string
@@ -60,28 +60,21 @@ function lineOf(json: string): Line | null {
   }
 }
 
-let open: SessionFile | null = null
-const listeners = new Set<() => void>()
+const opened = newStore<SessionFile | null>(null)
 
 /** Null closes it. */
 export function openSessionFile(file: SessionFile | null): void {
-  open = file
-  for (const listener of listeners) listener()
+  opened.set(file)
 }
 
 export function useSessionFile(): SessionFile | null {
-  return useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => open,
-  )
+  return useStore(opened)
 }
 
 /** True if this path is about the session of the open file. */
 export function isInFile(path: string): boolean {
   const [noun, id = ''] = path.split('/')
+  const open = opened.get()
   if (open === null) return false
   return noun === 'sessions'
     ? id === open.report.session.id
@@ -93,6 +86,7 @@ type Query = Readonly<Record<string, unknown>>
 /** What the API would answer. Undefined for what the file does not have. */
 export function answerFromFile(path: string, query: Query = {}): unknown {
   const [noun, id = '', part] = path.split('/')
+  const open = opened.get()
   if (open === null) return undefined
   if (noun === 'sessions') return part === undefined ? open.report : undefined
   if (part === undefined) return open.report.workers.find((worker) => worker.id === id)

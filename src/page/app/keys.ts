@@ -1,8 +1,10 @@
 /**
  * Duty: keys of the whole page and of its screens, and the list that `?` shows.
- * PAGE-KEYS-1 A key does nothing while somebody writes, or holds Ctrl, Alt or Meta down. A key that two parts want goes to the one that was shown last.
+ * PAGE-KEYS-1 A key does nothing while somebody writes (but for Escape), or holds Ctrl, Alt or Meta down. A key that two parts want goes to the one that
+ *             was shown last. Enter stays with the button, link or fold that has the focus.
  */
-import { useEffect, useRef, useSyncExternalStore } from 'react'
+import { useEffect, useRef } from 'react'
+import { newStore, useStore } from '../store.ts'
 
 export interface Key {
   /** As `KeyboardEvent.key`; two keys after each other with a blank: `g s`. */
@@ -17,26 +19,28 @@ interface Group {
   readonly keys: readonly Key[]
 }
 
-let groups: readonly { readonly current: Group }[] = []
-const listeners = new Set<() => void>()
+const groups = newStore<readonly { readonly current: Group }[]>([])
 let first: string | null = null
-
-function change(next: typeof groups): void {
-  groups = next
-  for (const listener of listeners) listener()
-}
 
 function isWriting(target: EventTarget | null): boolean {
   return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
 }
 
+function isOfElement({ key, target, isComposing }: KeyboardEvent): boolean {
+  if (key === 'Enter' && target instanceof HTMLElement && target.closest('a, button, summary') !== null) return true
+  return isWriting(target) && (key !== 'Escape' || isComposing)
+}
+
 function onKey(event: KeyboardEvent): void {
-  if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isWriting(event.target)) return
+  if (event.defaultPrevented || event.ctrlKey || event.altKey || event.metaKey || isOfElement(event)) return
   // A dialog has the keys for itself.
   if (document.querySelector('dialog[open]') !== null) return
   const pressed = first === null ? event.key : `${first} ${event.key}`
   first = null
-  const all = groups.toReversed().flatMap(({ current }) => current.keys)
+  const all = groups
+    .get()
+    .toReversed()
+    .flatMap(({ current }) => current.keys)
   const found = all.find(({ key }) => key === pressed)
   if (found !== undefined) {
     event.preventDefault()
@@ -53,19 +57,12 @@ export function useKeys(title: string, keys: readonly Key[]): void {
   const group = useRef<Group>({ title, keys })
   group.current = { title, keys }
   useEffect(() => {
-    change([...groups, group])
-    return () => change(groups.filter((other) => other !== group))
+    groups.set([...groups.get(), group])
+    return () => groups.set(groups.get().filter((other) => other !== group))
   }, [])
 }
 
 /** The groups of keys that work now. */
 export function useKeyGroups(): readonly Group[] {
-  const now = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => groups,
-  )
-  return now.map(({ current }) => current)
+  return useStore(groups).map(({ current }) => current)
 }

@@ -2,7 +2,7 @@
 import { Outlet, useNavigate } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
 import { whenTokenIsNeeded } from '../api/http.ts'
-import { setPaused, useLiveness } from '../api/liveness.ts'
+import { togglePause, useLiveness } from '../api/liveness.ts'
 import { useAsks, useDeadLetters } from '../api/queries.ts'
 import { Notes } from '../parts/notes.tsx'
 import { ageText } from '../parts/time.tsx'
@@ -82,12 +82,6 @@ function useCounts(): Readonly<Record<string, number>> {
     document.title = approvals > 0 ? `(${approvals}) troupe` : 'troupe'
   }, [approvals])
   return { '/approvals': approvals, '/dead': letters }
-}
-
-let isPaused = false
-function togglePause(): void {
-  isPaused = !isPaused
-  setPaused(isPaused)
 }
 
 function LiveDot(): ReactNode {

@@ -1,28 +1,18 @@
 /** Duty: the title in the bar, which each screen sets for itself. */
-import { type ReactNode, useEffect, useSyncExternalStore } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { Line } from '../parts/text.tsx'
+import { newStore, useStore } from '../store.ts'
 
-let title = ''
-const listeners = new Set<() => void>()
+const title = newStore('')
 
 export function useTitle(text: string): void {
-  useEffect(() => {
-    title = text
-    for (const listener of listeners) listener()
-  }, [text])
+  useEffect(() => title.set(text), [text])
 }
 
 export function TitleSlot(): ReactNode {
-  const text = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => title,
-  )
   return (
     <h1 className="bar-title cut">
-      <Line text={text} />
+      <Line text={useStore(title)} />
     </h1>
   )
 }

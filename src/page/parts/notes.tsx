@@ -1,5 +1,6 @@
 /** Duty: short notes at the edge of the page: what came of a change, with a way back where there is one. */
-import { type ReactNode, useSyncExternalStore } from 'react'
+import type { ReactNode } from 'react'
+import { newStore, useStore } from '../store.ts'
 import { Text } from './text.tsx'
 
 export interface Note {
@@ -14,39 +15,33 @@ interface Shown extends Note {
   readonly id: number
 }
 
-let notes: readonly Shown[] = []
+const notes = newStore<readonly Shown[]>([])
 let nextId = 0
-const listeners = new Set<() => void>()
 
-function set(next: readonly Shown[]): void {
-  notes = next
-  for (const listener of listeners) listener()
+function close(id: number): void {
+  notes.set(notes.get().filter((note) => note.id !== id))
 }
 
 /** Shows a note, and returns a function that takes it away. */
 export function say(note: Note): () => void {
   const id = nextId++
-  const close = () => set(notes.filter((other) => other.id !== id))
-  set([...notes.slice(-3), { ...note, id }])
-  if (note.kind !== 'bad') setTimeout(close, note.ms ?? 4_000)
-  return close
+  notes.set([...notes.get().slice(-3), { ...note, id }])
+  if (note.kind !== 'bad') setTimeout(() => close(id), note.ms ?? 4_000)
+  return () => close(id)
 }
 
 export function sayError(error: unknown): void {
-  say({ text: error instanceof Error ? error.message : String(error), kind: 'bad' })
+  say({ text: messageOf(error), kind: 'bad' })
+}
+
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 export function Notes(): ReactNode {
-  const shown = useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener)
-      return () => listeners.delete(listener)
-    },
-    () => notes,
-  )
   return (
     <div className="notes" role="status">
-      {shown.map((note) => (
+      {useStore(notes).map((note) => (
         <NoteBox key={note.id} note={note} />
       ))}
     </div>
@@ -54,9 +49,8 @@ export function Notes(): ReactNode {
 }
 
 function NoteBox({ note }: { readonly note: Shown }): ReactNode {
-  const close = () => set(notes.filter((other) => other.id !== note.id))
   const undo = () => {
-    close()
+    close(note.id)
     note.undo?.()
   }
   return (
@@ -69,7 +63,7 @@ function NoteBox({ note }: { readonly note: Shown }): ReactNode {
           Undo <kbd>u</kbd>
         </button>
       )}
-      <button type="button" className="copy" onClick={close} aria-label="Close this note">
+      <button type="button" className="copy" onClick={() => close(note.id)} aria-label="Close this note">
         ✕
       </button>
     </div>
