@@ -1,6 +1,7 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, type SubmitEvent, useState } from 'react'
+import { escapeLine } from '../../../cli/terminal/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { isObject } from '../../../core/check/is-object.ts'
@@ -29,7 +30,7 @@ export function ApprovalCard({ approval, mode, onMode, isChosen = false, isInSes
       className="box approval"
       data-chosen={isChosen}
       data-decided={isDecided}
-      aria-label={`Approval of ${tool}`}
+      aria-label={`Approval of ${escapeLine(tool)}`}
     >
       <div className="box-head">
         <h2 className="mono">
@@ -102,22 +103,23 @@ function Buttons({ approval, onMode, isChosen }: PartProps & { readonly isChosen
 function Edit({ approval, onMode }: PartProps): ReactNode {
   const [value, setValue] = useState<unknown>(approval.arguments)
   const isSame = JSON.stringify(value) === JSON.stringify(approval.arguments)
-  const onSend = () => {
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault()
     decide(approval, { decision: 'approve', arguments: value })
     onMode('look')
   }
   return (
-    <>
+    <form className="labelled-group" onSubmit={onSubmit}>
       <SchemaForm schema={argumentsSchema(approval)} value={value} onChange={setValue} label="Arguments" />
       <div className="buttons">
-        <button type="button" className="button main" disabled={value === undefined || isSame} onClick={onSend}>
+        <button type="submit" className="button main" disabled={value === undefined || isSame}>
           Approve with these arguments
         </button>
         <button type="button" className="button" onClick={() => onMode('look')}>
           Cancel
         </button>
       </div>
-    </>
+    </form>
   )
 }
 

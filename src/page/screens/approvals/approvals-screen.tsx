@@ -8,6 +8,7 @@ import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
+import { Text } from '../../parts/text.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
 import { QuestionCard } from './ask-card.tsx'
 import { decide } from './decisions.ts'
@@ -30,12 +31,17 @@ export function ApprovalsScreen(): ReactNode {
     setMode('look')
   }
   const chosen = approvals[index]
+  // It belongs to the approval for which it was opened: another one may move into its place.
+  const open = (next: Mode, id = chosen?.id ?? null) => {
+    setChosenId(id)
+    setMode(next)
+  }
   useKeys('Approvals', [
     { key: 'j', does: 'next', run: () => choose(index + 1) },
     { key: 'k', does: 'the one before', run: () => choose(index - 1) },
     { key: 'a', does: 'approve', run: () => chosen && decide(chosen, { decision: 'approve' }) },
-    { key: 'd', does: 'deny, and say why', run: () => setMode('deny') },
-    { key: 'e', does: 'edit the arguments', run: () => setMode('edit') },
+    { key: 'd', does: 'deny, and say why', run: () => open('deny') },
+    { key: 'e', does: 'edit the arguments', run: () => open('edit') },
     { key: 'Escape', does: 'back', run: () => setMode('look') },
   ])
   return (
@@ -60,11 +66,8 @@ export function ApprovalsScreen(): ReactNode {
           key={approval.id}
           approval={approval}
           isChosen={at === index}
-          mode={at === index ? mode : 'look'}
-          onMode={(next) => {
-            setChosenId(approval.id)
-            setMode(next)
-          }}
+          mode={approval.id === chosenId ? mode : 'look'}
+          onMode={(next) => open(next, approval.id)}
         />
       ))}
       {questions.map((ask) => (
@@ -109,7 +112,10 @@ function AllDialog({
       <ul>
         {byTool.map(([tool, { length }]) => (
           <li key={tool}>
-            {length} × <code>{tool}</code>
+            {length} ×{' '}
+            <code>
+              <Text text={tool} isLine />
+            </code>
           </li>
         ))}
       </ul>

@@ -1,5 +1,5 @@
 /** Duty: what a worker asks of a person, in its place in the conversation: an approval, or a question with its answer. */
-import { type ReactNode, useState } from 'react'
+import { type ReactNode, type SubmitEvent, useState } from 'react'
 import type { Ask } from '../../../client/person/asks.ts'
 import { change } from '../../api/http.ts'
 import { queries, useApprovals, useAsks } from '../../api/queries.ts'
@@ -33,6 +33,10 @@ export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly ch
       sayError(error)
     }
   }
+  const onSubmit = (event: SubmitEvent) => {
+    event.preventDefault()
+    void send(value)
+  }
   return (
     <article className="box approval" data-decided={isSent} aria-label="Question">
       <div className="box-head">
@@ -55,7 +59,7 @@ export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly ch
             ))}
           </div>
         ) : (
-          <>
+          <form className="labelled-group" onSubmit={onSubmit}>
             <SchemaForm
               schema={schema ?? { type: kind === 'signal' ? 'any' : 'string' }}
               value={value}
@@ -63,16 +67,11 @@ export function QuestionCard({ ask, children }: { readonly ask: Ask; readonly ch
               label="Answer"
             />
             <div className="buttons">
-              <button
-                type="button"
-                className="button main"
-                disabled={isSent || value === undefined || value === ''}
-                onClick={() => void send(value)}
-              >
+              <button type="submit" className="button main" disabled={isSent || value === undefined || value === ''}>
                 Answer
               </button>
             </div>
-          </>
+          </form>
         )}
       </div>
     </article>
