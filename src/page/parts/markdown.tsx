@@ -4,13 +4,15 @@
  */
 import { lexer, type Token, type Tokens } from 'marked'
 import { Fragment, type ReactNode, useMemo } from 'react'
+import { escapeLine } from '../../cli/terminal/escape.ts'
 import { Text } from './text.tsx'
 
-/** Longer texts are shown as they are: nobody reads them as a page. */
+/** A text that is longer, or nested deeper, is shown as it is: nobody reads it as a page, and a browser may not survive it. */
 const charsMost = 60_000
+const levelsMost = 40
 
 export function Markdown({ text }: { readonly text: string }): ReactNode {
-  const tokens = useMemo(() => (text.length > charsMost ? null : lexer(text, { gfm: true, breaks: true })), [text])
+  const tokens = useMemo(() => tokensOf(text), [text])
   if (tokens === null)
     return (
       <pre>
@@ -18,6 +20,26 @@ export function Markdown({ text }: { readonly text: string }): ReactNode {
       </pre>
     )
   return <div className="prose">{blocks(tokens)}</div>
+}
+
+/** Null for a text that is shown as it is. */
+export function tokensOf(text: string): readonly Token[] | null {
+  if (text.length > charsMost) return null
+  try {
+    const tokens = lexer(text, { gfm: true, breaks: true })
+    return levelsOf(tokens) > levelsMost ? null : tokens
+  } catch {
+    // It goes down one call a level.
+    return null
+  }
+}
+
+function levelsOf(tokens: readonly Token[]): number {
+  const inner = tokens.map((token) => {
+    const { tokens = [], items = [] } = token as { readonly tokens?: Token[]; readonly items?: Token[] }
+    return levelsOf([...tokens, ...items])
+  })
+  return tokens.length === 0 ? 0 : 1 + inner.reduce((most, levels) => Math.max(most, levels), 0)
 }
 
 function blocks(tokens: readonly Token[]): ReactNode {
@@ -129,7 +151,7 @@ function link(token: Tokens.Link | Tokens.Image): ReactNode {
   const label = token.type === 'image' ? <Text text={`image: ${token.text || token.href}`} isLine /> : inside(token)
   if (!/^https?:\/\//i.test(token.href)) return label
   return (
-    <a href={token.href} target="_blank" rel="noopener noreferrer nofollow" title={token.href}>
+    <a href={token.href} target="_blank" rel="noopener noreferrer nofollow" title={escapeLine(token.href)}>
       {label}
     </a>
   )

@@ -1,9 +1,10 @@
 /**
  * Duty: a form for a value that a JSON Schema describes.
  * FORM-1 It makes it easy to write a value that fits. Whether it fits, the server decides.
- * FORM-2 What it has no field for is written as JSON.
+ * FORM-2 What it has no field for is written as JSON. A form around it is not sent while that cannot be read.
  */
 import { type ReactNode, useId, useState } from 'react'
+import { escapeLine } from '../../cli/terminal/escape.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { Text } from './text.tsx'
 
@@ -17,7 +18,7 @@ interface FieldProps {
   readonly isRequired?: boolean
 }
 
-/** `onChange` gets undefined while a piece of JSON cannot be read. */
+/** Stands in a `form`. */
 export function SchemaForm(props: Omit<FieldProps, 'label'> & { readonly label?: string }): ReactNode {
   return <Field label="Value" isRequired {...props} />
 }
@@ -171,7 +172,10 @@ function ArrayField({ schema, value, onChange, label }: FieldProps): ReactNode {
 
 function BooleanField({ value, onChange, label, schema }: FieldProps): ReactNode {
   return (
-    <label className="check" title={typeof schema.description === 'string' ? schema.description : undefined}>
+    <label
+      className="check"
+      title={typeof schema.description === 'string' ? escapeLine(schema.description) : undefined}
+    >
       <input type="checkbox" checked={value === true} onChange={({ target }) => onChange(target.checked)} />
       <Text text={label} isLine />
     </label>
@@ -192,7 +196,7 @@ function EnumField(props: FieldProps): ReactNode {
         {(isRequired !== true || value === undefined) && <option value="">–</option>}
         {(schema.enum as readonly string[]).map((one) => (
           <option key={one} value={one}>
-            {one}
+            {escapeLine(one)}
           </option>
         ))}
       </select>
@@ -251,6 +255,7 @@ function JsonField(props: FieldProps): ReactNode {
         onChange={({ target }) => {
           setText(target.value)
           const next = parsed(target.value)
+          target.setCustomValidity(next === unreadable && target.value !== '' ? 'This is no JSON.' : '')
           onChange(next === unreadable ? undefined : next)
         }}
       />

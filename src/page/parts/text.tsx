@@ -1,9 +1,10 @@
 /**
  * Duty: foreign text on the page: names, messages, results, errors.
- * TEXT-1 Foreign text becomes text nodes and nothing else. What a reader cannot see, or what reorders what they see, is shown as `\u{200b}`.
+ * TEXT-1 Foreign text becomes text nodes and nothing else. What a reader cannot see, or what reorders what they see, is shown as `\u{200b}`. In a title,
+ *        which takes no nodes, it is escaped.
  */
 import type { ReactNode } from 'react'
-import { piecesOf } from '../../cli/terminal/escape.ts'
+import { escapeLine, piecesOf } from '../../cli/terminal/escape.ts'
 
 /** `isLine`: a line break is shown as `\n` too. */
 export function Text({ text, isLine = false }: { readonly text: string; readonly isLine?: boolean }): ReactNode {
@@ -22,7 +23,7 @@ export function Text({ text, isLine = false }: { readonly text: string; readonly
 /** A text in one line, which is cut where there is no room; the whole of it is its title. */
 export function Line({ text, className = '' }: { readonly text: string; readonly className?: string }): ReactNode {
   return (
-    <span className={`cut ${className}`} title={text.length > 40 ? text : undefined}>
+    <span className={`cut ${className}`} title={text.length > 40 ? escapeLine(text) : undefined}>
       <Text text={text} isLine />
     </span>
   )

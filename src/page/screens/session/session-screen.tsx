@@ -1,6 +1,7 @@
 /** Duty: one session: its head, the tree of its workers, and what there is to see of the worker that is chosen. */
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { type ComponentType, type ReactNode, useMemo } from 'react'
+import { escapeLine } from '../../../cli/terminal/escape.ts'
 import type { Report, WorkerReport } from '../../../client/report.ts'
 import { useReport } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
@@ -36,12 +37,9 @@ const tabs: readonly [Tab, ...Tab[]] = [
   { id: 'raw', key: 'r', name: 'Raw', show: RawTab },
 ]
 
-/** The follower says when something has changed; this is for what it misses. */
-const reportMs = 5_000
-
 export function SessionScreen(): ReactNode {
   const { id } = route.useParams()
-  const query = useReport(id, reportMs)
+  const query = useReport(id)
   const live = useLiveSession(id)
   const report = query.data?.session.id === id ? query.data : undefined
   const value = useMemo(() => ({ id, report, live }), [id, report, live])
@@ -76,7 +74,7 @@ function SessionBody({ report }: { readonly report: Report }): ReactNode {
     <div className="session">
       <SessionHeader report={report} />
       {workers.length > 1 && <WorkerTree workers={workers} chosen={worker.id} onChoose={(id) => go({ worker: id })} />}
-      <section className="worker" aria-label={`Worker ${worker.name}`}>
+      <section className="worker" aria-label={`Worker ${escapeLine(worker.name)}`}>
         <div className="tabs" role="tablist">
           {tabs.map(({ id, name }) => (
             <button

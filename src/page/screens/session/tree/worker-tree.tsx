@@ -4,6 +4,7 @@
  */
 import { useVirtualizer } from '@tanstack/react-virtual'
 import { type KeyboardEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { escapeLine } from '../../../../cli/terminal/escape.ts'
 import { tokensText } from '../../../../cli/view/amounts.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import { useKeys } from '../../../app/keys.ts'
@@ -183,7 +184,7 @@ function Row({
       className="tree-row"
       style={{ transform: `translateY(${top}px)`, paddingLeft: 6 + Math.min(level, 12) * 14 }}
       onClick={onChoose}
-      title={holdup === null ? undefined : `waits for ${holdup.waitsFor}`}
+      title={holdup === null ? undefined : `waits for ${escapeLine(holdup.waitsFor)}`}
     >
       <span
         className="tree-twist"
