@@ -29,8 +29,7 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
       }
     } catch (error) {
       if (signal.aborted) return
-      // Of a session that is gone, or a reader who may not see it.
-      if (error instanceof ApiError && error.status >= 400 && error.status < 500 && error.status !== 429) throw error
+      if (error instanceof ApiError && isFinal(error)) throw error
       noteSilence()
     }
     await pause(retryMs, signal)
@@ -38,13 +37,20 @@ export async function follow(path: string, { query, signal, onEvents }: StreamOp
   }
 }
 
+/** Of a session that is gone, or a reader who may not see it. Somebody may still give a token. */
+function isFinal({ status }: ApiError): boolean {
+  return status >= 400 && status < 500 && status !== 401 && status !== 429
+}
+
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
+    const end = () => {
       clearTimeout(timer)
+      signal.removeEventListener('abort', end)
       resolve()
-    })
+    }
+    const timer = setTimeout(end, ms)
+    signal.addEventListener('abort', end)
   })
 }
 

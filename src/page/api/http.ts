@@ -1,6 +1,6 @@
 /**
  * Duty: send requests to the API of the server that served this page. The only module of the page that calls fetch.
- * HTTP-1 Addresses are relative to the page, so that it works under any path. It asks no other host.
+ * HTTP-1 Addresses are relative to the page, so that it works under any path. It asks nothing but the API: neither another host nor what stands beside it.
  * HTTP-2 The token lives in memory and in the storage of this tab alone; it is sent as a header, never in an address.
  */
 import { noteAnswer, noteSilence } from './liveness.ts'
@@ -17,8 +17,10 @@ export class ApiError extends Error {
   }
 }
 
-/** Browsers refuse more in requests that outlive their page. */
-const keepaliveMost = 32_000
+/** In characters of at most three bytes: browsers refuse more than 64 KiB in requests that outlive their page. */
+const keepaliveMost = 20_000
+/** A server that takes longer to begin its answer is silent; the request goes on. */
+const silentMs = 5_000
 
 const storedAs = 'troupe.token'
 let token = sessionStorage.getItem(storedAs) ?? ''
@@ -50,7 +52,10 @@ export interface Change extends Request {
 }
 
 function addressOf(path: string, query: Query = {}): string {
-  const url = new URL(`v1/${path}`, document.baseURI)
+  const root = new URL('v1/', document.baseURI)
+  const url = new URL(path, root)
+  // An id comes from the address of the page, which anybody may have written.
+  if (!url.href.startsWith(root.href)) throw new ApiError(404, 'not_found', `${path} is no address of the API.`)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
   return url.href
 }
@@ -71,11 +76,15 @@ export async function send(method: string, path: string, { query, signal, body, 
     body: text,
     keepalive: keepalive && (text ?? '').length < keepaliveMost,
   }
-  const response = await fetch(addressOf(path, query), request).catch((error: unknown) => {
-    if (signal?.aborted) throw error
-    noteSilence()
-    throw new ApiError(0, 'server_silent', 'The server does not answer.')
-  })
+  const address = addressOf(path, query)
+  const timer = setTimeout(noteSilence, silentMs)
+  const response = await fetch(address, request)
+    .catch((error: unknown) => {
+      if (signal?.aborted) throw error
+      noteSilence()
+      throw new ApiError(0, 'server_silent', 'The server does not answer.')
+    })
+    .finally(() => clearTimeout(timer))
   if (response.ok) {
     noteAnswer()
     return response

@@ -6,8 +6,10 @@ import type { Health } from '../../client/health/health.ts'
 import type { Approval } from '../../client/person/approvals.ts'
 import type { Ask } from '../../client/person/asks.ts'
 import type { Report, WorkerReport } from '../../client/report.ts'
+import type { Timeline } from '../../client/session/timeline.ts'
 import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
 import type { UsageRow } from '../../client/usage.ts'
+import type { Mail } from '../../core/worker/message.ts'
 import { ApiError, get, type Query } from './http.ts'
 import { useRefresh } from './liveness.ts'
 
@@ -25,6 +27,7 @@ export const queries = new QueryClient({
 
 const listMs = 2_000
 const slowListMs = 5_000
+const timelineMs = 30_000
 
 /** The value of a query that is one GET. */
 function useGet<Reply>(path: string, ms: number, query: Query = {}) {
@@ -81,6 +84,9 @@ export const useUsage = (by: string) => useGet<{ readonly usage: readonly UsageR
 
 export const useWorker = (id: string) => useGet<WorkerReport>(`workers/${id}`, slowListMs)
 
-export function useReport(id: string, ms: number) {
-  return useGet<Report>(`sessions/${id}`, ms)
-}
+export const useMailbox = (workerId: string) =>
+  useGet<{ readonly mails: readonly Mail[] }>(`workers/${workerId}/mailbox`, listMs, { limit: 200 })
+
+/** The follower of a session says when it has changed; these times are for what it misses. */
+export const useReport = (id: string) => useGet<Report>(`sessions/${id}`, slowListMs)
+export const useTimeline = (id: string) => useGet<Timeline>(`sessions/${id}/timeline`, timelineMs)

@@ -22,9 +22,9 @@ export interface LiveText {
 const eventsMost = 1_000
 /** A follower gets the events of the last minutes first. */
 const pastMs = 600_000
-const reportMsLeast = 100
-/** A report is read again at the earliest after this many times the time that reading it took. */
-const reportPause = 3
+const readMsLeast = 100
+/** What is shown is read again at the earliest after this many times the time that reading it took. */
+const readPause = 3
 
 const endsReply: ReadonlySet<string> = new Set([
   'model.replied',
@@ -42,7 +42,7 @@ export class LiveSession {
   readonly #changes = new Map<string, number>()
   #events: readonly RawEvent[] = []
   #timer: ReturnType<typeof setTimeout> | undefined
-  #reportMs = 0
+  #readMs = 0
 
   constructor(id: string) {
     this.#id = id
@@ -78,10 +78,10 @@ export class LiveSession {
     const stored = events.filter(({ transient }) => transient !== true)
     for (const event of events) this.#noteText(event)
     for (const { workerId } of stored) this.#changes.set(workerId, this.changesOf(workerId) + 1)
-    if (stored.length > 0) {
-      this.#events = [...this.#events, ...stored].slice(-eventsMost)
-      this.#readReportSoon()
-    } else if (events.some(({ type }) => type === 'worker.stateChanged')) this.#readReportSoon()
+    if (stored.length > 0) this.#events = [...this.#events, ...stored].slice(-eventsMost)
+    if (stored.length > 0 || events.some(({ type }) => type === 'worker.stateChanged')) this.#readSoon()
+    if (stored.some(({ type }) => type.startsWith('ask.')))
+      for (const inbox of ['approvals', 'asks']) void queries.invalidateQueries({ queryKey: [inbox] })
     this.#notify()
   }
 
@@ -105,20 +105,22 @@ export class LiveSession {
     this.#texts.set(workerId, { ...now, [field]: before + text })
   }
 
-  /** Reading a session of thousands of workers takes a while, so it is not read for each event. */
-  #readReportSoon(): void {
+  /** What is shown of the session. Reading one of thousands of workers takes a while, so it is not read for each event. */
+  #readSoon(): void {
     this.#timer ??= setTimeout(
       () => {
         const begin = performance.now()
-        const read = queries.refetchQueries({ queryKey: [`sessions/${this.#id}`] }, { cancelRefetch: false })
+        const read = queries.refetchQueries(
+          { type: 'active', predicate: ({ queryKey: [path] }) => String(path).startsWith(`sessions/${this.#id}`) },
+          { cancelRefetch: false },
+        )
         void read.finally(() => {
-          this.#reportMs = performance.now() - begin
+          this.#readMs = performance.now() - begin
         })
         this.#timer = undefined
       },
-      Math.max(reportMsLeast, this.#reportMs * reportPause),
+      Math.max(readMsLeast, this.#readMs * readPause),
     )
-    for (const inbox of ['approvals', 'asks']) void queries.invalidateQueries({ queryKey: [inbox] })
   }
 
   #notify(): void {

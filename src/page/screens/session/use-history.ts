@@ -5,6 +5,7 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import type { HistoryItem } from '../../../client/worker.ts'
 import { get } from '../../api/http.ts'
+import { useLiveness } from '../../api/liveness.ts'
 
 const pageSize = 100
 /** What is new comes in pieces of at most so many. */
@@ -26,11 +27,12 @@ async function read(workerId: string, after: number, limit: number): Promise<rea
 
 /**
  * Of one worker: a component that shows another one is another component (`key`). `length`: of the history, as the newest report says. `changes`
- * grows when something of the worker was recorded. `onRead`: what is new was read.
+ * grows when something of the worker was recorded. `onRead`: what is new was read. What a silent server did not give is read when it answers again.
  */
 export function useHistory(workerId: string, length: number, changes: number, onRead: () => void): LoadedHistory {
   const [items, setItems] = useState<readonly HistoryItem[] | undefined>()
   const [error, setError] = useState<Error | null>(null)
+  const { state } = useLiveness()
   const last = useRef<number | undefined>(undefined)
   const isBusy = useRef(false)
   const isWanted = useRef(false)
@@ -58,8 +60,8 @@ export function useHistory(workerId: string, length: number, changes: number, on
   )
   // biome-ignore lint/correctness/useExhaustiveDependencies: a change is the reason to read
   useEffect(() => {
-    void readNew(length)
-  }, [length, changes, readNew])
+    if (state !== 'stale') void readNew(length)
+  }, [length, changes, state, readNew])
 
   const first = items?.[0]?.position ?? 0
   const loadEarlier = () => {

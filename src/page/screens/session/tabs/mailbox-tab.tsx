@@ -1,20 +1,15 @@
 /** Duty: the messages that wait for a worker, in the order in which it receives them. */
-import { useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { messageLine } from '../../../../cli/view/lines/message-line.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
 import type { Mail } from '../../../../core/worker/message.ts'
-import { get } from '../../../api/http.ts'
+import { useMailbox } from '../../../api/queries.ts'
 import { Empty, Waiting } from '../../../parts/empty.tsx'
 import { JsonText } from '../../../parts/json.tsx'
 import { Line } from '../../../parts/text.tsx'
 
-export function MailboxTab({ worker: { id, mailbox } }: { readonly worker: WorkerReport }): ReactNode {
-  const query = useQuery({
-    queryKey: ['mailbox', id, mailbox.pending],
-    queryFn: ({ signal }) =>
-      get<{ readonly mails: readonly Mail[] }>(`workers/${id}/mailbox`, { query: { limit: 200 }, signal }),
-  })
+export function MailboxTab({ worker: { id } }: { readonly worker: WorkerReport }): ReactNode {
+  const query = useMailbox(id)
   const mails = query.data?.mails
   return (
     <div className="tab-body">

@@ -1,14 +1,13 @@
 /** Duty: what each worker of the session did when, as bars: waiting for a slot, model, tool, children, a person, lost turns. */
-import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useContext, useMemo } from 'react'
+import { escapeLine } from '../../../../cli/terminal/escape.ts'
 import { formatDuration } from '../../../../cli/view/duration.ts'
 import type { WorkerReport } from '../../../../client/report.ts'
-import type { Timeline, TimelineBar } from '../../../../client/session/timeline.ts'
-import { get } from '../../../api/http.ts'
+import type { TimelineBar } from '../../../../client/session/timeline.ts'
+import { useTimeline } from '../../../api/queries.ts'
 import { useNow } from '../../../app/clock.ts'
 import { Empty, Waiting } from '../../../parts/empty.tsx'
 import { Line, Text } from '../../../parts/text.tsx'
-import { useEvents } from '../live-session.ts'
 import { SessionContext } from '../session-context.ts'
 
 const rowsMost = 200
@@ -25,12 +24,8 @@ const names: Readonly<Record<TimelineBar['kind'], string>> = {
 }
 
 export function TimelineTab({ worker }: { readonly worker: WorkerReport }): ReactNode {
-  const { id, live, report } = useContext(SessionContext)
-  const version = useEvents(live).length
-  const query = useQuery({
-    queryKey: ['timeline', id, version],
-    queryFn: ({ signal }) => get<Timeline>(`sessions/${id}/timeline`, { signal }),
-  })
+  const { id, report } = useContext(SessionContext)
+  const query = useTimeline(id)
   const rows = useMemo(
     () => rowsOf(query.data?.bars ?? [], report?.workers ?? [], worker.id),
     [query.data, report, worker.id],
@@ -97,7 +92,7 @@ function Bars({
                   className="timeline-bar"
                   data-kind={bar.kind}
                   style={{ left: `${at(bar.from)}%`, width: `${Math.max(0.2, at(until) - at(bar.from))}%` }}
-                  title={words}
+                  title={escapeLine(words)}
                 >
                   <span className="spoken">
                     <Text text={words} isLine />
