@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest'
 import type { HistoryItem } from '../../src/client/worker.ts'
 import { readSessionFile } from '../../src/page/api/session-file.ts'
+import { tokensOf } from '../../src/page/parts/markdown.tsx'
 import { conversationOf } from '../../src/page/screens/session/conversation/conversation.ts'
 import { type TreeWorker, treeRows } from '../../src/page/screens/session/tree/tree-rows.ts'
 import { sessionFileOf } from './support/session-file.ts'
@@ -103,4 +104,10 @@ test('a file that is no exported session is refused with a sentence, and lines t
     unreadable: 1,
     report: { workers: [{}, {}, {}] },
   })
+})
+
+test('Markdown that is nested without end is shown as it is', () => {
+  expect(tokensOf('> quoted')?.map(({ type }) => type)).toEqual(['blockquote'])
+  for (const text of ['> '.repeat(100), '> '.repeat(20_000), `${'- '.repeat(3_000)}x`])
+    expect(tokensOf(text)).toBe(null)
 })

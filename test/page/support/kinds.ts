@@ -59,7 +59,7 @@ export const kinds = {
   }),
   ordering: defineWorker({
     description: 'Takes a form.',
-    input: z.object({ what: z.string(), often: z.boolean() }),
+    input: z.object({ what: z.string(), often: z.boolean(), cups: z.record(z.string(), z.number()).optional() }),
     receive(message, self) {
       if (message.kind === 'input') self.reply(message.value)
     },
