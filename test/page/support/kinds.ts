@@ -20,14 +20,14 @@ const publish = defineTool({
 /** Asks to publish first, then answers. */
 const model: Model = {
   id: 'test/clerk',
-  async reply({ messages }, { onFirstByte, onDelta }): Promise<ModelReply> {
+  async reply({ messages }, call): Promise<ModelReply> {
     const wasAnswered = messages.some(({ role }) => role === 'tool')
-    onFirstByte()
+    call.onFirstByte()
     const usage = { inputTokens: 12, outputTokens: 3 }
     const head = { model: 'test/clerk', usage }
     if (wasAnswered) {
       const text = `**Done.** ${hostile}`
-      onDelta({ type: 'text', text })
+      call.onDelta({ type: 'text', text })
       return { ...head, finishReason: 'stop', content: [{ type: 'text', text }] }
     }
     const input = { path: `/docs/${hostile}`, draft: true }
