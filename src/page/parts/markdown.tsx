@@ -2,14 +2,11 @@
  * Duty: Markdown of models as elements.
  * MARKDOWN-1 Nothing becomes HTML by itself: HTML in a text is shown as it is written. A link goes to http(s) alone. An image is a link, and is not loaded.
  */
-import { lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 import { Fragment, type ReactNode, useMemo } from 'react'
 import { escapeLine } from '../../cli/terminal/escape.ts'
+import { tokensOf } from './markdown-tokens.ts'
 import { Text } from './text.tsx'
-
-/** A text that is longer, or nested deeper, is shown as it is: nobody reads it as a page, and a browser may not survive it. */
-const charsMost = 60_000
-const levelsMost = 40
 
 export function Markdown({ text }: { readonly text: string }): ReactNode {
   const tokens = useMemo(() => tokensOf(text), [text])
@@ -20,26 +17,6 @@ export function Markdown({ text }: { readonly text: string }): ReactNode {
       </pre>
     )
   return <div className="prose">{blocks(tokens)}</div>
-}
-
-/** Null for a text that is shown as it is. */
-export function tokensOf(text: string): readonly Token[] | null {
-  if (text.length > charsMost) return null
-  try {
-    const tokens = lexer(text, { gfm: true, breaks: true })
-    return levelsOf(tokens) > levelsMost ? null : tokens
-  } catch {
-    // It goes down one call a level.
-    return null
-  }
-}
-
-function levelsOf(tokens: readonly Token[]): number {
-  const inner = tokens.map((token) => {
-    const { tokens = [], items = [] } = token as { readonly tokens?: Token[]; readonly items?: Token[] }
-    return levelsOf([...tokens, ...items])
-  })
-  return tokens.length === 0 ? 0 : 1 + inner.reduce((most, levels) => Math.max(most, levels), 0)
 }
 
 function blocks(tokens: readonly Token[]): ReactNode {

@@ -158,7 +158,8 @@ export class Sweeper {
 
   /** SWEEP-5. Tells whether there is nothing to do. */
   async #rested(): Promise<boolean> {
-    if (!this.#isIdle || this.#hasToTell || this.#delivered.length > 0 || performance.now() >= this.#fullBy) return false
+    if (!this.#isIdle || this.#hasToTell || this.#delivered.length > 0 || performance.now() >= this.#fullBy)
+      return false
     const rest = await this.#store.rest()
     if (rest === null) return false
     this.#host.learnPause(rest.isPaused)
