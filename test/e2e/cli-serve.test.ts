@@ -13,7 +13,7 @@ describe('troupe serve', () => {
     const stream = await fetch(`${addressIn(serving.stdout)}/v1/events`)
     expect(stream.status).toBe(200)
     serving.kill('SIGTERM')
-    await expect(stream.text()).rejects.toThrow()
+    await expect(stream.text()).rejects.toThrow('terminated')
     expect(await serving.ended).toMatchObject({ code: 0 })
   })
 
