@@ -59,7 +59,9 @@ function print(output, code) {
   if (values.json) for (const mutant of mutants) console.log(JSON.stringify(mutant))
   else for (const { name, caught, by } of mutants) console.log(`${caught ? 'caught ' : 'ESCAPED'}  ${name}  (${by})`)
   if (mutants.length === 0) {
-    console.error(values.only === undefined ? output : `There is no mutant whose name contains "${String(values.only)}".`)
+    console.error(
+      values.only === undefined ? output : `There is no mutant whose name contains "${String(values.only)}".`,
+    )
     return 1
   }
   for (const { name, why } of escaped) console.error(`\n${name}:\n${why}`)

@@ -109,6 +109,7 @@ export class Roster {
       case 'run.warned':
       case 'message.deadLettered':
       case 'message.redriven':
+      case 'message.undelivered':
       case 'session.paused':
       case 'session.resumed':
       case 'session.cancelRequested':

@@ -2,13 +2,13 @@
  * Duty: the stored events of all sessions of a namespace, for followers that look at everything: a page, a monitor.
  * FLEET-1 Each event behind the position that a follower names comes once, those of one partition in order.
  * FLEET-2 However many followers there are, this client reads each partition once per look; without followers it reads nothing.
- * FLEET-3 What waits for a slow follower is bounded: beyond that it reads the stream itself, when it comes to it.
+ * FLEET-3 What waits for a slow follower is bounded, by number and by bytes: beyond that it reads the stream itself, when it comes to it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Rules, signalRule } from '../../core/check/check-options.ts'
 import { InputError, RuntimeError } from '../../core/errors.ts'
 import { isEventBefore, isEventId, type RawEvent, type TroupeEvent } from '../../core/event/event.ts'
-import { newestEntry, readEvents } from '../../store/event/event-pages.ts'
+import { type EventPage, newestEntry, readEvents } from '../../store/event/event-pages.ts'
 import type { Place } from '../../store/keys.ts'
 import { clientClosed, type Redis } from '../../store/redis/redis.ts'
 import { orAborted } from '../or-aborted.ts'
@@ -35,8 +35,9 @@ export const fleetRules: Rules<FleetQuery> = {
 
 /** Short enough that a person who looks on sees no delay. */
 const lookMs = 200
-/** So many events wait for a follower at most. */
+/** About so many events, and so many bytes of them, wait for a follower at most. */
 const waitingMost = 1_000
+const waitingBytesMost = 1_048_576
 
 interface Follower {
   /** Of each partition, the id behind which it stands. */
@@ -44,6 +45,7 @@ interface Follower {
   /** Partitions of which it must read the stream itself. */
   readonly behind: Set<number>
   waiting: { readonly partition: number; readonly event: RawEvent }[]
+  waitingBytes: number
   wake: () => void
 }
 
@@ -81,6 +83,7 @@ export class FleetEvents {
         const woken = new Promise<void>((resolve) => {
           follower.wake = resolve
         })
+        follower.waitingBytes = 0
         for (const { partition, event } of follower.waiting.splice(0)) yield* step(follower, partition, [event])
         for (const partition of follower.behind) yield* this.#catchUp(follower, partition, signal)
         if (follower.waiting.length === 0 && follower.behind.size === 0) await orAborted(woken, signal)
@@ -100,17 +103,20 @@ export class FleetEvents {
   }
 
   async #join(positions: string[] | undefined): Promise<Follower> {
-    if (this.#followers.size === 0 && this.#looking === undefined) this.#readTo = await this.#newest()
+    if (this.#looking === undefined) {
+      const newest = await this.#newest()
+      // Another may have begun meanwhile, and waits for what comes after its own.
+      if (this.#looking === undefined) this.#readTo = newest
+    }
     const follower: Follower = {
       positions: positions ?? [...this.#readTo],
       behind: new Set(positions === undefined ? [] : this.#places.keys()),
       waiting: [],
+      waitingBytes: 0,
       wake: () => {},
     }
     this.#followers.add(follower)
-    this.#looking ??= this.#look().finally(() => {
-      this.#looking = undefined
-    })
+    this.#looking ??= this.#look()
     return follower
   }
 
@@ -133,28 +139,33 @@ export class FleetEvents {
       await Promise.all(this.#places.map((_, partition) => this.#read(partition)))
       await sleep(lookMs)
     }
+    // Nothing may come between this and the last look at the followers: nobody would read for who joins then.
+    this.#looking = undefined
   }
 
   async #read(partition: number): Promise<void> {
     const { keys } = this.#places[partition] as Place
+    let count: number | undefined
     for (let more = true; more && !this.#isStopped; ) {
       const from = this.#readTo[partition] as string
       // If Redis is away, the next look reads the same again.
-      const page = await readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs).catch(() => undefined)
+      const page = await readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs, count).catch(() => undefined)
       if (page === undefined) return
       more = page.more
+      count = page.nextCount
       this.#readTo[partition] = page.last
       if (page.events.length > 0 || page.trimmed) this.#tell(partition, page)
     }
   }
 
-  #tell(
-    partition: number,
-    { events, trimmed }: { readonly events: readonly RawEvent[]; readonly trimmed: boolean },
-  ): void {
+  #tell(partition: number, { events, bytes, trimmed }: Pick<EventPage, 'events' | 'bytes' | 'trimmed'>): void {
     for (const follower of this.#followers) {
-      if (trimmed || follower.waiting.length > waitingMost) follower.behind.add(partition)
-      else if (!follower.behind.has(partition)) for (const event of events) follower.waiting.push({ partition, event })
+      const isFull = follower.waiting.length > waitingMost || follower.waitingBytes > waitingBytesMost
+      if (trimmed || isFull) follower.behind.add(partition)
+      else if (!follower.behind.has(partition)) {
+        for (const event of events) follower.waiting.push({ partition, event })
+        follower.waitingBytes += bytes
+      }
       follower.wake()
     }
   }
@@ -162,10 +173,12 @@ export class FleetEvents {
   /** What waits of the partition comes from its stream as well. */
   async *#catchUp(follower: Follower, partition: number, signal: AbortSignal | undefined): AsyncGenerator<FleetEvent> {
     const { keys } = this.#places[partition] as Place
+    let count: number | undefined
     for (;;) {
       const from = follower.positions[partition] as string
-      const page = await this.#pageOf(keys, from, signal)
+      const page = await this.#pageOf(keys, from, signal, count)
       if (page === undefined) return
+      count = page.nextCount
       if (page.trimmed) yield* step(follower, partition, [trimmed(from)])
       yield* step(follower, partition, page.events)
       follower.positions[partition] = page.last
@@ -176,9 +189,9 @@ export class FleetEvents {
     }
   }
 
-  async #pageOf(keys: Place['keys'], from: string, signal: AbortSignal | undefined) {
+  async #pageOf(keys: Place['keys'], from: string, signal: AbortSignal | undefined, count: number | undefined) {
     try {
-      return await orAborted(readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs), signal)
+      return await orAborted(readEvents(this.#redisAt(keys.tag), keys, from, this.#deadlineMs, count), signal)
     } catch (error) {
       if (!(error instanceof RuntimeError && error.retryable)) throw error
       await sleep(lookMs)

@@ -22,11 +22,13 @@ interface EntryPage {
   readonly more: boolean
   /** Entries after that are gone. */
   readonly trimmed: boolean
+  /** About so many bytes, as text. */
+  readonly bytes: number
   /** How many entries the next page should have. */
   readonly nextCount: number
 }
 
-interface EventPage extends Omit<EntryPage, 'entries'> {
+export interface EventPage extends Omit<EntryPage, 'entries'> {
   readonly events: RawEvent[]
 }
 
@@ -42,21 +44,22 @@ export async function readEntries(
     const entries = await redis.xrange(events, from, '+', 'COUNT', count)
     const first = await redis.xrange(events, '-', '+', 'COUNT', 1)
     const oldest = first[0]?.[0]
+    const bytes = entries.reduce((total, [, flat]) => total + flat.reduce((sum, { length }) => sum + length, 0), 0)
     return {
       entries: toEventEntries(entries),
       last: entries.at(-1)?.[0] ?? from,
       more: entries.length === count,
       trimmed: oldest !== undefined && isEventBefore(from, oldest) && (await wasTrimmed(redis, events, meta)),
-      nextCount: nextCount(entries),
+      bytes,
+      nextCount: nextCount(entries.length, bytes),
     }
   }
   return guarded('reading events', read, deadlineMs)
 }
 
-function nextCount(entries: readonly (readonly [id: string, flat: readonly string[]])[]): number {
-  if (entries.length === 0) return firstPage
-  const bytes = entries.reduce((total, [, flat]) => total + flat.reduce((sum, { length }) => sum + length, 0), 0)
-  return Math.min(pageMost, Math.max(2, Math.floor(pageBytes / (bytes / entries.length + 1))))
+function nextCount(count: number, bytes: number): number {
+  if (count === 0) return firstPage
+  return Math.min(pageMost, Math.max(2, Math.floor(pageBytes / (bytes / count + 1))))
 }
 
 /** A page of events after the event `after`. Uses a connection that does not block. */
