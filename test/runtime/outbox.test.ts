@@ -3,6 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { policy } from '../../src/core/policy.ts'
+import { toWorkerLog } from '../../src/log.ts'
+import { Carrier } from '../../src/runtime/upkeep/carrier.ts'
 import { outboxKeys, placesOf, tagOf } from '../../src/store/keys.ts'
 import { RedisOutboxStore } from '../../src/store/outbox-store.ts'
 import { ScriptCaller } from '../../src/store/script/script.ts'
@@ -100,4 +102,21 @@ test('a message that its recipient does not take is told of in the events of its
     break
   }
   expect(events).toEqual([{ to: there.rootId, why: 'terminal' }])
+})
+
+test('messages are brought once more if that is asked for in the moment in which bringing them ends (CARRIER-1)', async () => {
+  for (let moments = 0; moments < 10; moments++) {
+    let carried = 0
+    const store = {
+      carry: async () => {
+        carried++
+        return []
+      },
+    }
+    const carrier = new Carrier(store, () => {}, toWorkerLog(undefined))
+    void carrier.run()
+    for (let moment = 0; moment < moments; moment++) await null
+    await carrier.run()
+    expect(carried, `asked after ${moments} moments`).toBe(2)
+  }
 })

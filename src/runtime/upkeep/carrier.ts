@@ -27,9 +27,7 @@ export class Carrier {
   /** Never throws. */
   run(): Promise<void> {
     this.#isAsked = true
-    this.#running ??= this.#runAll().finally(() => {
-      this.#running = undefined
-    })
+    this.#running ??= this.#runAll()
     return this.#running
   }
 
@@ -40,6 +38,8 @@ export class Carrier {
         this.#log.debug('outboxes could not be read; the next sweep tries again', { error: String(error) }),
       )
     }
+    // Nothing may come between this and the last look at `#isAsked`: what is asked then would wait for the next sweep.
+    this.#running = undefined
   }
 
   async #runOnce(): Promise<void> {
