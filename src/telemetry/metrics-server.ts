@@ -36,7 +36,7 @@ export async function openMetricsServer(
     )
   })
   const { promise: isListening, resolve, reject } = Promise.withResolvers<void>()
-  server.once('error', (error: NodeJS.ErrnoException) => {
+  server.on('error', (error: NodeJS.ErrnoException) => {
     const taken = error.code === 'EADDRINUSE' ? 'another program listens there. Choose another port' : error.message
     reject(new ConfigError(`metrics cannot be served at ${host}:${port}: ${taken}.`))
   })
