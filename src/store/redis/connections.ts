@@ -66,6 +66,8 @@ export class Connections {
     return Promise.all(
       servers.map(async ({ host, port }) => {
         const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
+        // Its server may be away, and who asks may have stopped waiting.
+        this.#opened.push(redis)
         return ask(redis).finally(() => endRedis(redis))
       }),
     )
