@@ -7,11 +7,13 @@ import { Queue, UnrecoverableError, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InputError } from '../core/errors.ts'
-import { noticeId, type SessionNotice } from './session-notice.ts'
+import type { SessionNotice } from './session-notice.ts'
 import { type PostOptions, signedPost } from './signed-post.ts'
 
 const queueName = 'deliveries'
 const daySeconds = 86_400
+/** A node that stops waits at most this long for requests under way. BullMQ gives the rest to another node. */
+const stopMsMax = 5_000
 
 export interface DeliveryJob {
   readonly url: string
@@ -28,6 +30,7 @@ export class Deliveries {
   readonly #queue: Queue<DeliveryJob>
   readonly #worker: Worker<DeliveryJob>
   readonly #retryMs: number
+  readonly #connection: Redis
 
   /** `prefix`: of troupe's own queues. The connections stay the caller's. */
   constructor(
@@ -37,33 +40,42 @@ export class Deliveries {
     log: Pick<WorkerLog, 'warn'>,
   ) {
     this.#retryMs = retryMs
+    this.#connection = connection
     this.#queue = new Queue(queueName, { connection, prefix, skipMetasUpdate: true })
     this.#queue.on('error', () => {})
     this.#worker = new Worker(queueName, (job) => deliver(job.data, job.id ?? '', options), {
       connection,
       prefix,
       concurrency: 20,
+      // A node that dies is no attempt: else a second death would end the job (DELIVERY-2).
+      maxStalledCount: 1_000_000_000,
     })
     this.#worker.on('error', () => {})
     this.#worker.on('failed', (job, error) => {
-      const fields = { delivery: job?.id, url: job?.data.url, attempt: job?.attemptsMade, error: error.message }
+      // Of the address only the host: the rest of it is often a secret.
+      const host = URL.parse(String(job?.data.url))?.host
+      const fields = { delivery: job?.id, host, attempt: job?.attemptsMade, error: error.message }
       log.warn('a request that tells of a session was not accepted', fields)
     })
   }
 
-  async add(url: string, notice: SessionNotice): Promise<void> {
+  async add(url: string, jobId: string, notice: SessionNotice): Promise<void> {
     const data = { url, body: JSON.stringify(notice) }
     const backoff = { type: 'exponential', delay: this.#retryMs, jitter: 0.2 } as const
-    await this.#queue.add(notice.type, data, { ...jobOptions, backoff, jobId: noticeId(notice) })
+    await this.#queue.add(notice.type, data, { ...jobOptions, backoff, jobId })
   }
 
   async ready(): Promise<void> {
     await this.#worker.waitUntilReady()
   }
 
-  /** Requests that are under way end first. */
+  /** Requests that are under way end first. Without Redis they cannot, and BullMQ would wait for ever. */
   async stop(): Promise<void> {
-    await this.#worker.close()
+    const isAway = this.#connection.status !== 'ready'
+    await Promise.race([
+      this.#worker.close(isAway).catch(() => {}),
+      new Promise((resolve) => setTimeout(resolve, stopMsMax).unref()),
+    ])
     await this.#queue.close()
   }
 }

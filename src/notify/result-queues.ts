@@ -1,27 +1,38 @@
 /**
  * Duty: put the result of a session into a queue of BullMQ that its creator named.
- * RESULT-QUEUE-1 The id of the job follows from the session and its run: as long as the queue keeps the job, it holds each end once, also if a node
+ * RESULT-QUEUE-1 The id of the job follows from the session and its end: as long as the queue keeps the job, it holds each end once, also if a node
  *    died between the job and the note that it was added.
  */
 import { Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
+import { ConfigError } from '../core/errors.ts'
 import type { Notify } from '../core/worker/notify.ts'
-import { noticeId, type SessionNotice } from './session-notice.ts'
+import type { SessionNotice } from './session-notice.ts'
 
 /** More queues than this are not kept open. */
 const openMax = 50
 
 export class ResultQueues {
   readonly #connectionAt: (tag: string) => Redis
+  readonly #isCluster: boolean
   readonly #queues = new Map<string, Queue>()
 
   /** `connectionAt`: to where the keys of a prefix are. It stays the caller's. */
-  constructor(connectionAt: (tag: string) => Redis) {
+  constructor(connectionAt: (tag: string) => Redis, isCluster: boolean) {
     this.#connectionAt = connectionAt
+    this.#isCluster = isCluster
   }
 
-  async add({ queue, prefix = 'bull' }: Extract<Notify, { queue: string }>, notice: SessionNotice): Promise<void> {
-    await this.#open(queue, prefix).add(notice.type, notice, { jobId: noticeId(notice) })
+  async add(
+    { queue, prefix = 'bull' }: Extract<Notify, { queue: string }>,
+    jobId: string,
+    notice: SessionNotice,
+  ): Promise<void> {
+    if (this.#isCluster && !/\{[^}]+\}/.test(prefix))
+      throw new ConfigError(
+        `it goes into the queue ${queue} with the prefix ${prefix}, whose keys would be in several slots of the cluster: BullMQ needs a prefix with a hash tag, like { queue: "${queue}", prefix: "{${queue}}" }.`,
+      )
+    await this.#open(queue, prefix).add(notice.type, notice, { jobId })
   }
 
   #open(name: string, prefix: string): Queue {

@@ -5,6 +5,7 @@
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
+import { rememberSecret } from '../core/secret/known-secrets.ts'
 import type { Notify } from '../core/worker/notify.ts'
 import { Deliveries } from './deliveries.ts'
 import { ResultQueues } from './result-queues.ts'
@@ -27,23 +28,26 @@ export class ResultTeller {
   /** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are; the caller closes it. `prefix`: of troupe's own queues. */
   constructor(
     queueAt: (tag: string) => Redis,
-    { tag, prefix }: { readonly tag: string; readonly prefix: string },
+    { tag, prefix, isCluster }: { readonly tag: string; readonly prefix: string; readonly isCluster: boolean },
     { secrets, allowPrivateAddresses = false, retryMs = 20_000 }: WebhookSettings,
     log: Pick<WorkerLog, 'warn'>,
   ) {
     checkSecrets(secrets)
-    this.#queues = new ResultQueues(queueAt)
+    // The variable may hold several, and is known as a whole alone.
+    for (const secret of secrets) rememberSecret(secret)
+    this.#queues = new ResultQueues(queueAt, isCluster)
     const options = { secrets, allowPrivateAddresses, retryMs }
     this.#deliveries = secrets.length === 0 ? null : new Deliveries(queueAt(tag), prefix, options, log)
   }
 
-  async tell(notify: Notify, notice: SessionNotice): Promise<void> {
-    if ('queue' in notify) return this.#queues.add(notify, notice)
+  /** `id`: of the notice, so that what was told before is known. */
+  async tell(notify: Notify, id: string, notice: SessionNotice): Promise<void> {
+    if ('queue' in notify) return this.#queues.add(notify, id, notice)
     if (this.#deliveries === null)
       throw new ConfigError(
-        `it goes to ${notify.url}, and this node has no secret to sign the request with: set webhooks.secrets or TROUPE_WEBHOOK_SECRET.`,
+        `it goes to ${new URL(notify.url).host}, and this node has no secret to sign the request with: set webhooks.secrets or TROUPE_WEBHOOK_SECRET.`,
       )
-    await this.#deliveries.add(notify.url, notice)
+    await this.#deliveries.add(notify.url, id, notice)
   }
 
   async stop(): Promise<void> {

@@ -18,7 +18,11 @@ export interface SessionNotice {
   }
 }
 
-/** The same for the same end of the same session, so that telling it twice has the effect of once. */
-export function noticeId({ data: { sessionId, run } }: SessionNotice): string {
-  return `${sessionId}-${run ?? 0}`
+/**
+ * The same for the same end of the same session, so that telling it twice has the effect of once. A run that is retried keeps its number, and ends
+ * once more: so the number of retries tells its ends apart.
+ */
+export function noticeId({ data: { sessionId, run } }: SessionNotice, retries: number): string {
+  const id = `${sessionId}-${run ?? 0}`
+  return retries === 0 ? id : `${id}-${retries}`
 }

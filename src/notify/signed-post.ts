@@ -40,6 +40,8 @@ export async function signedPost(target: string, id: string, body: string, optio
   sent.on('error', (cause) =>
     reject(signal.aborted ? new Error(`${url.host} gave no answer within ${answerMsMax / 1_000} s`, { cause }) : cause),
   )
+  // Not every end is an answer or an error: an answer of 101 is neither.
+  sent.on('close', () => reject(new Error(`${url.host} gave no answer`)))
   sent.end(body)
   return promise
 }

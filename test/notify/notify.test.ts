@@ -5,21 +5,31 @@ import { Queue } from 'bullmq'
 import { Webhook } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
 import { notifyProblem } from '../../src/core/worker/notify.ts'
 import { addressOf, isPublic } from '../../src/notify/public-address.ts'
+import { ResultQueues } from '../../src/notify/result-queues.ts'
+import type { SessionNotice } from '../../src/notify/session-notice.ts'
 import { signedHeaders } from '../../src/notify/signature.ts'
+import { signedPost } from '../../src/notify/signed-post.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const workers = {
   echo: defineWorker({ receive: ({ value }, self) => self.reply(value) }),
   failing: defineWorker({ receive: (_, self) => self.fail(new Error('no luck')) }),
+  mended: defineWorker({
+    receive: (_, self) => (isMended ? self.reply('mended') : self.fail(new Error('not yet'))),
+  }),
   waiting: defineWorker({
     receive(message, self) {
       if (message.kind === 'input') self.after(3_600_000, 'late')
     },
   }),
 }
+
+/** Whether the kind `mended` works. */
+let isMended = false
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
@@ -102,6 +112,23 @@ describe('the result of a session goes', () => {
     })
   })
 
+  test('again when it is retried and ends once more, though its run has the same number', async () => {
+    const session = await troupe.create('mended', 1, { notify: notify() })
+    await jobOf(session.id)
+    isMended = true
+    await session.retry()
+    const jobs = await waitUntil('both ends are told', async () => {
+      const found = (await results.getJobs(['waiting'])).filter(({ data }) => data.data.sessionId === session.id)
+      return found.length === 2 && found
+    })
+    expect(new Map(jobs.map(({ id, name }) => [id, name]))).toEqual(
+      new Map([
+        [`${session.id}-1`, 'session.failed'],
+        [`${session.id}-1-1`, 'session.completed'],
+      ]),
+    )
+  })
+
   test('when somebody cancels it, and nobody runs it', async () => {
     const session = await troupe.create('waiting', 1, { notify: notify() })
     await waitUntil('it waits', async () => (await session.report()).workers[0]?.status === 'parked')
@@ -155,6 +182,7 @@ describe('the result of a session goes', () => {
     )
     expect(JSON.parse(body).data).toMatchObject({ sessionId: session.id, value: 'signed' })
     expect(headers['webhook-id']).toBe(`msg_${session.id}-1`)
+    expect(withoutKnownSecrets(`${secret} ${older}`)).toBe('[redacted] [redacted]')
   })
 })
 
@@ -205,6 +233,26 @@ describe('an address', () => {
     })
     expect(isPublic({ address: '2606:4700::1111', family: 6 })).toBe(true)
   })
+})
+
+test('a receiver that switches protocols has not taken the message', async () => {
+  const server = createServer((_, { socket }) => {
+    socket?.end('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: other\r\n\r\n')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  const sent = signedPost(`http://127.0.0.1:${port}/`, 'msg_1', '{}', {
+    secrets: [secret],
+    allowPrivateAddresses: true,
+  })
+  await expect(sent).rejects.toThrow(`127.0.0.1:${port} gave no answer`)
+  await new Promise((resolve) => server.close(resolve))
+})
+
+test('a queue whose keys would be in several slots of a cluster is refused, with a prefix that would do', async () => {
+  const queues = new ResultQueues(() => expect.unreachable('nothing is added'), true)
+  const added = queues.add({ queue: 'results' }, 'id', {} as SessionNotice)
+  await expect(added).rejects.toThrow(/like \{ queue: "results", prefix: "\{results\}" \}/)
 })
 
 test('a signature is that of the Standard Webhooks', () => {

@@ -72,7 +72,8 @@ test('a node that stops while Redis is silent leaves no connection that opens ag
   using bringBack = vi.spyOn(RedisConnection.prototype, 'reconnect')
   await using proxy = await TcpProxy.start(inject('redisUrl'))
   await using troupe = await TestTroupe.connect()
-  const node = await troupe.startNode({ quick }, { redisUrl: proxy.url })
+  const webhooks = { secrets: [`whsec_${Buffer.alloc(32).toString('base64')}`] }
+  const node = await troupe.startNode({ quick }, { redisUrl: proxy.url, webhooks })
   proxy.cut()
   proxy.blackhole()
   await waitUntil('BullMQ brings the connections back that it blocks on', () => bringBack.mock.calls.length >= 2)

@@ -2,7 +2,7 @@
 import { decodeEntry } from '../../core/history/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Notify } from '../../core/worker/notify.ts'
-import type { SessionNotice } from '../../notify/session-notice.ts'
+import { noticeId, type SessionNotice } from '../../notify/session-notice.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import { resultOf } from './result-of.ts'
 
@@ -10,27 +10,25 @@ import { resultOf } from './result-of.ts'
 export async function readNotice(
   store: InspectStore,
   sessionId: string,
-): Promise<{ readonly notify: Notify; readonly notice: SessionNotice } | null> {
-  const row = await store.session(sessionId)
-  const { notify, end, kind, name, cost } = row?.session ?? { notify: null, end: null }
-  if (notify === null || end === null) return null
-  const { status, at, result } = end
+): Promise<{ readonly notify: Notify; readonly id: string; readonly notice: SessionNotice } | null> {
+  const session = (await store.session(sessionId))?.session
+  if (session === undefined || session.notify === null || session.end === null) return null
+  const { notify, kind, name, cost, retries } = session
+  const { status, at, result } = session.end
   const what = result === null ? {} : await resultAt(store, sessionId, result)
-  return {
-    notify,
-    notice: {
-      type: `session.${status}`,
-      timestamp: new Date(at).toISOString(),
-      data: {
-        sessionId,
-        name: name as string,
-        kind: kind as string,
-        run: result?.run ?? null,
-        ...what,
-        ...(cost != null && { costMicroUsd: cost.costMicroUsd }),
-      },
+  const notice: SessionNotice = {
+    type: `session.${status}`,
+    timestamp: new Date(at).toISOString(),
+    data: {
+      sessionId,
+      name,
+      kind,
+      run: result?.run ?? null,
+      ...what,
+      ...(cost !== null && { costMicroUsd: cost.costMicroUsd }),
     },
   }
+  return { notify, id: noticeId(notice, retries), notice }
 }
 
 async function resultAt(

@@ -5,7 +5,7 @@ import { ResultTeller, type WebhookSettings } from '../../notify/result-teller.t
 import { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { Place } from '../../store/keys.ts'
 import { guardedReads } from '../../store/redis/guarded.ts'
-import type { Redis } from '../../store/redis/redis.ts'
+import { followsSlot, type Redis } from '../../store/redis/redis.ts'
 import { readNotice } from './read-notice.ts'
 
 export interface ResultTelling {
@@ -26,12 +26,12 @@ export function resultTelling(
   const stores = places.map(({ keys, partition, redis }) =>
     guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
   )
-  const { keys, prefix } = places[0] as Place
-  const teller = new ResultTeller(queueAt, { tag: keys.tag, prefix }, webhooks, log)
+  const { keys, prefix, redis } = places[0] as Place & { readonly redis: Redis }
+  const teller = new ResultTeller(queueAt, { tag: keys.tag, prefix, isCluster: followsSlot(redis) }, webhooks, log)
   return {
     async tell(sessionId) {
       const found = await readNotice(stores[partitionOf(sessionId)] as InspectStore, sessionId)
-      if (found !== null) await teller.tell(found.notify, found.notice)
+      if (found !== null) await teller.tell(found.notify, found.id, found.notice)
     },
     stop: () => teller.stop(),
   }

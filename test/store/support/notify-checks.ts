@@ -38,6 +38,15 @@ export const aResultIsToldOnce: Check = async (place) => {
   expect(await timer()).toBeNull()
 }
 
+/** Its first end was delivered, and before the node said so it was retried and ended again. */
+export const aLaterEndIsTold: Check = async (place) => {
+  const { id, root, node, turn } = await told(place)
+  await turn.complete()
+  expect((await node.upkeep.fire()).notices).toEqual([id])
+  await place.redis.zadd(place.keys.timers, await place.now(), `${root}:notify`)
+  expect((await node.upkeep.fire([id])).notices).toEqual([id])
+}
+
 export const aPrunedSessionIsToldOfNoMore: Check = async (place) => {
   const { turn, timer } = await told(place)
   await turn.complete()

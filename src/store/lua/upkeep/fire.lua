@@ -15,7 +15,12 @@ local now = nowMs()
 local noticeMs, notices = 30000, ''
 checkArguments(batch, wakeupMs)
 checkLast(delivered)
-for session in string.gmatch(delivered, '%S+') do redis.call('ZREM', timersKey, rootOf(session) .. ':notify') end -- guard: a result is told once
+for session in string.gmatch(delivered, '%S+') do
+  local notice = rootOf(session) .. ':notify'
+  -- One that is due is of a later end: what is being told of stands in the future.
+  local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while it was told of is told of again
+  if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a result is told once
+end
 local due = redis.call('ZRANGEBYSCORE', timersKey, '-inf', digits(now), 'LIMIT', 0, batch)
 local woke = newWakes()
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
