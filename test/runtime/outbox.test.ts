@@ -115,7 +115,7 @@ test('messages are brought once more if that is asked for in the moment in which
     }
     const carrier = new Carrier(store, () => {}, toWorkerLog(undefined))
     void carrier.run()
-    for (let moment = 0; moment < moments; moment++) await null
+    for (let moment = 0; moment < moments; moment++) await Promise.resolve()
     await carrier.run()
     expect(carried, `asked after ${moments} moments`).toBe(2)
   }
