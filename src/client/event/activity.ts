@@ -125,7 +125,6 @@ export class Roster {
       case 'worker.blocked':
       case 'worker.logged':
       case 'iteration.completed':
-        return
     }
   }
 
