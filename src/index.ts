@@ -272,5 +272,3 @@ export type { CoarseState, FineState, RunState, WorkerState } from './core/worke
 export type { GivenTurnShare, TurnShare } from './core/worker/turn-share.ts'
 export type { UsageReport } from './core/worker/usage.ts'
 export type { LoggerLike } from './log.ts'
-// Telemetry.
-export { openTelemetry } from './telemetry/otel-telemetry.ts'

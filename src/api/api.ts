@@ -3,11 +3,13 @@
  * API-1 It listens on the loopback address, and elsewhere only with tokens.
  * API-2 `close` ends streams and waiting calls, and leaves nothing running.
  */
+import { connectRules } from '../client/connect-options.ts'
+import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { LoggerLike } from '../log.ts'
 import { buildApp } from './app.ts'
 import { isLoopback, KnownHosts } from './guard/origin.ts'
-import { type TokenEntry, Tokens } from './guard/tokens.ts'
+import { checkEntries, type TokenEntry, Tokens } from './guard/tokens.ts'
 import { builtPage } from './page.ts'
 import { Server } from './server.ts'
 
@@ -47,14 +49,35 @@ export interface Api extends AsyncDisposable {
 const defaultPort = 7_333
 const defaultRate = 1_000
 
+const { redisUrl: urlRule, namespace: namespaceRule, partitions: partitionsRule, logger: loggerRule } = connectRules
+
+const apiRules: Rules<StartApiOptions> = {
+  redisUrl: urlRule,
+  namespace: namespaceRule,
+  partitions: partitionsRule,
+  logger: loggerRule,
+  host: { expects: 'an address, like 127.0.0.1', fits: (value) => typeof value === 'string' && value !== '' },
+  port: wholeNumberRule(0, 65_535),
+  tokens: { expects: 'a list of tokens, as `troupe token create` writes them', fits: Array.isArray, isSecret: true },
+  hostNames: {
+    expects: "a list of names, like ['troupe.example.com']",
+    fits: (value) => Array.isArray(value) && value.every((name) => typeof name === 'string'),
+  },
+  isReadOnly: yesOrNo,
+  page: { expects: 'a folder, or false', fits: (value) => value === false || typeof value === 'string' },
+  rate: wholeNumberRule(1, Number.MAX_SAFE_INTEGER),
+}
+
+/** Throws a ConfigError, or a TransientError (`store_unavailable`) when Redis cannot be reached. */
 export async function startApi(options: StartApiOptions = {}): Promise<Api> {
+  checkOptions('startApi', options, apiRules, ConfigError)
   const { host = '127.0.0.1', port = defaultPort, tokens: entries, isReadOnly = false, rate = defaultRate } = options
   const { redisUrl, namespace, partitions, logger } = options
   if (!isLoopback(host) && (entries ?? []).length === 0)
     throw new ConfigError(
       `the API would listen on ${host}, where other machines reach it, and has no token: set TROUPE_TOKEN, name a file with --tokens, or leave out --host.`,
     )
-  const tokens = entries === undefined ? null : new Tokens(entries)
+  const tokens = entries === undefined ? null : new Tokens(checkEntries(entries, 'tokens of startApi'))
   const server = new Server({ redisUrl, namespace, partitions, logger, isReadOnly })
   const page = options.page === false ? null : (options.page ?? builtPage())
   try {

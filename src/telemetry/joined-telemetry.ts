@@ -16,5 +16,6 @@ export function joinedTelemetry(ports: readonly Telemetry[]): Telemetry | undefi
     count(name, by, attributes) {
       for (const port of ports) port.count(name, by, attributes)
     },
+    logFields: (workerId) => Object.assign({}, ...ports.map((port) => port.logFields?.(workerId))),
   }
 }

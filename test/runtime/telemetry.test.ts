@@ -44,11 +44,28 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
   }
   const worker = { sessionId: expect.any(String), workerId: expect.any(String) }
   const run = { ...worker, kind: 'agent', run: 1 }
+  const replied = (finishReason: string, inputTokens: number, outputTokens: number) => ({
+    outcome: 'replied',
+    finishReason,
+    inputTokens,
+    outputTokens,
+    repliedBy: 'test/m',
+  })
   expect(telemetry.spans).toEqual([
-    ['turn', { ...run, pool: 'default', starts: 1, waitedMs: expect.any(Number) }, { outcome: 'ended' }],
-    ['model_call', { ...run, model: 'test/m', iteration: 1 }, { outcome: 'replied' }],
+    [
+      'turn',
+      {
+        ...run,
+        pool: 'default',
+        starts: 1,
+        turn: expect.stringMatching(/^[0-9a-f]{16}$/),
+        waitedMs: expect.any(Number),
+      },
+      { outcome: 'ended' },
+    ],
+    ['model_call', { ...run, model: 'test/m', iteration: 1 }, replied('tool-calls', 10, 2)],
     ['tool_call', { ...run, tool: 'look', toolCallId: 'c1', attempt: 1 }, { outcome: 'done' }],
-    ['model_call', { ...run, model: 'test/m', iteration: 2 }, { outcome: 'replied' }],
+    ['model_call', { ...run, model: 'test/m', iteration: 2 }, replied('stop', 20, 3)],
   ])
   // When a commit is recorded beside other work is nobody's promise.
   const unpriced = (count: Recording['counts'][number]) => count[0] === 'calls.unpriced'
@@ -66,7 +83,7 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
   expect(telemetry.attributes.filter(([name]) => name === 'iterations' || name === 'runs')).toEqual([
     ['iterations', { ...worker, iteration: 1, toolCalls: 1 }],
     ['iterations', { ...worker, iteration: 2, toolCalls: 0 }],
-    ['runs', { ...worker, run: 1, outcome: 'completed', iterations: 2, toolCalls: 1 }],
+    ['runs', { ...run, outcome: 'completed', iterations: 2, toolCalls: 1, ms: expect.any(Number) }],
   ])
 })
 

@@ -41,16 +41,19 @@ export function readEntries(text: string, file: string): TokenEntry[] {
   } catch (cause) {
     throw new ConfigError(`the token file ${file} is no JSON: make one with \`troupe token create\`.`, { cause })
   }
+  return checkEntries(value, `the token file ${file}`)
+}
+
+/** Throws a ConfigError that names what is wrong. `where` begins it. */
+export function checkEntries(value: unknown, where: string): TokenEntry[] {
   const read = z.array(tokenEntry).safeParse(value)
   if (!read.success) {
     const [issue] = read.error.issues
-    throw new ConfigError(
-      `the token file ${file} cannot be read: at ${issue?.path.join('.') || 'its top'}: ${issue?.message}.`,
-    )
+    throw new ConfigError(`${where} cannot be read: at ${issue?.path.join('.') || 'its top'}: ${issue?.message}.`)
   }
   const names = read.data.map(({ name }) => name)
   const double = names.find((name, index) => names.indexOf(name) !== index)
-  if (double !== undefined) throw new ConfigError(`the token file ${file} has two tokens named ${double}.`)
+  if (double !== undefined) throw new ConfigError(`${where} has two tokens named ${double}.`)
   return read.data
 }
 

@@ -1,14 +1,17 @@
 /**
- * Duty: the port through which a node reports its work: spans, which have a duration, and counters.
+ * Duty: the port through which a node reports its work: spans, which have a duration, and counters; and what log lines say of them.
  * Owns: the names of spans and counters. Does not own: where the reports go. By default they go nowhere.
  * TELEMETRY-1 Reports change nothing: a port that throws or rejects is ignored, and nothing waits for it.
  * TELEMETRY-2 What a turn reports and could not record, because its node died, the turn that takes over reports again.
  */
 
 export type SpanName =
-  /** A node runs a worker, from the claim to the ending commit. */
+  /**
+   * A node runs a worker, from the claim to the ending commit. `turn` names it among all turns, and `lastTurn` the one before of the same worker, on
+   * whatever node that was; each is 16 hexadecimal digits.
+   */
   | 'turn'
-  /** An agent asks its model once. */
+  /** An agent asks its model once. Its end says the tokens and why the reply ended, or the `code` of its failure. */
   | 'model_call'
   /** An agent runs a tool once; another attempt is another span. */
   | 'tool_call'
@@ -24,7 +27,7 @@ export type CounterName =
   | 'calls.unpriced'
   /** A model has replied to an agent; `iteration` and `toolCalls` say which reply of the run it is, and how many calls it asks for. */
   | 'iterations'
-  /** A run of an agent has ended: with `outcome`, and the `iterations` and `toolCalls` of the whole run. */
+  /** A run of an agent has ended: with `outcome`, how many `ms` it took, and the `iterations` and `toolCalls` of the whole run. */
   | 'runs'
   /** The end of a run of any kind is recorded: with `outcome`, and the `code` of its failure if it failed. */
   | 'runs.ended'
@@ -43,6 +46,8 @@ export interface Span {
 export interface Telemetry {
   startSpan(name: SpanName, attributes: Attributes): Span
   count(name: CounterName, by: number, attributes: Attributes): void
+  /** What each log line of a worker says beside its ids, while a turn of it is open. */
+  logFields?(workerId: string): Attributes
 }
 
 const noSpan: Span = { end: () => {} }
@@ -58,6 +63,7 @@ export function safeTelemetry(port: Telemetry | undefined): Telemetry {
       return { end: (more) => quietly(() => span.end(more)) }
     },
     count: (name, by, attributes) => quietly(() => port.count(name, by, attributes)),
+    logFields: (workerId) => quietly(() => port.logFields?.(workerId)) ?? {},
   }
 }
 

@@ -13,7 +13,7 @@ import { encodeTally } from '../../core/history/run/agent-tally.ts'
 import { lastResult, type OpenCall } from '../../core/history/run/open-calls.ts'
 import { childIds } from '../../core/ids.ts'
 import type { RunPosition } from '../../core/ports/ports.ts'
-import { noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
+import { type Attributes, noTelemetry, type Telemetry } from '../../core/ports/telemetry.ts'
 import { type Failure, type FailureOrigin, toFailure } from '../../core/worker/failure.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { afterRun, endingOf } from '../../core/worker/run-ends.ts'
@@ -45,15 +45,19 @@ export class AgentEnd {
   countRun(run: number, outcome: ResultStatus): void {
     if (this.#telemetry === noTelemetry) return
     const { turn, tally, container } = this.#journal
-    const { sessionId, workerId } = turn.assignment
+    const { sessionId, workerId, kind } = turn.assignment
     const { iterations } = tally
+    const { startedAt, toolCalls } = container.run
+    const took: Attributes = startedAt === null ? {} : { ms: Math.max(0, Date.now() - startedAt) }
     this.#telemetry.count('runs', 1, {
       sessionId,
       workerId,
+      kind,
       run,
       outcome,
       iterations,
-      toolCalls: container.run.toolCalls,
+      toolCalls,
+      ...took,
     })
   }
 

@@ -3,6 +3,7 @@
  * KIND-MAKER-1 Each turn of a kind is reported to telemetry as one span.
  */
 
+import { hash } from 'node:crypto'
 import { preview } from '../../core/check/preview.ts'
 import {
   type HandlerDefinition,
@@ -71,14 +72,23 @@ export function handlerKind(name: string, definition: HandlerDefinition, telemet
 function reported(behaviour: Behaviour, telemetry: Telemetry): Behaviour {
   if (telemetry === noTelemetry) return behaviour
   return (turn) => {
-    const { sessionId, workerId, kind, pool, run, starts, queuedAt } = turn.assignment
+    const { sessionId, workerId, kind, pool, run, starts, queuedAt, token, commitId } = turn.assignment
     // By two clocks: Redis says since when, this node until when.
     const waited: Attributes = queuedAt == null ? {} : { waitedMs: Math.max(0, Date.now() - queuedAt) }
-    const span = telemetry.startSpan('turn', { sessionId, workerId, kind, pool, run, starts, ...waited })
+    // The id of a commit is the token of its turn, and a number.
+    const lastToken = commitId.slice(0, commitId.lastIndexOf(':'))
+    const last: Attributes = lastToken === '' ? {} : { lastTurn: turnId(workerId, lastToken) }
+    const named = { turn: turnId(workerId, token), ...last }
+    const span = telemetry.startSpan('turn', { sessionId, workerId, kind, pool, run, starts, ...named, ...waited })
     // The behaviour of a cancelled turn may return earlier than the turn is over, or much later.
     void turn.finished.then((outcome) => span.end({ outcome }))
     return behaviour(turn)
   }
+}
+
+/** A token is for writing, and stays here. */
+function turnId(workerId: string, token: string): string {
+  return hash('sha256', `${workerId} ${token}`).slice(0, 16)
 }
 
 /** `spawns`: undefined if the kind may spawn any kind. */

@@ -63,7 +63,7 @@ export class RuntimeNode {
     this.#suspects = new SuspectGate(options.policy.overrunMs)
     this.#o = options
     this.#telemetry = options.telemetry ?? noTelemetry
-    this.#logOf = { log: options.log, live: options.live, nodeId: options.id }
+    this.#logOf = { log: options.log, live: options.live, nodeId: options.id, telemetry: this.#telemetry }
     this.#slots = new Slots(options.concurrency)
     this.#slotHost = {
       policy: options.policy,

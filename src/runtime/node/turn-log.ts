@@ -5,6 +5,7 @@
  */
 import { readLogCall, type WorkerLog } from '../../core/definition/worker-log.ts'
 import type { Assignment, LivePublisher } from '../../core/ports/ports.ts'
+import type { Telemetry } from '../../core/ports/telemetry.ts'
 import { redactFields, redactSentence } from '../../core/secret/redact.ts'
 
 const messageCharsMax = 4_096
@@ -14,17 +15,18 @@ interface LogOf {
   readonly log: WorkerLog
   readonly live: LivePublisher
   readonly nodeId: string
+  readonly telemetry: Telemetry
 }
 
 export function turnLog(
-  { log, live, nodeId }: LogOf,
+  { log, live, nodeId, telemetry }: LogOf,
   { sessionId, workerId, kind }: Assignment,
   run: number,
 ): WorkerLog {
   const ids = { session: sessionId, worker: workerId, kind, run }
   const at = (level: keyof WorkerLog) => (text: string, more?: Record<string, unknown>) => {
     const [message, fields] = readLogCall(text, more)
-    log[level](message, { ...ids, ...fields })
+    log[level](message, { ...ids, ...telemetry.logFields?.(workerId), ...fields })
     if (!live.isFollowed(sessionId)) return
     const line = { level, message: redactSentence(message.slice(0, messageCharsMax)), fields: boundedFields(fields) }
     live.publish(sessionId, workerId, [['worker.logged', { ...line, node: nodeId }]])

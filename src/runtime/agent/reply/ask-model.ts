@@ -7,7 +7,7 @@
 
 import type { AgentLimits } from '../../../core/definition/agent/define-agent.ts'
 import type { Model, ModelReply, ModelRequest } from '../../../core/definition/model.ts'
-import { TimeoutError } from '../../../core/errors.ts'
+import { TimeoutError, toRuntimeError } from '../../../core/errors.ts'
 import { type Attributes, noTelemetry, type Telemetry } from '../../../core/ports/telemetry.ts'
 import type { Turn } from '../../turn/turn.ts'
 import { StreamedReply } from './streamed-reply.ts'
@@ -26,13 +26,29 @@ export async function askModel(
   const span = telemetry.startSpan('model_call', attributes)
   try {
     const reply = await answerOf(turn, model, request, iteration, limits)
-    span.end({ outcome: 'replied' })
+    span.end({ outcome: 'replied', ...factsOf(reply) })
     countTokens(telemetry, reply, attributes)
     return reply
   } catch (thrown) {
-    span.end({ outcome: 'failed' })
+    span.end({ outcome: 'failed', code: toRuntimeError(thrown).code })
     throw thrown
   }
+}
+
+/** A model that somebody wrote may leave out anything. */
+function factsOf(reply: Partial<ModelReply> | undefined): Attributes {
+  const { usage, finishReason, model: repliedBy } = reply ?? {}
+  const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage ?? {}
+  const facts = {
+    inputTokens,
+    outputTokens,
+    cacheReadTokens,
+    cacheWriteTokens,
+    reasoningTokens,
+    finishReason,
+    repliedBy,
+  }
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Attributes
 }
 
 function countTokens(telemetry: Telemetry, reply: Partial<ModelReply> | undefined, attributes: Attributes): void {

@@ -1,0 +1,28 @@
+/**
+ * Duty: ids of spans for an SDK of OpenTelemetry. That of a turn follows from the turn, so that the next turn of its worker can name it, on whatever
+ * node that is: nothing is stored for it. All others are random.
+ */
+import { randomBytes } from 'node:crypto'
+
+/** For `idGenerator` of an SDK, and for `openTelemetry({ ids })`. */
+export class TurnIds {
+  #next: string | null = null
+
+  generateTraceId(): string {
+    return randomBytes(16).toString('hex')
+  }
+
+  generateSpanId(): string {
+    return this.#next ?? randomBytes(8).toString('hex')
+  }
+
+  /** The span that `start` starts has this id. */
+  startWith<Started>(id: string, start: () => Started): Started {
+    this.#next = id
+    try {
+      return start()
+    } finally {
+      this.#next = null
+    }
+  }
+}
