@@ -1,6 +1,6 @@
 /**
  * Duty: read a stream of server-sent events over fetch, which can send a token as a header, as EventSource cannot.
- * STREAM-1 After a break it goes on behind the last event that it got.
+ * PAGE-STREAM-1 After a break it goes on behind the last event that it got.
  */
 import type { RawEvent } from '../../core/event/event.ts'
 import { ApiError, type Query, send } from './http.ts'

@@ -59,13 +59,13 @@ function rowsOf(bars: readonly TimelineBar[], workers: readonly WorkerReport[], 
   for (const worker of workers) {
     if (worker.parentId !== null && below.has(worker.parentId)) below.add(worker.id)
     if (below.has(worker.id) && rows.length < rowsMost)
-      rows.push({ worker, bars: (byWorker.get(worker.id) ?? []).map((bar) => shown(bar, worker)) })
+      rows.push({ worker, bars: (byWorker.get(worker.id) ?? []).map((bar) => asReported(bar, worker)) })
   }
   return rows.some((row) => row.bars.length > 0) ? rows : []
 }
 
 /** The first turn of a run has written nothing yet: only the report knows that it has its slot. */
-function shown(bar: TimelineBar, { lifecycle }: WorkerReport): TimelineBar {
+function asReported(bar: TimelineBar, { lifecycle }: WorkerReport): TimelineBar {
   return bar.kind === 'queue' && bar.to === null && lifecycle === 'busy' ? { ...bar, kind: 'working' } : bar
 }
 
