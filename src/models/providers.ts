@@ -11,7 +11,7 @@ import { rememberSecret } from '../core/secret/known-secrets.ts'
 import { replyFetch } from './http/reply-fetch.ts'
 import { anthropicProtocol, chatProtocol, type ReplyProtocol, responsesProtocol } from './http/reply-protocol.ts'
 import { type SdkLanguageModel, sdkModel } from './sdk/sdk-model.ts'
-import type { SettingRules } from './settings.ts'
+import type { JsonSchema, SettingRules } from './settings.ts'
 
 type Environment = ModelSettings['env']
 
@@ -37,6 +37,8 @@ interface Provider {
   outputTokens?(model: string): number | undefined
   /** Options where the settings of a kind say nothing. */
   defaultOptions?(model: string): ProviderOptions | undefined
+  /** Where it depends on the model whether replies can be held to a schema. */
+  holdTo?(model: string, schema: JsonSchema): Promise<ProviderOptions | null>
   readonly protocol: ReplyProtocol
   load(endpoint: Endpoint): Promise<SdkLanguageModel>
 }
@@ -49,6 +51,18 @@ const anthropicOutputTokens = 16_384
  * so these stay the same from request to request. Others that speak this protocol may not know it.
  */
 const cachedPrompt: ProviderOptions = { anthropic: { cacheControl: { type: 'ephemeral' } } }
+
+/** In its strict form a provider refuses schemas with optional fields. */
+const notStrictly = (name: string) => (): ProviderOptions => ({ [name]: { strictJsonSchema: false } })
+
+/** Where a model has no such form of its own, its adapter would have the reply written as a call of a tool, which all replies would have to call. */
+async function natively(model: string, schema: JsonSchema): Promise<ProviderOptions | null> {
+  const { getModelCapabilities, supportsNativeStructuredOutputSchema } = await import('@ai-sdk/anthropic/internal')
+  const isNative = getModelCapabilities(model).supportsStructuredOutput
+  return isNative && supportsNativeStructuredOutputSchema(schema)
+    ? { anthropic: { structuredOutputMode: 'outputFormat' } }
+    : null
+}
 
 const openai = { prefix: 'OPENAI', baseUrl: 'https://api.openai.com/v1', needsKey: true }
 
@@ -63,7 +77,7 @@ const providers = new Map<string, Provider>([
         optionNames: ['openai'],
         effortOption: 'reasoningEffort',
         stopsMax: 0,
-        holdsToSchema: true,
+        holdTo: notStrictly('openai'),
         forbidden: ['store', 'conversation', 'previousResponseId'],
       },
       protocol: responsesProtocol,
@@ -74,7 +88,7 @@ const providers = new Map<string, Provider>([
     'openai-chat',
     {
       ...openai,
-      settingRules: { optionNames: ['openai'], stopsMax: 4, holdsToSchema: true },
+      settingRules: { optionNames: ['openai'], stopsMax: 4, holdTo: notStrictly('openai') },
       protocol: chatProtocol,
       load: loadChat,
     },
@@ -89,6 +103,7 @@ const providers = new Map<string, Provider>([
       settingRules: { optionNames: ['anthropic'], temperatureMax: 1 },
       outputTokens: (model) => (model.includes('claude-') ? undefined : anthropicOutputTokens),
       defaultOptions: (model) => (model.includes('claude-') ? cachedPrompt : undefined),
+      holdTo: natively,
       protocol: anthropicProtocol,
       load: loadAnthropic,
     },
@@ -128,13 +143,19 @@ export function openProviderModel(name: string, model: string, env: Environment)
 }
 
 function rulesOf(name: string, provider: Provider, model: string): SettingRules {
-  const rules = provider.settingRules ?? { optionNames: [name, 'openaiCompatible'] }
+  const rules = provider.settingRules ?? {
+    optionNames: [name, 'openaiCompatible'],
+    holdTo: notStrictly('openaiCompatible'),
+    // Most of these servers let the model write nothing but what the schema allows.
+    heldCallsNoTools: true,
+  }
   const most = provider.outputTokens?.(model)
   const options = provider.defaultOptions?.(model)
   return {
     ...rules,
     ...(most === undefined ? {} : { outputTokens: most }),
     ...(options === undefined ? {} : { defaultOptions: options }),
+    ...(provider.holdTo && { holdTo: (schema: JsonSchema) => provider.holdTo?.(model, schema) ?? null }),
   }
 }
 
@@ -204,6 +225,7 @@ async function loadCompatible({ provider, model, baseUrl, key, fetch }: Endpoint
     baseURL: baseUrl,
     fetch,
     includeUsage: true,
+    supportsStructuredOutputs: true,
     ...(key === undefined ? {} : { apiKey: key }),
   })(model)
 }

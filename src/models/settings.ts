@@ -7,6 +7,8 @@ import { type CallSettings, stopsOf } from '../core/definition/tool/call-setting
 import { ConfigError } from '../core/errors.ts'
 import type { ProviderOptions } from '../core/history/chat/chat-message.ts'
 
+export type JsonSchema = Readonly<Record<string, unknown>>
+
 /** What is known of a provider's settings before any call. */
 export interface SettingRules {
   /** Names under which its adapter reads `providerOptions`. Undefined if that is not known. */
@@ -19,8 +21,10 @@ export interface SettingRules {
   readonly outputTokens?: number
   /** Options for its adapter that the settings of a kind may change. */
   readonly defaultOptions?: ProviderOptions
-  /** It can hold a reply to a JSON Schema of an object, beside tools. */
-  readonly holdsToSchema?: boolean
+  /** The options with which it holds replies to this JSON Schema of an object; null: it cannot hold them to this one. Absent: to none. */
+  holdTo?(schema: JsonSchema): ProviderOptions | null | Promise<ProviderOptions | null>
+  /** A reply that is held to a schema calls no tools. */
+  readonly heldCallsNoTools?: boolean
   /** Options with which a conversation would depend on data that the provider keeps. */
   readonly forbidden?: readonly string[]
 }
@@ -56,10 +60,10 @@ export function sdkSettings(
   const { temperature, maxOutputTokens = outputTokens, effort, providerOptions } = settings ?? {}
   const stopSequences = stopsOf(settings ?? {})
   const asOption = effort !== undefined && name !== undefined && effortOption !== undefined
-  const options = merged(
-    merged(
+  const options = mergedOptions(
+    mergedOptions(
       defaultOptions,
-      asOption ? merged({ [name]: { [effortOption]: effort } }, providerOptions) : providerOptions,
+      asOption ? mergedOptions({ [name]: { [effortOption]: effort } }, providerOptions) : providerOptions,
     ),
     own,
   )
@@ -72,7 +76,11 @@ export function sdkSettings(
   }
 }
 
-function merged(given: ProviderOptions | undefined, own: ProviderOptions | undefined): ProviderOptions | undefined {
+/** Those of `own` count before those that are given. */
+export function mergedOptions(
+  given: ProviderOptions | undefined,
+  own: ProviderOptions | undefined,
+): ProviderOptions | undefined {
   if (given === undefined || own === undefined) return given ?? own
   const names = new Set([...Object.keys(given), ...Object.keys(own)])
   return Object.fromEntries([...names].map((name) => [name, { ...given[name], ...own[name] }]))

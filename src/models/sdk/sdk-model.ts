@@ -14,7 +14,7 @@ import { policy } from '../../core/policy.ts'
 import { contextWindow } from '../context-window.ts'
 import { currentCall } from '../http/reply-fetch.ts'
 import { wellFormed } from '../http/well-formed.ts'
-import { refuseDropped, type SettingRules, sdkSettings, settingProblem } from '../settings.ts'
+import { mergedOptions, refuseDropped, type SettingRules, sdkSettings, settingProblem } from '../settings.ts'
 import { type ErrorContext, toModelError } from './sdk-errors.ts'
 import { type FewerMessages, SdkPrompt } from './sdk-prompt.ts'
 import { type SdkPart, SdkReply } from './sdk-reply.ts'
@@ -42,6 +42,8 @@ class SdkModel implements Model {
   readonly #options: SdkModelOptions
   readonly #prompt: SdkPrompt
   #loaded: Promise<SdkLanguageModel> | undefined
+  /** False once its provider has said that it takes no schema. */
+  #holdsToSchema = true
 
   constructor(options: SdkModelOptions) {
     this.id = options.id
@@ -74,15 +76,27 @@ class SdkModel implements Model {
     }
   }
 
-  /** A model that turns out to take no images, audio or files is asked again, as after any failure that may pass, with notes in their place. */
-  #toError(thrown: unknown, { messages }: ModelRequest): RuntimeError {
+  /** A model that turns out not to take something is asked again without it, as after any failure that may pass. */
+  #toError(thrown: unknown, request: ModelRequest): RuntimeError {
     const error = toModelError(thrown, this.#options)
-    if (error.code !== 'model_refused' || !this.#prompt.learnFromProvider(saidIn(error.message), messages)) return error
+    if (error.code !== 'model_refused') return error
+    const instead = this.#learn(saidIn(error.message), request)
+    if (instead === null) return error
     const { message, details } = error
-    return new TransientError(`${message} – it is asked again with a note in their place`, {
-      code: 'model_unavailable',
-      details,
-    })
+    return new TransientError(`${message} – it is asked again ${instead}`, { code: 'model_unavailable', details })
+  }
+
+  /** How it is asked from now on; null: as before. */
+  #learn(said: string, { messages, output }: ModelRequest): string | null {
+    if (this.#prompt.learnFromProvider(said, messages)) return 'with a note in their place'
+    if (output === undefined || !this.#holdsToSchema || !refusesSchema.test(said)) return null
+    this.#holdsToSchema = false
+    return 'without being held to the schema of its output'
+  }
+
+  async #heldTo(sdk: typeof import('ai'), request: ModelRequest): Promise<SdkLanguageModel> {
+    const model = await this.#load()
+    return this.#holdsToSchema ? heldTo(sdk, model, request, this.#options.settingRules) : model
   }
 
   /** Loads the model once. After a failure the next call tries again. */
@@ -116,7 +130,7 @@ class SdkModel implements Model {
     abortSignal: AbortSignal,
   ): Promise<ModelReply> {
     const sdk = await loadSdk()
-    const model = heldTo(sdk, await this.#load(), request, this.#options.settingRules)
+    const model = await this.#heldTo(sdk, request)
     const reply = new SdkReply(this.id, policy.replyBytesMax, (delta) => call.onDelta(delta))
     const { stream } = sdk.streamText({
       model,
@@ -150,30 +164,32 @@ class SdkModel implements Model {
 }
 
 /** A provider that can hold a reply to a schema is told to. What its model replies is checked all the same. */
-function heldTo(
+async function heldTo(
   { wrapLanguageModel }: typeof import('ai'),
   model: SdkLanguageModel,
-  { output }: ModelRequest,
-  { holdsToSchema }: SettingRules = {},
-): SdkLanguageModel {
-  if (output === undefined || !holdsToSchema || output.type !== 'object') return model
-  const schema = output as JSONSchema7
+  { output, tools }: ModelRequest,
+  rules: SettingRules = {},
+): Promise<SdkLanguageModel> {
+  if (output === undefined || output.type !== 'object' || (rules.heldCallsNoTools && tools.length > 0)) return model
+  const options = (await rules.holdTo?.(output)) ?? null
+  if (options === null) return model
   return wrapLanguageModel({
     model,
     middleware: {
       specificationVersion: 'v4',
       transformParams: async ({ params }) => ({
         ...params,
-        responseFormat: { type: 'json', schema, name: 'output' },
-        // In its strict form the provider refuses schemas with optional fields.
-        providerOptions: {
-          ...params.providerOptions,
-          openai: { strictJsonSchema: false, ...params.providerOptions?.openai },
-        },
+        responseFormat: { type: 'json', schema: output as JSONSchema7, name: 'output' },
+        providerOptions: mergedOptions(options, params.providerOptions as ProviderOptions | undefined) as NonNullable<
+          typeof params.providerOptions
+        >,
       }),
     },
   })
 }
+
+/** What a provider says that does not hold replies to schemas, or not to this one. */
+const refusesSchema = /response_?format|text\.format|output_?(?:config|format)|json_?schema|structured[ _-]?outputs?/i
 
 /** What the provider said. The name of the model, which comes before it, may hold any word. */
 function saidIn(message: string): string {

@@ -34,6 +34,13 @@ const weather: ToolSpec = {
   inputSchema: { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] },
 }
 
+const closed = {
+  type: 'object',
+  properties: { city: { type: 'string' } },
+  required: ['city'],
+  additionalProperties: false,
+}
+
 describe.each(surfaces)('$provider', (surface) => {
   const model = () => openAt(surface, fake.url)
 
@@ -62,16 +69,33 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(seen?.headers['idempotency-key']).toBe('sess%20%C3%BC/3/1')
   })
 
-  test('a provider that can hold a reply to a schema is told to, beside its tools', async () => {
+  test('a provider that can hold a reply to a schema is told to, and beside tools where both go together', async () => {
     await using raw = await rawProvider((response) => void response.writeHead(400).end('{}'))
-    const output = { type: 'object', properties: { city: { type: 'string' } } }
-    const asked = openAt(surface, raw.url).reply(requestOf([user('hello')], { tools: [weather], output }), listener())
-    await errorOf(asked)
-    const sent = raw.requests[0]?.body ?? ''
-    const isHeld = surface.provider.startsWith('openai')
-    expect(sent.includes('"type":"json_schema"')).toBe(isHeld)
-    expect(sent.includes('"strict":false')).toBe(isHeld)
-    expect(sent).toContain('Tells the weather.')
+    const name = surface.provider === 'anthropic' ? 'claude-sonnet-4-5' : 'test-model'
+    const held = openAt(surface, raw.url, name)
+    for (const tools of [[weather], []])
+      await errorOf(held.reply(requestOf([user('hello')], { tools, output: closed }), listener()))
+    const isCompatible = surface.provider === 'local'
+    const sent = raw.requests.map(({ body }) => body)
+    expect(sent.map((body) => body.includes('"type":"json_schema"'))).toEqual([!isCompatible, true])
+    expect(sent.map((body) => body.includes('"strict":false'))).toEqual(
+      surface.provider === 'anthropic' ? [false, false] : [!isCompatible, true],
+    )
+    expect(sent[0]).toContain('Tells the weather.')
+    expect(sent[0]).not.toMatch(/tool_choice":\{?"?(?:any|required|tool)/)
+  })
+
+  test('a provider that takes no schema is asked again without one, and from then on', async () => {
+    const said = JSON.stringify({ error: { message: 'This response_format type is unavailable now', type: 'x' } })
+    await using raw = await rawProvider((response) => {
+      response.writeHead(400, { 'content-type': 'application/json' }).end(said)
+    })
+    const name = surface.provider === 'anthropic' ? 'claude-sonnet-4-5' : 'test-model'
+    const held = openAt(surface, raw.url, name)
+    const asked = () => errorOf(held.reply(requestOf([user('hello')], { output: closed }), listener()))
+    expect(await asked()).toMatchObject({ code: 'model_unavailable', message: expect.stringContaining('asked again') })
+    expect(await asked()).toMatchObject({ code: 'model_refused' })
+    expect(raw.requests.map(({ body }) => body.includes('json_schema'))).toEqual([true, false])
   })
 
   test('without instructions no system prompt is sent', async () => {
