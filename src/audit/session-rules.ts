@@ -164,6 +164,12 @@ function stateRules({ session, seen }: Group, say: Say): void {
         ? `the index of session ${id} says that its blobs have ${told} bytes, and they have ${there}`
         : `the index of session ${id} says that blob ${idText(blob)} has ${told} bytes, and its key has ${there}`,
     )
+  for (const digest of session.brokenPermissions)
+    say(
+      'I13',
+      `permissions-${digest}`,
+      `session ${id} keeps permissions as ${idText(digest)}, and their text has another digest`,
+    )
   const unfinished = isCancelling(session) || session.cancelled.length > 0
   if (unfinished && session.isCancelling === false)
     say('I12', 'unfinished', `a cancel in session ${id} is not finished, and no sweep knows of it`)

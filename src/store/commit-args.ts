@@ -32,6 +32,7 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   const { workerId, token, sequence, version, runState, entries, spawns, offer, sends, timers, end } = request
   const texts = [...entries]
   const add = (text: string) => texts.push(text) - 1
+  const addOnce = addingOnce(add)
   const fields: Fields = {
     worker: workerId,
     token,
@@ -45,7 +46,8 @@ export function commitArgs(request: CommitRequest, context: CommitContext): Comm
   if (request.event !== '') fields.event = add(request.event)
   if (request.costs?.length) fields.costs = request.costs.map(costFields)
   if (request.childrenAtOnce !== undefined) fields.atOnce = request.childrenAtOnce
-  if (spawns.length > 0) fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add))
+  if (spawns.length > 0)
+    fields.spawns = spawns.map((spawn, index) => spawnFields(spawn, offer?.takes[index], add, addOnce))
   if (offer) {
     const { slot, nonce } = offer
     fields.inline = { node: context.nodeId, slot, nonce, leaseMs: context.policy.leaseMs }
@@ -102,7 +104,22 @@ function contentFields(request: CommitRequest, policy: Policy, add: (text: strin
   return fields
 }
 
-function spawnFields(spawn: SpawnOrder, offered: boolean | undefined, add: (text: string) => number): Fields {
+/** Siblings mostly have the same permissions: a text that comes again has the number that it had. */
+function addingOnce(add: (text: string) => number): (text: string) => number {
+  const numbers = new Map<string, number>()
+  return (text) => {
+    const number = numbers.get(text) ?? add(text)
+    numbers.set(text, number)
+    return number
+  }
+}
+
+function spawnFields(
+  spawn: SpawnOrder,
+  offered: boolean | undefined,
+  add: (text: string) => number,
+  addOnce: (text: string) => number,
+): Fields {
   const { id, kind, name, pool, detached, call, permissions, mail } = spawn
   return {
     id,
@@ -111,7 +128,7 @@ function spawnFields(spawn: SpawnOrder, offered: boolean | undefined, add: (text
     call,
     mail: add(mail),
     name: name === defaultName(kind, call) ? undefined : name,
-    permissions: permissions || undefined,
+    permissions: permissions ? addOnce(permissions) : undefined,
     detached: detached || undefined,
     offered: offered || undefined,
   }

@@ -131,7 +131,7 @@ export function recordOf(key: string): { readonly partition: number; readonly id
 export function workerKeys(tag: string, id: string) {
   const record = `${tag}:w:${id}`
   return {
-    /** hash; the record: each value has at most 64 bytes, except long permissions, last words and the reason of a cancel, so that the hash stays small. */
+    /** hash; the record: each value has at most 64 bytes, except the permissions of a run, last words and the reason of a cancel, so that the hash stays small. */
     record,
     /** list; the append-only history, one JSON entry each. */
     log: `${record}:log`,
@@ -226,6 +226,8 @@ export function sessionKeys(tag: string, id: string) {
     quiet: `${session}:quiet`,
     /** hash; of a copy, ids that its workers had in the session that it is a copy of to their own; until pruned. */
     originals: `${session}:originals`,
+    /** hash; permissions of over 64 bytes by their SHA-1, for the records of its workers, which name them by it; until pruned. */
+    permissions: `${session}:permissions`,
     /** hash; blob to `<bytes> <media type>`, and `bytes` to how many all of them have; until pruned. */
     blobs: `${session}:blobs`,
   }

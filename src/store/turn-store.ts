@@ -57,7 +57,7 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About: of the fields of a commit in the header, and of each child, without its permissions and without the kinds of a claim. */
+/** About: of the fields of a commit in the header, and of each child, without the kinds of a claim. */
 const fieldsBytes = 300
 
 const historyPage = 1_000
@@ -117,9 +117,7 @@ export class RedisTurnStore implements TurnStore {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#context)
-    const permissions = request.spawns.map((spawn) => spawn.permissions ?? '')
-    const bytes =
-      bytesOf([...texts, ...permissions, JSON.stringify(fields.claim ?? '')]) + fieldsBytes * (1 + permissions.length)
+    const bytes = bytesOf([...texts, JSON.stringify(fields.claim ?? '')]) + fieldsBytes * (1 + request.spawns.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#commits.add({ fields, texts, bytes, answer })
     if (this.#o.onSentOut && request.sends.some(({ workerId }) => partitionOf(workerId) !== this.partition))

@@ -11,6 +11,7 @@ import { type PartitionKeys, workerKeys } from './keys.ts'
 import { noSignals, type OpenSignals, openSignalsOf } from './person/open-asks.ts'
 import { type Pause, pausesOf } from './person/pauses.ts'
 import type { FieldDamage } from './record/field.ts'
+import { readPermissions } from './record/kept-permissions.ts'
 import type { NodeRow } from './record/register-line.ts'
 import { isOfSession, readSession } from './record/session-record.ts'
 import { readRecord, unreadableRecord, type WorkerRecord } from './record/worker-record.ts'
@@ -83,7 +84,9 @@ export class WorkerRows {
         .llen(keys.log)
     }
     const replies = await repliesOf(pipeline)
-    const rows = ids.flatMap((id, index) => rowOf(id, replies.slice(index * 6, index * 6 + 6)) ?? [])
+    const records = ids.map((id, index) => ({ id, fields: fieldsIn(replies[index * 6]) }))
+    const fields = await readPermissions(this.#redis, this.#keys, records)
+    const rows = ids.flatMap((id, index) => rowOf(id, fields[index], replies.slice(index * 6, index * 6 + 6)) ?? [])
     const isAny = (status: string) => rows.some(({ record }) => record.status === status)
     const isOfNodes = isAny('running') || isAny('queued')
     const { now, live, stalled } = isOfNodes ? await readNodes() : { now: 0, live: [], stalled: [] }
@@ -146,18 +149,24 @@ function holderOf(node: NodeRow | undefined): Pick<WorkerRow, 'node' | 'nodeSeen
   return { node: node?.id ?? null, nodeSeenAt: node?.lastSeen ?? null }
 }
 
-/** Reads the answers of the commands in `of` for one worker. Null if it has no record. */
+/** Undefined if the key of the record is of another sort. */
+function fieldsIn(reply: unknown): RecordFields | undefined {
+  return reply instanceof Error ? undefined : (reply as RecordFields)
+}
+
+/** Reads the answers of the commands in `of` for one worker, with the fields of its record. Null if it has no record. */
 function rowOf(
   id: string,
+  fields: RecordFields | undefined,
   read: readonly unknown[],
 ): Omit<
   WorkerRow,
   'node' | 'nodeSeenAt' | 'times' | 'readAt' | 'isHosted' | 'pause' | 'updatedAt' | 'wasCancelled' | 'open' | 'gate'
 > | null {
   const error = read.find((reply) => reply instanceof Error)
-  const [fields, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
+  const [, failureJson = null, inbox = 0, results = 0, signals = 0, historyLength = 0] = read.map((reply) =>
     reply instanceof Error ? undefined : reply,
-  ) as [RecordFields?, (string | null)?, number?, number?, number?, number?]
+  ) as [unknown, (string | null)?, number?, number?, number?, number?]
   // A script may write a score for a root that is gone. That alone is no record.
   if (fields !== undefined && fields.status === undefined) return null
   const { record, damage } =

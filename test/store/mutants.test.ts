@@ -35,6 +35,7 @@ import { withNames } from './support/mutant-names.ts'
 import { notifyMutants } from './support/notify-mutants.ts'
 import { outboxMutants } from './support/outbox-mutants.ts'
 import { pauseMutants } from './support/pause-mutants.ts'
+import { permissionMutants } from './support/permission-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
 import { restMutants } from './support/rest-mutants.ts'
 import { retryMutants } from './support/retry-mutants.ts'
@@ -375,6 +376,7 @@ const all = [
   ...forkMutants,
   ...steerMutants,
   ...blobMutants,
+  ...permissionMutants,
 ]
 
 test('each guard that is marked in the scripts has a mutant, and each mutant a mark', () => {

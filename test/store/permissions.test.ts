@@ -1,6 +1,9 @@
 /** Permissions: what a session gives its root is in the record, and no child's permissions are wider than its parent's (I13). */
 import { describe, expect, test } from 'vitest'
 import { isWithinFolder } from '../../src/core/worker/permissions.ts'
+import { commitArgs } from '../../src/store/commit-args.ts'
+import type { KindLists } from '../../src/store/kind-lists.ts'
+import * as checks from './support/permission-checks.ts'
 import { Place } from './support/place.ts'
 
 async function started(permissions: string) {
@@ -23,6 +26,33 @@ describe('the permissions of a session', () => {
     await using scene = await started('')
     expect(await scene.place.record(scene.root)).not.toHaveProperty('permissions')
     expect(scene.turn.assignment.permissions).toEqual({})
+  })
+})
+
+describe('permissions of over 64 bytes', () => {
+  test('are stored once for a session, however many of its workers have them', async () => {
+    await using place = await Place.open()
+    const { root, turn, spawns, kept } = await checks.family(place)
+    await turn.park('signals', { spawns, pendingCalls: [1, 2] })
+    const [own = '', its = '', sibling = ''] = await Promise.all(
+      [root, ...spawns.map(({ id }) => id)].map(async (id) => (await place.record(id)).permissions),
+    )
+    expect([own, its].map((name) => /^@[0-9a-f]{40}$/.test(name))).toEqual([true, true])
+    expect(sibling).toBe(its)
+    const texts = await place.redis.hgetall(kept)
+    expect(Object.keys(texts).sort()).toEqual([own.slice(1), its.slice(1)].sort())
+    expect(texts[own.slice(1)]).toBe(checks.longPermissions)
+  })
+
+  test('are sent once with a commit', async () => {
+    await using place = await Place.open()
+    const { turn, spawns } = await checks.family(place)
+    const { texts } = commitArgs(turn.request({ spawns }), {
+      nodeId: 'n',
+      kinds: {} as KindLists,
+      policy: place.policy,
+    })
+    expect(texts.filter((text) => text.startsWith('tools '))).toHaveLength(1)
   })
 })
 

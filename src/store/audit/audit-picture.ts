@@ -80,6 +80,8 @@ export interface SessionPicture {
   readonly damage: readonly string[]
   /** Blobs whose keys are not as the index says, and `bytes` if its sum is wrong. */
   readonly brokenBlobs: readonly { readonly id: string; readonly told: string; readonly there: string }[]
+  /** Digests under which it keeps permissions whose text has another one. */
+  readonly brokenPermissions: readonly string[]
 }
 
 export interface Picture {
@@ -94,7 +96,7 @@ export interface Picture {
 const isThere = (answer: number | null) => (answer === null ? null : answer === 1)
 
 export function sessionPicture(id: string, reply: Reply): SessionPicture {
-  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd] = reply as [
+  const [flat, listed, cancelled, isIndexed, isCancelling, damage, blobs, endScore, toEnd, permissions] = reply as [
     string[],
     number,
     string[],
@@ -104,6 +106,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     [string, string, string][],
     string | null,
     number,
+    string[],
   ]
   const fields = toFields(flat)
   const { session, damage: fieldDamage } = readSession(fields)
@@ -119,6 +122,7 @@ export function sessionPicture(id: string, reply: Reply): SessionPicture {
     isListedAsEnded: endScore === null ? null : endScore === '' ? undefined : Number(endScore) >= 0,
     damage,
     brokenBlobs: blobs.map(([id, told, there]) => ({ id, told, there })),
+    brokenPermissions: permissions,
   }
 }
 

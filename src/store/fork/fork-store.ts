@@ -9,6 +9,7 @@ import { RedisBlobStore } from '../blob-store.ts'
 import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import { ReadStore } from '../read-store.ts'
 import { guarded } from '../redis/guarded.ts'
+import { withPermissions } from '../record/kept-permissions.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type RecordFields, toFields } from '../script/replies.ts'
 import type { HeaderValue, ScriptCaller } from '../script/script.ts'
@@ -102,6 +103,7 @@ export class ForkStore {
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
     this.#caller = caller
     this.#keys = keys
+  permissions: string[],
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.#read = new ReadStore(redis, keys)
@@ -187,7 +189,28 @@ export class ForkStore {
       { deadlineMs: this.#deadlineMs },
     )
     if (reply[0] !== 'ok') throw lost(String(reply[1]))
-    return parseWakeups(reply[1])
+    return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
+  }
+}
+
+function cutOf(read: readonly WorkerReply[], reply: CutReply): Cut {
+  const [, , cancelled, reasons, isCancelling, originals, results, permissions] = reply
+  const kept = toFields(permissions)
+  return {
+    kind: 'ok',
+    workers: read.map(([id, record, historyLength, parts, due, asks]) => ({
+      id,
+      fields: withPermissions(toFields(record.split('\0')), kept),
+      historyLength,
+      parts: Object.fromEntries(parts),
+      due: toFields(due),
+      asks: asks.map(([ask, fields]) => [ask, toFields(fields)]),
+    })),
+    cancelled,
+    reasons: toFields(reasons),
+    isCancelling: isCancelling === 1,
+    originals: toFields(originals),
+    results: toFields(results),
   }
 }
 

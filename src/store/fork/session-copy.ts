@@ -10,6 +10,7 @@ import { ForkedIds } from '../../core/fork/forked-ids.ts'
 import { rehashed } from '../../core/worker/ask/approval-ask.ts'
 import { decodeAskBody, encodeAskBody } from '../../core/worker/ask/ask.ts'
 import { type ForkNote, forkedRecord } from '../record/forked-record.ts'
+import { permissionsName } from '../record/kept-permissions.ts'
 import { decodeRecord } from '../record/worker-record.ts'
 import { StoredDamage, storeError } from '../redis/store-error.ts'
 import type { RecordFields } from '../script/replies.ts'
@@ -35,6 +36,8 @@ export class SessionCopy {
   readonly #open: string[] = []
   /** Asks of the session by the time when they were made, as the set of the session has them. */
   readonly #asks: string[] = []
+  /** Permissions that the session keeps for its records. */
+  readonly #permissions = new Set<string>()
   #waiting: Part[] = []
   #bytes = 0
 
@@ -69,6 +72,7 @@ export class SessionCopy {
     const copyId = ids.worker(id)
     const record = forkedRecord(worker.fields, ids, this.#note)
     await this.#add(`fork:${ids.sessionId}:${copyId}`, 'hash', flat(record.fields))
+    if (record.permissions !== null) this.#permissions.add(record.permissions)
     const entries = await this.#history(id, historyLength)
     if (entries < historyLength) throw prunedError(this.#note.from)
     for (const [part, texts] of Object.entries(worker.parts)) await this.#part(id, part, texts)
@@ -118,6 +122,8 @@ export class SessionCopy {
     await this.#pieces(`${base}:results`, 'hash', flat(results))
     await this.#pieces(`${base}:asks`, 'zset', this.#asks)
     const known = Object.entries(this.#cut.originals).flatMap(([id, own]) => [id, this.#ids.worker(own)])
+    const permissions = [...this.#permissions].flatMap((text) => [permissionsName(text).slice(1), text])
+    await this.#pieces(`${base}:permissions`, 'hash', permissions)
     await this.#pieces(`${base}:originals`, 'hash', [...known, ...this.#ids.all.flat()])
   }
 

@@ -9,7 +9,7 @@ ARGV[1] header    json:
   headBytes        of each mail that are answered
   budget           most bytes of mails that are read in this call
 Returns {session, workers, pools of which a queue cannot be read}. session: empty, or {record of its root, workers listed, cancelled, in the index, being
-        cancelled, what is wrong with its keys, blobs that are not as its index says, its score among the ends, 1 or 0: workers to end are left}, each blob as {id, bytes of the index, bytes of its key}, with
+        cancelled, what is wrong with its keys, blobs that are not as its index says, its score among the ends, 1 or 0: workers to end are left, digests of permissions that are those of another text}, each blob as {id, bytes of the index, bytes of its key}, with
         "bytes" for their sum. Of each worker {id, record, history length, failure, signals, results, inbox, timers,
         leased, pools it is queued in, retry is timed, open asks, listed, its gate has it}, each lane as {length, heads, whole}, timers as {id, 1 or 0: it has a
         time}, open asks as {id, worker, run, state, it expires, in the inbox, its expiry is timed, what is wrong with its record or nothing}; without a record {id, listed}; with a key that is of another sort {id, "damaged", what is wrong with each}.
@@ -113,6 +113,8 @@ local function pictureOf(id)
   redis.call('STRLEN', record .. ':state')
   local queued, fields = {}, {}
   for index = 1, #flat, 2 do fields[flat[index]] = flat[index + 1] end
+  -- Permissions that are lost stay as the record names them: then the field is damaged.
+  pcall(withPermissions, tag, id, fields, flat)
   for index = 1, #pools do
     if isIn(tag .. ':run:' .. pools[index], id) == 1 then queued[#queued + 1] = pools[index] end
   end
@@ -156,6 +158,15 @@ local function brokenBlobs(key)
   return found
 end
 
+-- Permissions that are kept under the digest of another text.
+local function brokenPermissions()
+  local found, flat = {}, redis.call('HGETALL', permissionsKeyOf(tag, session))
+  for index = 1, #flat, 2 do
+    if redis.sha1hex(flat[index + 1]) ~= flat[index] then found[#found + 1] = flat[index] end
+  end
+  return found
+end
+
 local function aboutOf(key)
   -- Read by nobody here; of another sort it fails as the others do.
   redis.call('HLEN', key .. ':results')
@@ -168,6 +179,7 @@ local function aboutOf(key)
     brokenBlobs(key),
     not unread[endsKey] and (redis.call('ZSCORE', endsKey, session) or ''),
     (redis.call('HEXISTS', rootKeyOf(tag, session), 'endFrom') == 1 or redis.call('SCARD', endingKeyOf(tag, session)) > 0) and 1 or 0,
+    brokenPermissions(),
   }
 end
 
@@ -185,7 +197,7 @@ if session then
   isAboutWhole, about = pcall(aboutOf, key)
   if not isAboutWhole then
     about = { {}, 0, {}, isIn(sessionsKey, session), false, brokenOf(about, 'hash', rootKeyOf(tag, session), 'hash', key .. ':results',
-      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session)), {}, false, 0 }
+      'list', key .. ':workers', 'set', key .. ':cancelled', 'zset', key .. ':asks', 'hash', key .. ':blobs', 'set', endingKeyOf(tag, session), 'hash', permissionsKeyOf(tag, session)), {}, false, 0, {} }
   end
 end
 local workers = {}

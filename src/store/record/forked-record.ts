@@ -7,6 +7,7 @@
 import type { ForkedIds } from '../../core/fork/forked-ids.ts'
 import { defaultPool } from '../../core/ids.ts'
 import type { RecordFields } from '../script/replies.ts'
+import { permissionsName } from './kept-permissions.ts'
 import { epochIn } from './worker-record.ts'
 
 /** What the copy alone says, of itself. */
@@ -21,6 +22,8 @@ export interface ForkedRecord {
   readonly fields: RecordFields
   /** The pool in whose run queue the worker stands; null if it is not queued. */
   readonly queued: string | null
+  /** The text of its permissions, if its session keeps them. */
+  readonly permissions: string | null
 }
 
 /** Of the original alone: where its result goes, its wake-ups, its places in run queues and at gates, and what its last node said. */
@@ -37,12 +40,17 @@ export function forkedRecord(fields: RecordFields, ids: ForkedIds, { from, at, i
   if (epoch > 0) copy.token = `${epoch}:`
   const [, child] = /^result:(.+)$/.exec(wait ?? '') ?? []
   if (child !== undefined) copy.wait = `result:${ids.worker(child)}`
-  if (permissions !== undefined) copy.permissions = ids.permissions(permissions)
+  const text = permissions === undefined ? null : ids.permissions(permissions)
+  if (text !== null) copy.permissions = permissionsName(text)
   if (runPermissions !== undefined) copy.runPermissions = ids.permissions(runPermissions)
   if (retried !== undefined) copy.retried = `${retried.split(' ')[0]} - `
   copy.copied = isDryRun ? 'dry' : '1'
   if (path1 === undefined) copy.forkedFrom = `${from} ${at}`
-  return { fields: copy, queued: copy.status === 'queued' ? (fields.pool ?? defaultPool) : null }
+  return {
+    fields: copy,
+    queued: copy.status === 'queued' ? (fields.pool ?? defaultPool) : null,
+    permissions: text === copy.permissions ? null : text,
+  }
 }
 
 /** An element of a path is `<worker>:<run>`. */

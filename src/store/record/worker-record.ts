@@ -208,6 +208,11 @@ function pathDamage(depth: number, fields: RecordFields): FieldDamage[] {
   return found
 }
 
+/** The id of the session, by the record of one of its workers. */
+export function sessionOfRecord(id: string, { path1 }: RecordFields): string {
+  return path1 === undefined ? sessionIdOfRoot(id) : sessionOfPath(path1)
+}
+
 /** The id of the session, from the first element of the path of a child (`<root>:<run>`) or from the id of a root. */
 export function sessionOfPath(path1: string): string {
   return sessionIdOfRoot(path1.slice(0, idLength))

@@ -153,6 +153,9 @@ export const noneIsStartedAgainWhoseEndCannotBeWritten: Check = async (place) =>
 export const noneOfASessionWithoutSetsIsStartedAgain = notStartedAgain((place, _, __, session) =>
   place.redis.set(place.sessionKeys(session).cancelled, 'x'),
 )
+export const noneWhosePermissionsCannotBeKeptIsStartedAgain = notStartedAgain((place, _, __, session) =>
+  place.redis.set(place.sessionKeys(session).permissions, 'x'),
+)
 export const noneOfAnUncountedSessionIsStartedAgain = notStartedAgain((place, _, root) =>
   place.redis.hset(place.workerKeys(root).record, 'workers', 'some'),
 )

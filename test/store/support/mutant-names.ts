@@ -21,6 +21,7 @@ import type { Mutant } from './mutant.ts'
 import * as notifyChecks from './notify-checks.ts'
 import * as outboxChecks from './outbox-checks.ts'
 import * as pauseChecks from './pause-checks.ts'
+import * as permissionChecks from './permission-checks.ts'
 import * as releaseChecks from './release-checks.ts'
 import * as restChecks from './rest-checks.ts'
 import * as retryChecks from './retry-checks.ts'
@@ -56,6 +57,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     gateChecks,
     forkChecks,
     blobChecks,
+    permissionChecks,
     endChecks,
     endingChecks,
     fairChecks,

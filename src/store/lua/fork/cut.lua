@@ -5,14 +5,16 @@ KEYS[4] cancelling set
 ARGV[1] header    json:
   session          id
   workersMost      a session of more workers is refused
-  bytesMost        one whose mailboxes, states and asks hold more is refused
-Returns {"ok", workers, cancelled, reasons, cancelling, originals, results} | {"not_found"} | {"finished", state} | {"too_many", workers}
-        | {"too_large", bytes}: at least so many.
-        Of each worker {id, record, history length, parts, due, asks}: parts as names of its keys with all that they hold, due as names and times in
-        turn, asks as ids with their records. cancelled: its set; reasons and results: names and values in turn; cancelling: 1 or 0; originals: of a
-        session that is itself a copy, ids of the original and its own in turn
+  partMost         most workers that one call reads
+  bytesMost        most bytes of mailboxes, states and asks that one call reads
+Returns {"ok", workers, cancelled, reasons, cancelling, originals, results, permissions}: with what was seen, this is the picture
+        | {"part", workers, next}: next: the position of the first one that was not looked at, or empty
+        | {"not_found"} | {"finished", state} | {"too_many", workers} | {"too_large", worker}: one worker alone has more bytes.
+        Of each worker that was read {id, record, history length, parts, due, asks, position, seen}: parts as names of its keys with all that they hold, due as
+        names and times in turn, asks as ids with their records. cancelled: its set; reasons and results: names and values in turn; cancelling: 1 or 0;
+        originals: of a session that is itself a copy, ids of the original and its own in turn; permissions: digests and texts in turn
 Builds  T:w:<id> and its keys, T:ask:<id> of open asks, T:s:<session>:cancelled, T:s:<session>:reasons, T:s:<session>:results,
-        T:s:<session>:originals.
+        T:s:<session>:originals, T:s:<session>:permissions.
 Events  none. It writes nothing. ]]
 local rootKey, workersKey, timersKey, cancellingKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local header = readHeader(ARGV[1])
@@ -94,4 +96,5 @@ if isFull() then return { 'too_large', digits(bytes) } end
 local base = sessionKey(tag, header.session)
 local cancelled, reasons = redis.call('SMEMBERS', base .. ':cancelled'), redis.call('HGETALL', base .. ':reasons')
 local originals, results = redis.call('HGETALL', originalsKeyOf(tag, header.session)), redis.call('HGETALL', base .. ':results')
-return { 'ok', workers, cancelled, reasons, redis.call('SISMEMBER', cancellingKey, header.session), originals, results }
+local permissions = redis.call('HGETALL', permissionsKeyOf(tag, header.session))
+return { 'ok', workers, cancelled, reasons, redis.call('SISMEMBER', cancellingKey, header.session), originals, results, permissions }

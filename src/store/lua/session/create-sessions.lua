@@ -25,7 +25,7 @@ ARGV[2] texts     of each session: its first message, what is told of it, json, 
         type and bytes of its blobs
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
         began something else, and that session is answered.
-Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
+Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey, endsKey = KEYS[1], KEYS[2]

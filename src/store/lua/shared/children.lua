@@ -9,11 +9,25 @@ local function mayGive(permissions, spawn, judged)
 end
 
 -- What the worker may not use itself it may not give (I13): neither by its own permissions, nor by those of its run.
-local function refuseWider(record, born, refused)
+local function refuseWider(tag, own, born, refused)
+  local record = own.record
   for _, field in ipairs({ 'permissions', 'runPermissions' }) do -- guard: a run gives no child more than the sender of its message may use
-    local permissions, judged = record[field] and permissionsOf(record[field]), {}
+    local permissions, judged = record[field] and permissionsOf(permissionsIn(tag, own.session, record[field])), {}
     for index = 1, permissions and #born or 0 do
       if not mayGive(permissions, born[index], judged) then refused[#refused + 1] = { 'permission_exceeded', '0', born[index].id } end -- guard: permissions of a child (permission_check_off)
+    end
+  end
+end
+
+-- The permissions of children as their records have them: `named` by their texts, `permissions` the texts by these.
+local function nameAll(tag, own, others)
+  others.named, others.permissions = {}, {}
+  for index = 1, #others.born do
+    local text = others.born[index].permissions
+    if text and not others.named[text] then
+      local named = permissionsNamed(text)
+      others.named[text], others.permissions[named] = named, text
+      if named ~= text then checkSort('hash', permissionsKeyOf(tag, own.session)) end -- guard: permissions of children that cannot be kept tear no commit
     end
   end
 end
@@ -49,7 +63,8 @@ local function planChildren(tag, own, spawns, others, refused, most)
     end
   end
   if #born == 0 then return end
-  refuseWider(record, born, refused)
+  refuseWider(tag, own, born, refused)
+  nameAll(tag, own, others)
   local limits = limitsOf(own.recordKey, record.limits)
   others.root = record
   if record.parent then others.root = readOfRoot(own.rootKey) end
@@ -121,7 +136,7 @@ local function commonFields(parent, others, isDetached, token, waits, queuedAt)
 end
 
 -- A child's record and its first mails.
-local function writeChild(spawn, common)
+local function writeChild(spawn, common, named)
   local fields = common
   if spawn.name or spawn.permissions or spawn.pool ~= atStart.pool then
     fields = { unpack(common) }
@@ -132,7 +147,7 @@ local function writeChild(spawn, common)
       end
     end
     set('name', spawn.name)
-    set('permissions', spawn.permissions)
+    set('permissions', named[spawn.permissions])
     set('pool', spawn.pool, atStart.pool)
   end
   redis.call('HSET', spawn.key, 'call', spawn.call, 'kind', spawn.kind, unpack(fields))
@@ -151,17 +166,18 @@ end
 local function writeChildren(tag, own, others, now, woke)
   local inline, assigned, leases = own.inline, {}, {}
   local token, ends = inline and '1:' .. inline.nonce, inline and digits(now + inline.leaseMs)
+  writePermissions(tag, own.session, others.permissions) -- guard: the permissions that children name are kept
   for index = 1, #others.born do
     local spawn = others.born[index]
     if isInline(inline, spawn) then
-      writeChild(spawn, commonFields(own, others, spawn.detached, token))
+      writeChild(spawn, commonFields(own, others, spawn.detached, token), others.named)
       assigned[#assigned + 1] = spawn.id
       leases[#leases + 1] = ends
       leases[#leases + 1] = spawn.id
     elseif spawn.waits then
-      writeChild(spawn, commonFields(own, others, false, nil, true))
+      writeChild(spawn, commonFields(own, others, false, nil, true), others.named)
     else
-      writeChild(spawn, commonFields(own, others, spawn.detached, nil, false, now))
+      writeChild(spawn, commonFields(own, others, spawn.detached, nil, false, now), others.named)
       writeWoken(tag, { id = spawn.id, session = own.session, pool = spawn.pool, root = (spawn.pool == atStart.pool or not own.record.parent) and others.root }, woke)
     end
   end

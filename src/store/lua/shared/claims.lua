@@ -64,7 +64,7 @@ local function readAssignment(tag, id, record, flat, token, purpose, suspect, mo
   local state = record.data or atStart.data
   if state == '@' then state = redis.call('GET', base .. ':state') or '' end
   -- The record as one string: many short ones cost Redis and the node several times as much. No value holds a zero byte.
-  local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(flat, '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
+  local reply = { 'assigned', id, purpose, token, suspect and '1' or '0', table.concat(withPermissions(tag, id, record, flat), '\0'), state, signals, results, inbox, awaited, spent, caps, limited }
   -- Nearly all sessions have none.
   if approval then reply[15] = approval end -- guard: an assignment holds what the session says of approvals
   return reply
@@ -122,6 +122,7 @@ local function checkWritten(tag, id, record, cancelCount, spent, childless)
   if not childless then -- guard: a worker that spawns nothing is started again whatever is damaged that only children need
     checkSort('list', base .. ':workers') -- guard: a worker that could not commit is checked first: the list of its session
     checkSort('set', base .. ':cancelled', base .. ':ending', tag .. ':cancelling') -- guard: a worker that could not commit is checked first: the sets of its session
+    checkSort('hash', permissionsKeyOf(tag, session)) -- guard: a worker that could not commit is checked first: the permissions of its session
     checkCount(rootKey, 'workers', redis.call('HGET', rootKey, 'workers')) -- guard: a worker that could not commit is checked first: the count of its workers
     checkCount(rootKey, 'cancelCount', cancelCount) -- guard: a worker that could not commit is checked first: the count of its cancels
   end

@@ -96,7 +96,7 @@ end
 -- All that a step sends. Of children it spawns in the same step (`byId`) their first mails grow. Returns the plans, and those for other partitions; what
 -- may not be sent is added to `refused`.
 local function planMails(tag, own, sends, byId, refused)
-  local plans, out, ahead, rules = {}, {}, {}, sendRulesOf(own.record)
+  local plans, out, ahead, rules = {}, {}, {}, sendRulesOf(tag, own)
   local here = partitionOfTag(tag)
   for index = 1, #sends do
     local send = sends[index]

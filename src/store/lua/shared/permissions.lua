@@ -1,6 +1,45 @@
 --[[ permissions – what a worker may use, give to those it spawns, and send to. core/worker/permissions.ts has the same rules, and tests compare
 them. ]]
 
+-- Where a session keeps permissions that a record has no room for (over 64 bytes make the whole hash several times as large), by their digest:
+-- those of siblings are mostly the same text.
+local permissionBytesMost = 64
+local function permissionsKeyOf(tag, session)
+  return sessionKey(tag, session) .. ':permissions'
+end
+
+-- As a record has this text: itself, or `@` and its digest.
+local function permissionsNamed(text)
+  return #text <= permissionBytesMost and text or '@' .. redis.sha1hex(text)
+end
+
+-- The text of what a record has.
+local function permissionsIn(tag, session, named)
+  local digest = string.match(named, '^@(%x+)$')
+  if not digest then return named end
+  local key = permissionsKeyOf(tag, session)
+  local text = readFields(key, digest)[1]
+  if not text then throwDamage('key ' .. key .. ' should have the permissions ' .. digest) end -- guard: permissions that are lost are no permission
+  return text
+end
+
+-- A record as names and values in turn, with the text of its permissions.
+local function withPermissions(tag, id, record, flat)
+  if not record.permissions then return flat end
+  local text = permissionsIn(tag, sessionOf(id, record.path1), record.permissions)
+  for index = 1, text ~= record.permissions and #flat or 0, 2 do
+    if flat[index] == 'permissions' then flat[index + 1] = text end -- guard: an assignment holds the permissions that its record names
+  end
+  return flat
+end
+
+-- Keeps these texts for records that name them; each is there once, however many name it.
+local function writePermissions(tag, session, texts)
+  for named, text in pairs(texts) do
+    if named ~= text then redis.call('HSET', permissionsKeyOf(tag, session), string.sub(named, 2), text) end
+  end
+end
+
 -- Permissions by the first word of their lines: the path of a folder, or a set of names. Of a word that comes twice the last one counts.
 local function permissionsOf(text)
   local permissions = {}
@@ -69,10 +108,10 @@ local function permissionsInMail(text)
 end
 
 -- What restricts to whom this worker sends: its own permissions, and those of its run. Mostly nothing.
-local function sendRulesOf(record)
-  local rules = {}
+local function sendRulesOf(tag, own)
+  local rules, record = {}, own.record
   for _, field in ipairs({ 'permissions', 'runPermissions' }) do
-    local names = record[field] and permissionsOf(record[field]).send
+    local names = record[field] and permissionsOf(permissionsIn(tag, own.session, record[field])).send
     if names then rules[#rules + 1] = names end
   end
   return rules

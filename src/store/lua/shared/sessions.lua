@@ -63,7 +63,7 @@ local function answerBefore(tag, order, known)
   return { 'again', order.session, redis.call('HGET', order.recordKey, 'startWakeups') or '' }
 end
 
-local function writeRoot(order, now)
+local function writeRoot(tag, order, now)
   local record = { 'schema', '8', 'kind', order.kind, 'status', order.rests and 'idle' or 'queued' } -- guard: a session without a first message rests
   local function set(field, value, absent)
     if value ~= absent then
@@ -76,7 +76,11 @@ local function writeRoot(order, now)
   set('name', order.name)
   set('pool', order.pool, atStart.pool)
   set('mode', order.mode)
-  set('permissions', order.permissions)
+  if order.permissions then
+    local named = permissionsNamed(order.permissions)
+    writePermissions(tag, order.session, { [named] = order.permissions }) -- guard: the permissions that a root names are kept
+    set('permissions', named)
+  end
   set('caps', order.caps)
   set('approval', order.approval)
   set('turnShare', order.turnShare)
@@ -124,7 +128,7 @@ local function writeSessions(tag, orders, now, seed, wakeupMs, texts)
   for pool, order in pairs(firsts) do order.wakeups = writeWakeupsOf(tag, { [pool] = true }, seed, now, wakeupMs) end
   for index = 1, #orders do
     local order = orders[index]
-    writeRoot(order, now)
+    writeRoot(tag, order, now)
     if order.key then redis.call('SET', tag .. ':idem:' .. order.key, order.session .. ' ' .. order.asked .. ' ' .. order.wakeups, 'PX', digits(order.keyMs)) end
   end
   writeEvents(tag .. ':events', events)

@@ -19,7 +19,8 @@ local function readLists(commit, texts)
   for index = 1, #commit.spawns do
     local spawn = commit.spawns[index]
     checkTexts(spawn, 'id', 'kind', 'pool')
-    checkTextsIfAny(spawn, 'name', 'permissions')
+    checkTextsIfAny(spawn, 'name')
+    if spawn.permissions ~= nil then spawn.permissions = textAt(commit, spawn, 'permissions', texts) end
     checkNumbers(spawn, 'call')
     spawn.call, spawn.mails = digits(spawn.call), { textAt(commit, spawn, 'mail', texts) }
   end

@@ -47,7 +47,7 @@ ARGV[1] header    json:
       call         number of the call
       mail         text: its input
       name         absent: of its kind and call
-      permissions  absent: nothing is restricted
+      permissions  text, which siblings may share; absent: nothing is restricted
       detached     true: nobody waits for it
       offered      true: the slot takes it at once
     inline         of the children that the slot takes:

@@ -129,6 +129,7 @@ for index = 1, #old, 2 do
       for place = 1, #blobs do redis.call('UNLINK', base .. ':blob:' .. blobs[place]) end -- guard: the blobs of a session go with it
       redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', endingKeyOf(tag, id), heldKeyOf(tag, id), quietKeyOf(tag, id),
         originalsKeyOf(tag, id))
+      redis.call('UNLINK', permissionsKeyOf(tag, id)) -- guard: the permissions of a session go with it
       redis.call('ZREM', sessionsKey, id)
       redis.call('ZREM', endsKey, id) -- guard: a pruned session leaves the index of ends
       pruned = pruned + 1

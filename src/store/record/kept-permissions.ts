@@ -1,0 +1,53 @@
+/**
+ * Duty: permissions as records name them: those of over 64 bytes are kept by their session, under a digest of their text.
+ * KEPT-PERMISSIONS-1 Permissions that their session has lost stay a name, which permits nothing. lua/shared/permissions.lua has the same form.
+ */
+import { hash } from 'node:crypto'
+import { type PartitionKeys, sessionKeys } from '../keys.ts'
+import type { Redis } from '../redis/redis.ts'
+import { fieldsNamed, orElse, type RecordFields } from '../script/replies.ts'
+import { sessionOfRecord } from './worker-record.ts'
+
+const bytesMost = 64
+const nameForm = /^@([0-9a-f]{40})$/
+
+/** As a record has this text: itself, or `@` and its digest. */
+export function permissionsName(text: string): string {
+  return Buffer.byteLength(text) <= bytesMost ? text : `@${hash('sha1', text)}`
+}
+
+/** The digest by which a record names its permissions; null if it has them itself, or has none. */
+export function permissionsDigest({ permissions = '' }: RecordFields): string | null {
+  return nameForm.exec(permissions)?.[1] ?? null
+}
+
+/** The same record with the text of its permissions; `kept`: what its session keeps. */
+export function withPermissions(fields: RecordFields, kept: RecordFields): RecordFields {
+  const text = kept[permissionsDigest(fields) ?? '']
+  return text === undefined ? fields : { ...fields, permissions: text }
+}
+
+/** The same records with the texts of their permissions. Each session is asked once, and only for what is named. */
+export async function readPermissions<Fields extends RecordFields | undefined>(
+  redis: Redis,
+  keys: PartitionKeys,
+  records: readonly { readonly id: string; readonly fields: Fields }[],
+): Promise<readonly (Fields | RecordFields)[]> {
+  const named = new Map<string, Set<string>>()
+  for (const { id, fields } of records) {
+    const digest = fields && permissionsDigest(fields)
+    if (!digest) continue
+    const session = sessionOfRecord(id, fields)
+    named.set(session, (named.get(session) ?? new Set()).add(digest))
+  }
+  if (named.size === 0) return records.map(({ fields }) => fields)
+  const kept = new Map<string, RecordFields>()
+  await Promise.all(
+    [...named].map(async ([session, digests]) => {
+      const names = [...digests]
+      const texts = await orElse(redis.hmget(sessionKeys(keys.tag, session).permissions, ...names), [])
+      kept.set(session, fieldsNamed(names, texts))
+    }),
+  )
+  return records.map(({ id, fields }) => fields && withPermissions(fields, kept.get(sessionOfRecord(id, fields)) ?? {}))
+}
