@@ -39,6 +39,8 @@ export interface SessionOrder {
   readonly limits: SessionLimits
   /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
+  /** As `encodeConfiguration` writes it; empty or absent: as the kind says. */
+  readonly configured?: string | undefined
   /** As `encodeApproval` writes it; empty or absent: the default. */
   readonly approval?: string | undefined
   /** As `encodeTurnShare` writes it; absent: the default. */
@@ -129,7 +131,7 @@ export class CreateSessions {
   #prepare(order: SessionOrder): Prepared {
     const { sessionId, kind, name, pool, mode, limits, permissions, approval, turnShare, notify, keyDigest, event } =
       order
-    const { history = [], blobs = [] } = order
+    const { history = [], blobs = [], configured } = order
     const mail = order.mail ?? ''
     const limitsText = encodeLimits(limits)
     const caps = encodeAllowed(limits)
@@ -141,6 +143,7 @@ export class CreateSessions {
       mode: mode === 'job' ? undefined : mode,
       limits: limitsText === startLimits ? undefined : limitsText,
       permissions: permissions || undefined,
+      configured: configured || undefined,
       caps: caps === startCaps ? undefined : caps,
       approval: approval || undefined,
       turnShare,

@@ -2,6 +2,7 @@
  * Duty: what an agent knew at a position of its history, another conversation that goes on from there, and where two of them part.
  * BRANCH-1 Nothing of the first conversation is changed or stopped: a branch is a session of its own that begins with the same messages.
  * BRANCH-2 A branch may use no more than the worker that it comes from.
+ * BRANCH-3 A branch is configured as the worker was at that position.
  */
 import { anything, keyRule, type Rules } from '../../core/check/check-options.ts'
 import { nameRule } from '../../core/definition/worker-name.ts'
@@ -11,6 +12,7 @@ import { ContextContainer } from '../../core/history/context-container.ts'
 import { type RunMetadata, RunMetadataFold } from '../../core/history/run/run-metadata.ts'
 import { countingEntries, type PlacedEntry } from '../../core/history/undone.ts'
 import { parseId } from '../../core/ids.ts'
+import { type Configuration, configurationAfter } from '../../core/worker/configuration.ts'
 import { type ContextQuery, type HistoryQuery, positionRule } from '../queries.ts'
 import type { WorkerReport } from '../report.ts'
 import type { CreateSession } from '../submission/submission.ts'
@@ -50,6 +52,14 @@ const pageSize = 1_000
 
 /** What an agent knew once the entry at this position was written. Throws an InputError for a handler, and for a position that is not there. */
 export async function contextOf(worker: Conversing, at: number | undefined): Promise<ContextContainer> {
+  return (await readContext(worker, at)).container
+}
+
+/** `configured`: what somebody had set for it then; undefined: nothing. */
+async function readContext(
+  worker: Conversing,
+  at: number | undefined,
+): Promise<{ readonly container: ContextContainer; readonly configured: Configuration | undefined }> {
   const report = await worker.report()
   const { sessionId, id: workerId, name, kind, parentId, depth } = report
   const last = report.historyLength - 1
@@ -62,7 +72,8 @@ export async function contextOf(worker: Conversing, at: number | undefined): Pro
     throw new InputError(
       `worker ${workerId} of kind ${kind} has no conversation: it is no agent, or has received nothing.`,
     )
-  return container
+  const set = items.findLast(({ entry }) => entry.type === 'configured')?.entry
+  return { container, configured: set?.type === 'configured' ? configurationAfter(null, set) : undefined }
 }
 
 /** What the runs of this worker left behind. */
@@ -90,10 +101,11 @@ export async function readEntries(worker: Pick<Conversing, 'history'>, last: num
 export async function forkRequest(
   worker: Conversing,
   { at, input, name, idempotencyKey }: ForkQuery,
-): Promise<CreateSession> {
+): Promise<{ readonly request: CreateSession; readonly configured: Configuration | undefined }> {
   parseId(worker.id, 'worker')
-  const [report, context] = [await worker.report(), await contextOf(worker, at)]
-  return {
+  const report = await worker.report()
+  const { container: context, configured } = await readContext(worker, at)
+  const request = {
     kind: report.kind,
     name: name ?? report.name,
     keepOpen: true,
@@ -102,6 +114,7 @@ export async function forkRequest(
     ...(input !== undefined && { input }),
     ...(idempotencyKey !== undefined && { idempotencyKey }),
   }
+  return { request, configured }
 }
 
 function rightsOf({ permissions }: WorkerReport): Pick<CreateSession, 'permissions'> {

@@ -13,6 +13,7 @@ import { InputError } from '../../core/errors.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { parseId } from '../../core/ids.ts'
 import type { DeepReadonly } from '../../core/read-only.ts'
+import type { Configuration } from '../../core/worker/configuration.ts'
 import { EarlyNotes } from '../event/early-notes.ts'
 import type { EventHub } from '../event/event-hub.ts'
 import { type PruneQuery, pruneRules, type SessionsQuery, sessionsRules } from '../queries.ts'
@@ -130,26 +131,41 @@ class TrackedSessions implements Disposable {
   }
 }
 
-export function sessionsOf({ submission, index, hub, sessionContext, retentionMs }: SessionsContext): Sessions {
+interface BeginOptions extends CreateOptions {
+  readonly definition?: Definition | undefined
+  /** What its root, an agent, is set to. */
+  readonly configured?: Configuration | undefined
+}
+
+async function beginSession(
+  { submission, hub, sessionContext }: SessionsContext,
+  request: CreateSession,
+  { follow = false, definition, configured }: BeginOptions,
+): Promise<Session<never>> {
+  let early: EarlyNotes | undefined
+  const followed = async (sessionId: string) => {
+    early = await EarlyNotes.open(hub, sessionId)
+  }
+  using tracked = new TrackedSessions(hub)
+  const creating = (sessionId: string) => {
+    tracked.add(sessionId, request)
+    return follow ? followed(sessionId) : undefined
+  }
+  const made = await submission.create(await withFiles(request), creating, definition, configured)
+  tracked.keep(made.sessionId)
+  return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
+}
+
+export function sessionsOf(context: SessionsContext): Sessions {
+  const { submission, index, hub, sessionContext, retentionMs } = context
   // Types of results exist for the compiler alone, so one implementation serves a name and a definition.
   const create = async (first: unknown, ...more: readonly unknown[]): Promise<Session<never>> => {
     const definition = isDefinition(first) ? first : undefined
     const [requested, options = {}] = definition === undefined ? [first, ...more] : more
     const request = requested as CreateSession
-    const { follow = false } = options as CreateOptions
-    let early: EarlyNotes | undefined
-    const followed = async (sessionId: string) => {
-      early = await EarlyNotes.open(hub, sessionId)
-    }
-    using tracked = new TrackedSessions(hub)
-    const creating = (sessionId: string) => {
-      tracked.add(sessionId, request)
-      return follow ? followed(sessionId) : undefined
-    }
-    const made = await submission.create(await withFiles(request), creating, definition)
-    tracked.keep(made.sessionId)
-    return new Session(made.sessionId, sessionContext(made.sessionId), made.warning, early)
+    return begin(request, { ...(options as CreateOptions), definition })
   }
+  const begin = (request: CreateSession, options: BeginOptions) => beginSession(context, request, options)
   const createMany = async (first: unknown, second?: unknown): Promise<PromiseSettledResult<Session<never>>[]> => {
     const definition = isDefinition(first) ? first : undefined
     const requested = definition === undefined ? first : second
@@ -170,11 +186,12 @@ export function sessionsOf({ submission, index, hub, sessionContext, retentionMs
     createMany,
     async fork(worker, query = {}) {
       checkOptions('sessions.fork', query, forkRules, InputError)
-      const { input, ...request } = await forkRequest(worker, query)
+      const { request: whole, configured } = await forkRequest(worker, query)
+      const { input, ...request } = whole
       const ids = blobsNamedIn(request.history ?? [])
-      if (ids.length === 0) return create(input === undefined ? request : { ...request, input })
+      if (ids.length === 0) return begin(whole, { configured })
       const { sessionId: source } = await worker.report()
-      const session = await create(request)
+      const session = await begin(request, { configured })
       const at = (sessionId: string) => ({ sessionId, blobs: submission.store(sessionId, 'session').forks.blobs })
       await copyBlobs(ids, at(source), at(session.id))
       const { idempotencyKey } = query

@@ -10,7 +10,7 @@ import { nameRule } from '../../core/definition/worker-name.ts'
 import { InputError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
-import { encodeGivenHistory } from '../../core/history/given-history.ts'
+import { encodeGivenHistory, givenConfiguration } from '../../core/history/given-history.ts'
 import {
   digestKey,
   type KeyOwner,
@@ -24,6 +24,7 @@ import {
 import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
+import { type Configuration, encodeConfiguration } from '../../core/worker/configuration.ts'
 import { encodeInput } from '../../core/worker/message.ts'
 import type { Notify } from '../../core/worker/notify.ts'
 import { encodeOrder, type Order } from '../../core/worker/order.ts'
@@ -148,14 +149,15 @@ export class Submission {
 
   /**
    * Calls `creating` with the id before Redis is asked, so that its caller misses no event of the session. `definition`: that of the kind, if the
-   * caller has it.
+   * caller has it. `configured`: what its first worker, an agent, is set to, as `worker.configure` sets it.
    */
   async create(
     request: CreateSession,
     creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
     definition?: Definition,
+    configured?: Configuration,
   ): Promise<Created> {
-    const prepared = await this.#prepare(request, definition)
+    const prepared = await this.#prepare(request, definition, configured)
     // Most callers have nothing to wait for: a session that is not followed costs no turn of the event loop more.
     const isReady = creating(prepared.order.sessionId)
     if (isReady) await isReady
@@ -199,7 +201,7 @@ export class Submission {
     )
   }
 
-  async #prepare(request: CreateSession, definition?: Definition): Promise<Prepared> {
+  async #prepare(request: CreateSession, definition?: Definition, configured?: Configuration): Promise<Prepared> {
     checkOptions('sessions.create', request, createRules, InputError)
     const kind = kindOf(request, definition)
     const name = request.name ?? kind
@@ -211,7 +213,10 @@ export class Submission {
     const partitions = this.#stores.length
     const partition = key === undefined ? randomPartition(partitions) : partitionOfKey(key, partitions)
     const store = this.#stores[partition] as SessionStore
-    const history = request.history?.length ? encodeGivenHistory(request.history) : undefined
+    const configuration = encodeConfiguration(configured ?? {})
+    const given = request.history?.length ? encodeGivenHistory(request.history) : []
+    const last = request.history?.at(-1)?.at ?? 0
+    const history = configured && configuration !== '' ? [...given, givenConfiguration(configured, last)] : given
     const { input, blobs } = hasLongMedia(request.input)
       ? mediaAside(request.input)
       : { input: request.input, blobs: [] }
@@ -248,6 +253,7 @@ export class Submission {
       keyDigest,
       limits,
       permissions,
+      configured: configuration,
       approval,
       turnShare: turnShare === startTurnShare ? undefined : turnShare,
       notify: notifyText(request.notify),

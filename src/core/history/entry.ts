@@ -195,7 +195,7 @@ export interface OrderRefusedEntry extends EntryHead {
   readonly reason: string
 }
 
-/** From now on the agent is as this says, and as its kind says of the rest. `message`: the id of the order. */
+/** From now on the agent is as this says, and as its kind says of the rest. `message`: the id of the order; empty: its session began so. */
 export interface ConfiguredEntry extends EntryHead, Configuration {
   readonly type: 'configured'
   readonly message: string

@@ -1,5 +1,5 @@
 /**
- * Duty: turn the messages with which a session begins into entries of its history.
+ * Duty: turn the messages with which a session begins, and what its agent is set to, into entries of its history.
  * GIVEN-1 These entries belong to run 0 and epoch 0, because no run of the worker and no claim wrote them (ENTRY-3).
  * GIVEN-2 They are in order (PAIRED-1 to PAIRED-3). No call is open when the first run begins.
  */
@@ -7,6 +7,7 @@ import { preview } from '../check/preview.ts'
 import { InputError, LimitError } from '../errors.ts'
 import { isDeeperThan } from '../json.ts'
 import { policy } from '../policy.ts'
+import type { Configuration } from '../worker/configuration.ts'
 import type { ChatMessage } from './chat/chat-message.ts'
 import { encodeEntry, entryVersion } from './entry.ts'
 import { messageProblem } from './foreign-format.ts'
@@ -25,6 +26,11 @@ export function encodeGivenHistory(given: unknown): readonly string[] {
   )
   checkSizes(entries)
   return entries
+}
+
+/** The entry that says what an agent is set to from the beginning. No order asked for it. `at`: the time of the message before it. */
+export function givenConfiguration(configured: Configuration, at: number): string {
+  return encodeEntry({ type: 'configured', message: '', ...configured, v: entryVersion, at, run: 0, epoch: 0 })
 }
 
 function checkMessage(message: unknown, index: number): void {

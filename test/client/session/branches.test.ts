@@ -48,6 +48,30 @@ describe('sessions.fork', () => {
     expect((await client.audit({ sessionId: branch.id })).findings).toEqual([])
   })
 
+  test('is configured as the worker was at that position (BRANCH-3)', async () => {
+    const other = recordedModel('test/other', () => say('from the other'))
+    const model = echo()
+    await using troupe = await TestTroupe.start({
+      workers: { agent: defineWorker({ instructions: 'x', model, tools: [tool('look', () => 'seen')] }) },
+      modelsByName: { 'test/other': other },
+    })
+    const session = await troupe.create('agent', 'question 1', { keepOpen: true })
+    await session.result({ run: 1 })
+    const before = (await session.root.report()).historyLength - 1
+    const set = { model: 'test/other', settings: { temperature: 0.5 }, tools: [] }
+    await session.root.configure(set)
+    const later = await troupe.client.sessions.fork(session.root, { input: 'question 2' })
+    expect(await later.result({ run: 1 })).toMatchObject({ value: { text: 'from the other' } })
+    expect(other.requests.at(-1)).toMatchObject({ settings: { temperature: 0.5 }, tools: [] })
+    expect((await later.root.report()).configured).toEqual(set)
+    const again = await troupe.client.sessions.fork(later.root)
+    expect((await again.root.report()).configured).toEqual(set)
+    const earlier = await troupe.client.sessions.fork(session.root, { at: before, input: 'question 3' })
+    expect(await earlier.result({ run: 1 })).toMatchObject({ value: { text: 'answer to question 3' } })
+    expect((await earlier.root.report()).configured).toBeNull()
+    expect((await troupe.client.audit()).findings).toEqual([])
+  })
+
   test('without an input waits for one, and is the same again under the same key', async () => {
     const { troupe, session, client } = await talked(1)
     await using _ = troupe

@@ -11,6 +11,7 @@ ARGV[1] header    json:
     mode           conversation; absent: a job
     limits         "<workers> <children> <depth> <mailbox>"; absent: those by default
     permissions    of the root, a line for each; absent: nothing is restricted
+    configured     what its root, an agent, is set to, json; absent: it is as its kind says
     caps           of its agents together, "<model calls> <tokens>"; absent: those by default
     approval       "<policy> <when nobody answers> <ms>"; absent: the one by default
     turnShare      "<weight> <priority>" of its turns; absent: the one by default

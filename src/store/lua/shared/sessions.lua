@@ -23,7 +23,7 @@ local function readOrders(tag, header, texts, cursor)
   for index = 1, #orders do
     local order = orders[index]
     checkTexts(order, 'session', 'kind', 'pool')
-    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'caps', 'approval', 'turnShare', 'notify', 'key')
+    checkTextsIfAny(order, 'name', 'mode', 'limits', 'permissions', 'configured', 'caps', 'approval', 'turnShare', 'notify', 'key')
     checkNumbersIfAny(order, 'entries', 'blobs')
     if order.key then
       checkTexts(order, 'asked')
@@ -81,6 +81,7 @@ local function writeRoot(tag, order, now)
     writePermissions(tag, order.session, { [named] = order.permissions }) -- guard: the permissions that a root names are kept
     set('permissions', named)
   end
+  set('configured', order.configured)
   set('caps', order.caps)
   set('approval', order.approval)
   set('turnShare', order.turnShare)
