@@ -21,7 +21,7 @@ import {
   mailboxRules,
 } from './queries.ts'
 import { type WorkerReport, workerReport } from './report.ts'
-import { amend, expanding, pushing, redoing, undoing } from './session/amend.ts'
+import { type AmendQuery, amend, amendRules, expanding, pushing, redoing, undoing } from './session/amend.ts'
 import { type ConversationDiff, contextOf, diffOf, metadataOf } from './session/branches.ts'
 import { checkReason, defaultReason } from './session/cancel-reason.ts'
 import {
@@ -177,13 +177,15 @@ export class Worker {
    * Takes the last turn back: the last input, and all that followed from it, are in no prompt any more, and neither are messages that were pushed behind
    * it. The history keeps them. What tools did outside is not taken back. Only while the worker rests. Throws `transition_illegal` if there is no turn.
    */
-  async undo(): Promise<void> {
-    await amend(this.#amended, 'undone', undoing(this.id))
+  async undo(query: AmendQuery = {}): Promise<void> {
+    checkOptions('undo', query, amendRules, InputError)
+    await amend(this.#amended, 'undone', undoing(this.id), query)
   }
 
   /** Lets the turn count again that `undo` took back last. Throws `transition_illegal` if none was, or if something was said since. */
-  async redo(): Promise<void> {
-    await amend(this.#amended, 'redone', redoing(this.id))
+  async redo(query: AmendQuery = {}): Promise<void> {
+    checkOptions('redo', query, amendRules, InputError)
+    await amend(this.#amended, 'redone', redoing(this.id), query)
   }
 
   /**
@@ -191,7 +193,7 @@ export class Worker {
    * as its id. Resolves with that position.
    */
   async push(message: ChatMessage): Promise<number> {
-    return amend(this.#amended, 'pushed', pushing(message), false)
+    return amend(this.#amended, 'pushed', pushing(message), { reads: false })
   }
 
   /**

@@ -142,10 +142,10 @@ export type KeyOwner = 'caller' | 'job'
 
 /**
  * A digest of an idempotency key, which is safe as a part of a Redis key whatever the text is. Digests for messages begin with another letter and are
- * longer than those for sessions, and so are those of jobs, so that no key of one sort meets a key of another.
+ * longer than those for sessions, and so are those of jobs and of other acts, so that no key of one sort meets a key of another.
  */
-export function digestKey(key: string, of: 'session' | 'message', owner: KeyOwner = 'caller'): string {
-  const sort = `${owner === 'job' ? 'j' : ''}${of === 'message' ? 'm' : ''}`
+export function digestKey(key: string, of: 'session' | 'message' | 'act', owner: KeyOwner = 'caller'): string {
+  const sort = `${owner === 'job' ? 'j' : ''}${{ session: '', message: 'm', act: 'a' }[of]}`
   return sort + hash('sha256', bytesOf(key), 'base64url').slice(0, 32)
 }
 

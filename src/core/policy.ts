@@ -257,10 +257,14 @@ export const policy = {
   /** How long an answer is kept under an idempotency key of the caller, and under one that the client made. */
   givenKeyMs: 24 * 3_600_000,
   madeKeyMs: 600_000,
-  /** How many workers a session may have that is forked. One script looks at all of them at the same moment. */
-  forkWorkersMax: 300,
-  /** The size of the mailboxes, states and asks of a session that is forked; its histories may have any. */
-  forkBytesMax: 4_194_304,
+  /** How many workers a session may have that is forked. One script looks at all of them at the same moment, and one lets all of the copy appear. */
+  forkWorkersMax: 2_000,
+  /** So many of them are read by one script, with their mailboxes, states and asks; who has changed since is read again. */
+  forkPartWorkers: 200,
+  /** How many bytes of mailboxes, states and asks one script reads; one worker may not have more. */
+  forkPartBytes: 4_194_304,
+  /** Of all workers that are forked together; their histories may have any size. */
+  forkTotalBytesMax: 67_108_864,
   /** What a fork has written and nobody finished is gone after this. */
   forkKeptMs: 3_600_000,
   eventsKept: 100_000,

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { followEvents } from '../../src/http/index.ts'
+import { say } from '../../src/models/local/scripted-model.ts'
 import { ownPort } from '../support/own-port.ts'
+import { recordedModel } from '../support/recorded-model.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -48,4 +50,31 @@ test('a follower goes on at another server behind the last event that it got', a
   const all: string[] = []
   for await (const { id } of session.events({ after: '0-0', transient: false })) all.push(id)
   expect(positions).toEqual(all)
+})
+
+test('another server knows what was done under a key: a fork, a turn that was taken back and done again, a summary', async () => {
+  const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('so it is')) })
+  await using troupe = await TestTroupe.start({ workers: { agent } })
+  const { redisUrl, namespace } = troupe
+  const session = await troupe.create('agent', 'tell', { keepOpen: true })
+  await session.result({ run: 1 })
+  await waitUntil('it rests', async () => (await session.root.report()).status === 'idle')
+  const [one, worker] = [`/v1/sessions/${session.id}`, `/v1/workers/${session.rootId}`]
+  const acts = [`${one}/fork`, `${worker}/undo`, `${worker}/redo`, `${worker}/compact`]
+  const said: unknown[][] = []
+  const lengths: number[] = []
+  for (let server = 0; server < 2; server++) {
+    await using api = await startApi({ redisUrl, namespace, port: 0 })
+    const headers = { 'idempotency-key': 'one', 'content-type': 'application/json' }
+    const post = async (path: string) =>
+      (await fetch(`${api.url}${path}`, { method: 'POST', headers, body: '{}' })).json()
+    const answers: unknown[] = []
+    for (const path of acts) answers.push(await post(path))
+    said.push(answers)
+    lengths.push((await session.root.report()).historyLength)
+  }
+  expect(said[0]).toMatchObject([{ workerId: expect.any(String) }, { changed: 'undone' }, { changed: 'redone' }, {}])
+  expect(said[1]).toEqual(said[0])
+  expect(lengths[1]).toBe(lengths[0])
+  expect(await troupe.client.sessions.list()).toHaveLength(2)
 })

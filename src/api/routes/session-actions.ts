@@ -80,8 +80,8 @@ export const forkSession = route({
     .optional(),
   replies: { 201: created },
   cli: { command: 'session fork' },
-  async handle({ troupe, params, body }) {
-    const { id, rootId } = await troupe.sessions.get(params.id).fork(body)
+  async handle({ troupe, params, body, idempotencyKey }) {
+    const { id, rootId } = await troupe.sessions.get(params.id).fork({ ...body, idempotencyKey })
     return new Answer(201, { sessionId: id, workerId: rootId, warning: null }, { location: `/v1/sessions/${id}` })
   },
 })

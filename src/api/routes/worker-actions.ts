@@ -56,7 +56,8 @@ export const compactWorker = route({
     .optional(),
   replies: { 200: compacted },
   cli: { command: 'worker compact' },
-  handle: ({ troupe, params, body, signal }) => troupe.workers.get(params.id).compact({ ...body, signal }),
+  handle: ({ troupe, params, body, signal, idempotencyKey }) =>
+    troupe.workers.get(params.id).compact({ ...body, signal, idempotencyKey }),
 })
 
 export const expandWorker = route({
@@ -79,8 +80,8 @@ export const undoWorker = route({
   summary: 'Take the last turn of a conversation back',
   replies: changed,
   cli: { command: 'worker undo' },
-  async handle({ troupe, params }) {
-    await troupe.workers.get(params.id).undo()
+  async handle({ troupe, params, idempotencyKey }) {
+    await troupe.workers.get(params.id).undo({ idempotencyKey })
     return { changed: 'undone' }
   },
 })
@@ -92,8 +93,8 @@ export const redoWorker = route({
   summary: 'Let the turn count again that was undone last',
   replies: changed,
   cli: { command: 'worker redo' },
-  async handle({ troupe, params }) {
-    await troupe.workers.get(params.id).redo()
+  async handle({ troupe, params, idempotencyKey }) {
+    await troupe.workers.get(params.id).redo({ idempotencyKey })
     return { changed: 'redone' }
   },
 })

@@ -5,6 +5,7 @@
  * AMEND-2 What was decided holds for the history that was read. If the worker has moved on, it is read again.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { keyRule, type Rules } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, LimitError, TransientError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
@@ -33,12 +34,29 @@ export type Decide = (items: readonly PlacedEntry[], position: number) => EntryB
 
 type EntryBody = { readonly type: Entry['type'] } & Readonly<Record<string, unknown>>
 
+export interface AmendQuery {
+  /** The same key within 24 h changes this worker once, also from another process. */
+  readonly idempotencyKey?: string | undefined
+}
+
+export const amendRules: Rules<AmendQuery> = { idempotencyKey: keyRule }
+
 const attempts = 10
 const waitMs = 50
 
 /** Adds the entry that `decide` makes of the history, and returns its position. `reads`: `decide` needs the history. */
-export async function amend(worker: Amended, how: ContextChange, decide: Decide, reads = true): Promise<number> {
+export async function amend(
+  worker: Amended,
+  how: ContextChange,
+  decide: Decide,
+  { reads = true, idempotencyKey }: AmendQuery & { readonly reads?: boolean } = {},
+): Promise<number> {
   const { id, submission } = worker
+  const { amendments } = submission.store(id, 'worker')
+  const key = idempotencyKey === undefined ? undefined : submission.digestOfAct(id, how, idempotencyKey)
+  // What was done already may leave nothing to be done again.
+  const known = key === undefined ? null : await amendments.known(key)
+  if (known !== null) return known
   const event = encodeEvents([['context.changed', { how, ...submission.by }]])
   for (let attempt = 0; attempt < attempts; attempt++) {
     const row = await readAgent(worker)
@@ -47,10 +65,12 @@ export async function amend(worker: Amended, how: ContextChange, decide: Decide,
     const head = { v: entryVersion, at: Date.now(), run: record.run, epoch: record.epoch }
     const entry = encodeEntry({ ...head, ...decide(items, position) } as unknown as Entry)
     const { version } = record.lastCommit
-    const answer = await submission.store(id, 'worker').amendments.amend(id, { version, position, entry, event })
+    const answer = await amendments.amend(id, { version, position, entry, event, key })
     switch (answer.kind) {
       case 'ok':
         return position
+      case 'again':
+        return answer.position
       case 'moved':
         await sleep(waitMs)
         continue

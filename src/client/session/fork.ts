@@ -4,28 +4,33 @@
  * FORK-2 Each message is in the copy once: it was received, or it waits in a mailbox.
  * FORK-3 Nobody sees a part of the copy. What a fork that was given up has written goes by itself.
  */
-import { checkOptions, type Rules, yesOrNo } from '../../core/check/check-options.ts'
-import { ConflictError, InputError, LimitError } from '../../core/errors.ts'
+import { checkOptions, keyRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
+import { ConflictError, InputError, LimitError, TransientError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import { newId, partitionOf } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import { sessionNotFound } from '../../core/worker/refusal.ts'
-import type { Cut } from '../../store/fork/fork-store.ts'
+import type { Cut, CutAnswer } from '../../store/fork/fork-store.ts'
 import { SessionCopy } from '../../store/fork/session-copy.ts'
 import type { Submission } from '../submission/submission.ts'
 
 export interface ForkSession {
   /** Tools with effects are not run in the copy: their calls get a result that says so. Pure tools run. Default: false. */
   readonly dryRun?: boolean | undefined
+  /** The same key within 24 h gives the same copy, also from another process. */
+  readonly idempotencyKey?: string | undefined
 }
 
-const forkRules: Rules<ForkSession> = { dryRun: yesOrNo }
+const forkRules: Rules<ForkSession> = { dryRun: yesOrNo, idempotencyKey: keyRule }
 
 /** Returns the id of the copy. */
 export async function forkSession(submission: Submission, sessionId: string, query: ForkSession): Promise<string> {
   checkOptions('session.fork', query, forkRules, InputError)
   const isDryRun = query.dryRun ?? false
   const { forks, partition } = submission.store(sessionId, 'session')
+  const key = keyOf(submission, sessionId, query)
+  const known = key === undefined ? null : await forks.known(key)
+  if (known !== null) return known
   const copyId = newId(partitionOf(sessionId))
   const cut = await forks.cut(sessionId)
   if (cut.kind === 'not_found') throw sessionNotFound(sessionId)
@@ -34,23 +39,45 @@ export async function forkSession(submission: Submission, sessionId: string, que
       'session_finished',
       `session ${sessionId} is ${cut.state}: only a session that goes on is forked. troupe worker fork begins a conversation where one of its agents was.`,
     )
-  if (cut.kind === 'too_many')
-    throw new LimitError(
-      'workers_exceeded',
-      `session ${sessionId} has ${cut.workers} workers, and a session of more than ${policy.forkWorkersMax} is not forked: one script must look at all of them. troupe worker fork begins a conversation where one of its agents was.`,
-    )
-  if (cut.kind === 'too_large')
-    throw new LimitError(
-      'step_too_big',
-      `the mailboxes, states and asks of session ${sessionId} hold more than ${policy.forkBytesMax} bytes, and one script must read all of them to fork it. Fork it when less waits, or a conversation alone with troupe worker fork.`,
-    )
+  if (cut.kind !== 'ok') throw notForked(sessionId, cut)
   const copy = new SessionCopy(forks, cut, copyId, { from: sessionId, at: Date.now(), isDryRun })
   const order = await copy.write()
   const more = { ...(isDryRun && { dryRun: true as const }), ...submission.by }
   const event = encodeEvents([['session.created', { ...nameOf(cut), forkedFrom: sessionId, ...more }]])
   const told = encodeEvents([['session.forked', { into: copyId, ...more }]])
-  submission.wake(partition, await forks.appear({ ...order, event, told }))
+  const answer = await forks.appear({ ...order, event, told, key })
+  if (answer.kind === 'again') return answer.sessionId
+  submission.wake(partition, answer.wakeups)
   return copyId
+}
+
+/** A dry run is another copy than one that is none. */
+function keyOf(submission: Submission, sessionId: string, { dryRun, idempotencyKey }: ForkSession): string | undefined {
+  return idempotencyKey === undefined
+    ? undefined
+    : submission.digestOfAct(sessionId, dryRun ? 'dry fork' : 'fork', idempotencyKey)
+}
+
+function notForked(sessionId: string, cut: Exclude<CutAnswer, Cut | { kind: 'not_found' | 'finished' }>): Error {
+  const instead = 'troupe worker fork begins a conversation where one of its agents was.'
+  switch (cut.kind) {
+    case 'too_many':
+      return new LimitError(
+        'workers_exceeded',
+        `session ${sessionId} has ${cut.workers} workers, and a session of more than ${policy.forkWorkersMax} is not forked: one script must look at all of them. ${instead}`,
+      )
+    case 'too_large':
+      return new LimitError(
+        'step_too_big',
+        cut.worker === null
+          ? `the mailboxes, states and asks of session ${sessionId} hold more than ${policy.forkTotalBytesMax} bytes. Fork it when less waits; ${instead}`
+          : `the mailbox, the state and the asks of worker ${cut.worker} hold more than ${policy.forkPartBytes} bytes, and one script must read them to fork session ${sessionId}. Fork it when less waits; ${instead}`,
+      )
+    case 'restless':
+      return new TransientError(
+        `session ${sessionId} changed faster than it could be read, so it was not forked. Try it again, or pause it for the time of the fork: troupe session pause ${sessionId}`,
+      )
+  }
 }
 
 function nameOf({ workers: [root] }: Cut) {

@@ -5,7 +5,7 @@
  *                 came when it had been received, ends it.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
+import { keyRule, type Rule, type Rules, signalRule, wholeNumberRule } from '../../core/check/check-options.ts'
 import { isObject } from '../../core/check/is-object.ts'
 import { checkSettings } from '../../core/definition/tool/call-settings.ts'
 import { ConflictError, InputError } from '../../core/errors.ts'
@@ -35,6 +35,8 @@ export interface CompactQuery {
   readonly keepLast?: number | undefined
   /** Stops waiting. The worker compacts all the same. */
   readonly signal?: AbortSignal | undefined
+  /** The same order under the same key within 24 h is given once, also from another process: this resolves with what came of it. */
+  readonly idempotencyKey?: string | undefined
 }
 
 export const compactRules: Rules<CompactQuery> = {
@@ -44,6 +46,7 @@ export const compactRules: Rules<CompactQuery> = {
   },
   keepLast: wholeNumberRule(1, 1_000),
   signal: signalRule,
+  idempotencyKey: keyRule,
 }
 
 /** What came of it: a summary stands for so many messages, or nothing has changed, and why. */
@@ -82,7 +85,10 @@ export const configureRules: Rules<ConfigureQuery> = {
 const pollMs = 50
 const pollMsMax = 1_000
 
-export async function compact(worker: Amended, { instruction, keepLast, signal }: CompactQuery): Promise<Compacted> {
+export async function compact(
+  worker: Amended,
+  { instruction, keepLast, signal, idempotencyKey }: CompactQuery,
+): Promise<Compacted> {
   signal?.throwIfAborted()
   const row = await readTalking(worker)
   const order: Order = {
@@ -90,7 +96,7 @@ export async function compact(worker: Amended, { instruction, keepLast, signal }
     ...(instruction !== undefined && { instruction }),
     ...(keepLast !== undefined && { keepLast }),
   }
-  const came = await outcomeOf(worker, row, order, compactedBy, signal)
+  const came = await outcomeOf(worker, row, order, compactedBy, signal, idempotencyKey)
   return 'refused' in came ? { compacted: false, reason: came.refused } : came
 }
 
@@ -124,9 +130,12 @@ async function outcomeOf<Outcome>(
   order: Order,
   done: (entry: Entry, id: string) => Outcome | null,
   signal: AbortSignal | undefined,
+  idempotencyKey?: string,
 ): Promise<Outcome | { readonly refused: string }> {
-  const id = inputIdOf(await worker.submission.order(worker.id, order))
-  let after = row.historyLength - 1
+  const { position, again } = await worker.submission.order(worker.id, order, idempotencyKey)
+  const id = inputIdOf(position)
+  // What came of an order that was given before stands somewhere in the history.
+  let after = again ? -1 : row.historyLength - 1
   let isReceived = false
   for (let ms = pollMs; ; ms = Math.min(ms * 1.5, pollMsMax)) {
     const items = await worker.history({ after })

@@ -236,7 +236,7 @@ export class Submission {
           ...(name === kind ? {} : { name }),
           ...(mode === 'job' ? {} : { mode }),
           ...this.by,
-          ...(history && { messages: history.length }),
+          ...(given.length > 0 && { messages: given.length }),
           ...(mail === null && { rests: true as const }),
         },
       ],
@@ -289,17 +289,32 @@ export class Submission {
     return { sent: { position, again, steers, warning: again ? sentWarning(isOther) : null }, isOther }
   }
 
-  /** Asks something of an agent itself. Returns the position of the order in its inbox; throws like `send`. */
-  async order(workerId: string, order: Order): Promise<number> {
+  /** What somebody does to this worker or session under a key of theirs: `of` says what, so that one key may serve for several acts. */
+  digestOfAct(id: string, of: string, key: string): string {
+    return digestKey(`${id}/${of}/${key}`, 'act', this.#context.keyOwner)
+  }
+
+  /**
+   * Asks something of an agent itself. Returns the position of the order in its inbox, and whether it was asked before under this key; throws like `send`.
+   */
+  async order(
+    workerId: string,
+    order: Order,
+    idempotencyKey?: string,
+  ): Promise<{ readonly position: number; readonly again: boolean }> {
     const id = parseId(workerId, 'worker')
     const store = this.store(id, 'worker')
-    const digest = digestKey(newId(partitionOf(id)), 'message', this.#context.keyOwner)
+    const isGiven = idempotencyKey !== undefined
+    // Another order under the same key is another act.
+    const digest = isGiven
+      ? this.digestOfAct(id, encodeOrder(order), idempotencyKey)
+      : digestKey(newId(partitionOf(id)), 'message', this.#context.keyOwner)
     const event = encodeEvents([['message.accepted', { kind: 'order', ...this.by }]])
     const wasQuiet = this.#wasQuiet()
-    const answer = await store.post(id, encodeOrder(order), { digest, isGiven: false }, event)
+    const answer = await store.post(id, encodeOrder(order), { digest, isGiven }, event)
     if (!('position' in answer)) throw refusalError(refusalOfPost(answer, id), `worker ${id}`)
     this.#wake(store.partition, answer.wakeups, wasQuiet ? answer.wokenIn : '')
-    return answer.position
+    return { position: answer.position, again: isGiven && answer.kind !== 'ok' }
   }
 
   /** Sends wake-ups that a script has put. */

@@ -1,6 +1,7 @@
 /**
  * Duty: the calls of Redis that make a copy of a session: the cut, the keys of the copy, and its appearance.
  * FORK-STORE-1 Nothing of a copy is seen, and nothing of it stays, before `appear`.
+ * FORK-STORE-2 A cut shows one moment, that of the last call: what earlier calls read is taken only if it still holds then.
  */
 import { TransientError } from '../../core/errors.ts'
 import type { Policy } from '../../core/policy.ts'
@@ -8,11 +9,11 @@ import type { Wakeup } from '../../core/ports/wake.ts'
 import { RedisBlobStore } from '../blob-store.ts'
 import { type PartitionKeys, rootKey, sessionKeys } from '../keys.ts'
 import { ReadStore } from '../read-store.ts'
-import { guarded } from '../redis/guarded.ts'
 import { withPermissions } from '../record/kept-permissions.ts'
+import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type RecordFields, toFields } from '../script/replies.ts'
-import type { HeaderValue, ScriptCaller } from '../script/script.ts'
+import type { HeaderValue, Reply, ScriptCaller } from '../script/script.ts'
 import { cutScript, forkScript, prepareForkScript } from '../script/scripts.ts'
 import { newSeed, parseWakeups } from '../wakeups.ts'
 
@@ -46,7 +47,9 @@ export type CutAnswer =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'finished'; readonly state: string }
   | { readonly kind: 'too_many'; readonly workers: number }
-  | { readonly kind: 'too_large' }
+  /** Of one worker alone, or of all together. */
+  | { readonly kind: 'too_large'; readonly worker: string | null }
+  | { readonly kind: 'restless' }
 
 /** A key of the copy, or a part of a list. `key`: behind the tag. */
 export interface Part {
@@ -72,26 +75,42 @@ export interface AppearOrder {
   readonly isCancelling: boolean
   readonly event: string
   readonly told: string
+  /** Digest of an idempotency key of the caller. */
+  readonly key?: string | undefined
 }
+
+/** again: another copy appeared under this key, and this one goes by itself. */
+export type AppearAnswer =
+  | { readonly kind: 'ok'; readonly wakeups: readonly Wakeup[] }
+  | { readonly kind: 'again'; readonly sessionId: string }
+
+type WorkerReply = [
+  id: string,
+  record: string,
+  length: number,
+  parts: [name: string, texts: string[]][],
+  due: string[],
+  asks: [id: string, record: string[]][],
+  position: number,
+  seen: string,
+]
 
 type CutReply = [
   kind: string,
-  workers: [
-    id: string,
-    record: string,
-    length: number,
-    parts: [name: string, texts: string[]][],
-    due: string[],
-    asks: [id: string, record: string[]][],
-  ][],
+  workers: WorkerReply[],
   cancelled: string[],
   reasons: string[],
   cancelling: number,
   originals: string[],
   results: string[],
+  permissions: string[],
 ]
 
+/** How often a picture is tried of a session that changes more between two calls than one call may read. */
+const attemptsMost = 50
+
 export class ForkStore {
+  readonly #redis: Redis
   readonly #caller: ScriptCaller
   readonly #keys: PartitionKeys
   readonly #policy: Policy
@@ -101,9 +120,9 @@ export class ForkStore {
   readonly blobs: RedisBlobStore
 
   constructor(redis: Redis, caller: ScriptCaller, keys: PartitionKeys, policy: Policy, deadlineMs: number) {
+    this.#redis = redis
     this.#caller = caller
     this.#keys = keys
-  permissions: string[],
     this.#policy = policy
     this.#deadlineMs = deadlineMs
     this.#read = new ReadStore(redis, keys)
@@ -111,35 +130,37 @@ export class ForkStore {
   }
 
   async cut(sessionId: string): Promise<CutAnswer> {
+    const read: WorkerReply[] = []
+    let [from, isRead, bytes] = [0, false, 0]
+    for (let attempt = 0; attempt < attemptsMost; ) {
+      const reply = await this.#cutPart(sessionId, from, isRead ? read.map((worker) => worker[7]) : [])
+      if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
+      if (reply[0] === 'too_many') return { kind: 'too_many', workers: Number(reply[1]) }
+      if (reply[0] === 'too_large') return { kind: 'too_large', worker: String(reply[1]) }
+      if (reply[0] !== 'ok' && reply[0] !== 'part') return { kind: 'not_found' }
+      for (const worker of reply[1] as unknown as WorkerReply[]) {
+        bytes += bytesOf(worker) - bytesOf(read[worker[6]])
+        read[worker[6]] = worker
+      }
+      if (bytes > this.#policy.forkTotalBytesMax) return { kind: 'too_large', worker: null }
+      if (reply[0] === 'ok') return cutOf(read, reply as unknown as CutReply)
+      // At first all are read, a part in each call. From then on those that have changed.
+      if (isRead) attempt++
+      isRead ||= reply[2] === ''
+      from = isRead ? 0 : Number(reply[2])
+    }
+    return { kind: 'restless' }
+  }
+
+  #cutPart(sessionId: string, from: number, seen: readonly string[]): Promise<Reply> {
     const { tag, timers, cancelling } = this.#keys
-    const { forkWorkersMax: workersMost, forkBytesMax: bytesMost } = this.#policy
-    const reply = await this.#caller.call(
+    const { forkWorkersMax: workersMost, forkPartWorkers: partMost, forkPartBytes: bytesMost } = this.#policy
+    return this.#caller.call(
       cutScript,
       { root: rootKey(tag, sessionId), workers: sessionKeys(tag, sessionId).workers, timers, cancelling },
-      { session: sessionId, workersMost, bytesMost },
+      { session: sessionId, from, seen, workersMost, partMost, bytesMost },
       { deadlineMs: this.#deadlineMs },
     )
-    if (reply[0] === 'finished') return { kind: 'finished', state: String(reply[1]) }
-    if (reply[0] === 'too_many') return { kind: 'too_many', workers: Number(reply[1]) }
-    if (reply[0] === 'too_large') return { kind: 'too_large' }
-    if (reply[0] !== 'ok') return { kind: 'not_found' }
-    const [, workers, cancelled, reasons, isCancelling, originals, results] = reply as unknown as CutReply
-    return {
-      kind: 'ok',
-      workers: workers.map(([id, record, historyLength, parts, due, asks]) => ({
-        id,
-        fields: toFields(record.split('\0')),
-        historyLength,
-        parts: Object.fromEntries(parts),
-        due: toFields(due),
-        asks: asks.map(([ask, fields]) => [ask, toFields(fields)]),
-      })),
-      cancelled,
-      reasons: toFields(reasons),
-      isCancelling: isCancelling === 1,
-      originals: toFields(originals),
-      results: toFields(results),
-    }
   }
 
   /** Entries of the original, at most `most` from this position on. */
@@ -163,8 +184,14 @@ export class ForkStore {
     if (reply[0] !== 'ok') throw lost(String(reply[1]))
   }
 
-  /** The copy is there, as a whole. Returns the wake-ups for its workers. */
-  async appear({ sessionId, event, told, ...order }: AppearOrder): Promise<readonly Wakeup[]> {
+  /** The copy that appeared under a key of this digest; null: none did. */
+  known(key: string): Promise<string | null> {
+    const read = () => this.#redis.get(this.#keys.idem(key))
+    return guarded('reading what was forked under a key', read, this.#deadlineMs)
+  }
+
+  /** The copy is there, as a whole, with wake-ups for its workers. */
+  async appear({ sessionId, event, told, key, ...order }: AppearOrder): Promise<AppearAnswer> {
     const { tag, sessions, ends, events, timers, asks, cancelling } = this.#keys
     const workers: HeaderValue = order.workers.map(({ queued, ...worker }) => ({
       ...worker,
@@ -183,11 +210,14 @@ export class ForkStore {
         due: order.due,
         open: order.open,
         isCancelling: order.isCancelling || undefined,
+        key,
+        keyMs: key && this.#policy.givenKeyMs,
         event,
         told,
       },
       { deadlineMs: this.#deadlineMs },
     )
+    if (reply[0] === 'again') return { kind: 'again', sessionId: String(reply[1]) }
     if (reply[0] !== 'ok') throw lost(String(reply[1]))
     return { kind: 'ok', wakeups: parseWakeups(reply[1]) }
   }
@@ -212,6 +242,13 @@ function cutOf(read: readonly WorkerReply[], reply: CutReply): Cut {
     originals: toFields(originals),
     results: toFields(results),
   }
+}
+
+function bytesOf(worker: WorkerReply | undefined): number {
+  if (worker === undefined) return 0
+  const [, record, , parts, , asks] = worker
+  const texts = [...parts, ...asks].flatMap(([, all]) => all)
+  return texts.reduce((sum, text) => sum + text.length, record.length)
 }
 
 function lost(key: string): TransientError {

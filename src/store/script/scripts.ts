@@ -205,7 +205,7 @@ export const retryScript = defineScript({
 export const amendScript = defineScript({
   file: 'amend.lua',
   keys: words('record log events'),
-  header: words('worker version position'),
+  header: words('worker version position key keyMs'),
   args: words('event entry'),
 })
 
@@ -219,7 +219,7 @@ export const pruneScript = defineScript({
 export const cutScript = defineScript({
   file: 'cut.lua',
   keys: words('root workers timers cancelling'),
-  header: words('session workersMost bytesMost'),
+  header: words('session from seen workersMost partMost bytesMost'),
   args: [],
 })
 
@@ -234,7 +234,7 @@ export const prepareForkScript = defineScript({
 export const forkScript = defineScript({
   file: 'fork.lua',
   keys: words('root sessions events timers asks cancelling ends'),
-  header: words('session from seed wakeupMs workers keys due open isCancelling'),
+  header: words('session from seed wakeupMs workers keys due open isCancelling key keyMs'),
   fields: { workers: words('id queued') },
   args: words('event told'),
 })

@@ -53,3 +53,12 @@ export const anAmendmentIsANewVersion: Check = async (place) => {
   await amend()
   expect(await place.redis.hget(record, 'commit')).toMatch(/:2$/)
 }
+
+export const aKeyAmendsOnce: Check = async (place) => {
+  const { amend, log } = await resting(place)
+  const position = await place.redis.llen(log)
+  expect(await amend({ key: 'k' })).toEqual({ kind: 'ok' })
+  expect(await amend({ key: 'k', version: 2 })).toEqual({ kind: 'again', position })
+  expect(await place.redis.llen(log)).toBe(position + 1)
+  expect(await place.sessions.amendments.known('k')).toBe(position)
+}

@@ -9,6 +9,7 @@ const lines: readonly (readonly [guard: string, check: Mutant['check']])[] = [
   ['nothing is amended in a session that is over', checks.aFinishedSessionIsNotAmended],
   ['only a worker that rests is amended', checks.aWorkerAtWorkIsNotAmended],
   ['an amendment holds for the history that its caller read', checks.aHistoryThatMovedOnIsNotAmended],
+  ['idempotency key of an amendment', checks.aKeyAmendsOnce],
   ['an amendment is a new version of the record', checks.anAmendmentIsANewVersion],
 ]
 

@@ -1,10 +1,12 @@
 /** What must hold of the fork of a session; a mutant of each guard fails here. */
 import { expect } from 'vitest'
 import { askId, forkedAskId, newId, rootIdOf } from '../../../src/core/ids.ts'
+import type { Policy } from '../../../src/core/policy.ts'
 import { encodeAnswer, encodeAskBody } from '../../../src/core/worker/ask/ask.ts'
 import { encodeInput } from '../../../src/core/worker/message.ts'
-import type { AppearOrder } from '../../../src/store/fork/fork-store.ts'
+import { type AppearOrder, ForkStore } from '../../../src/store/fork/fork-store.ts'
 import { SessionCopy } from '../../../src/store/fork/session-copy.ts'
+import type { ScriptCaller } from '../../../src/store/script/script.ts'
 import type { Check } from './checks.ts'
 import type { HandTurn } from './hand-node.ts'
 import type { MadeSession, Place } from './place.ts'
@@ -29,7 +31,9 @@ export async function written(place: Place, { id }: MadeSession, isDryRun = fals
 
 export async function forked(place: Place, session: MadeSession, isDryRun = false) {
   const copy = await written(place, session, isDryRun)
-  return { ...copy, wakeups: await place.sessions.forks.appear(copy.order) }
+  const answer = await place.sessions.forks.appear(copy.order)
+  if (answer.kind !== 'ok') throw new Error(`The copy did not appear: ${JSON.stringify(answer)}`)
+  return { ...copy, wakeups: answer.wakeups }
 }
 
 const expired = encodeAnswer('"nobody"', { status: 'expired', by: null, reason: null })
@@ -121,7 +125,9 @@ export const aCopyAppearsOnce: Check = async (place) => {
   await place.redis.del(place.keys.wakeups('default'))
   const { order, wakeups } = await forked(place, session)
   expect(wakeups).toMatchObject([{ pool: 'default' }])
-  const changed = await place.changed(async () => expect(await place.sessions.forks.appear(order)).toEqual(wakeups))
+  const changed = await place.changed(async () =>
+    expect(await place.sessions.forks.appear(order)).toEqual({ kind: 'ok', wakeups }),
+  )
   expect(changed).toEqual({})
 }
 
@@ -220,18 +226,70 @@ export const aSessionThatIsOverIsNotForked: Check = async (place) => {
   expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'finished', state: 'completed' })
 }
 
-export const aForkTakesFewWorkers: Check = async (place) => {
+/** Of two forks under one key the first that appears is the copy. */
+export const aKeyIsOneCopy: Check = async (place) => {
+  const { session } = await live(place)
+  const [first, second] = [await written(place, session), await written(place, session)]
+  await place.sessions.forks.appear({ ...first.order, key: 'k' })
+  expect(await place.sessions.forks.appear({ ...second.order, key: 'k' })).toEqual({
+    kind: 'again',
+    sessionId: first.id,
+  })
+  expect(await place.redis.zrange(place.keys.sessions, 0, '-1')).toEqual([session.id, first.id])
+  expect(await place.sessions.forks.known('k')).toBe(first.id)
+}
+
+/** A root with children that are queued, read by scripts that take so many of them. */
+async function crowd(place: Place, count: number, policy: Partial<Policy>) {
   const session = await place.create()
   const root = await place.node().claim()
-  const spawns = Array.from({ length: 300 }, (_, index) => place.child(root.worker, index + 1, `c${index}`))
+  const spawns = Array.from({ length: count }, (_, index) => place.child(root.worker, index + 1, `c${index}`))
   await place.redis.hset(place.workerKeys(root.worker).record, 'limits', '1000 1000 5 1000')
   await root.record({ inputsConsumed: 1, spawns })
-  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 301 })
+  const { redis, keys, deadlineMs } = place
+  /** How many workers each cut has read. */
+  const read: number[] = []
+  const call: ScriptCaller['call'] = async (...args) => {
+    const reply = await place.caller.call(...args)
+    read.push((reply[1] as unknown[]).length)
+    return reply
+  }
+  const forks = new ForkStore(redis, { call } as ScriptCaller, keys, { ...place.policy, ...policy }, deadlineMs)
+  return { session, root, spawns, forks, read }
+}
+
+/** Between two calls a worker that was read sends to one that was read, and one that was not. */
+export const aCutInPartsShowsOneMoment: Check = async (place) => {
+  const { session, root, spawns, forks, read } = await crowd(place, 5, { forkPartWorkers: 2 })
+  const [first, last] = [spawns[0]?.id as string, spawns[4]?.id as string]
+  place.wire.afterNext(async () => {
+    const sends = [first, last].map((workerId) => ({ workerId, mail: encodeInput(root.worker, '"between"') }))
+    await root.record({ entries: ['{"type":"sent"}'], sends })
+  })
+  const cut = await forks.cut(session.id)
+  if (cut.kind !== 'ok') throw new Error(cut.kind)
+  expect(read).toEqual([2, 2, 2, 2])
+  const of = (id: string) => cut.workers.find((worker) => worker.id === id)
+  expect(cut.workers.map(({ id }) => id)).toEqual([root.worker, ...spawns.map(({ id }) => id)])
+  expect([of(root.worker)?.historyLength, ...[first, last].map((id) => of(id)?.parts[':mail:inbox']?.length)]).toEqual([
+    1, 2, 2,
+  ])
+}
+
+export const aCutReadsFewWorkersAtOnce: Check = async (place) => {
+  const { session, forks, read } = await crowd(place, 5, { forkPartWorkers: 2 })
+  expect(await forks.cut(session.id)).toMatchObject({ kind: 'ok' })
+  expect(read).toEqual([2, 2, 2, 0])
+}
+
+export const aForkTakesFewWorkers: Check = async (place) => {
+  const { session, forks } = await crowd(place, 5, { forkWorkersMax: 5 })
+  expect(await forks.cut(session.id)).toEqual({ kind: 'too_many', workers: 6 })
 }
 
 export const aForkTakesFewBytes: Check = async (place) => {
-  const session = await place.create({ input: 'x'.repeat(5_000_000) })
-  expect(await place.sessions.forks.cut(session.id)).toEqual({ kind: 'too_large' })
+  const { id, root } = await place.create({ input: 'x'.repeat(5_000_000) })
+  expect(await place.sessions.forks.cut(id)).toEqual({ kind: 'too_large', worker: root })
 }
 
 export const aChildBornInACopyIsOfTheCopy: Check = async (place) => {

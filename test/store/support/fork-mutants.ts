@@ -13,7 +13,11 @@ const line = (
 export const forkMutants: readonly Mutant[] = [
   line(cutScript, 'a session that is forked has a root', checks.onlyASessionIsForked),
   line(cutScript, 'a session that is over is not forked', checks.aSessionThatIsOverIsNotForked),
-  line(cutScript, 'a fork holds Redis for few workers', checks.aForkTakesFewWorkers),
+  line(cutScript, 'a fork looks at few workers at one moment', checks.aForkTakesFewWorkers),
+  line(cutScript, 'a fork holds Redis for few workers', checks.aCutReadsFewWorkersAtOnce),
+  line(cutScript, 'a fork reads anew who has changed', checks.aCutInPartsShowsOneMoment, {
+    condition: 'known',
+  }),
   line(cutScript, 'a fork holds Redis for few bytes', checks.aForkTakesFewBytes, {
     token: ['> header.bytesMost', '< 0'],
   }),
@@ -32,6 +36,7 @@ export const forkMutants: readonly Mutant[] = [
   ),
   line(prepareForkScript, 'a copy that nobody finishes goes by itself', checks.aCopyThatNobodyFinishesGoes),
   line(forkScript, 'a copy appears once', checks.aCopyAppearsOnce),
+  line(forkScript, 'idempotency key of a fork', checks.aKeyIsOneCopy),
   ...[
     checks.aCopyWithoutAMailboxDoesNotAppear,
     checks.aCopyWithoutItsWorkersDoesNotAppear,

@@ -1,9 +1,12 @@
 --[[ cut – a picture of a live session at one moment, of which a copy is made: all but the histories. Those only grow, so their lengths are enough.
+A large session is read in several calls, a part of its workers in each; the last one names what the others saw, and reads anew whoever has changed.
 Why a script   read one after the other, a message could be in the mailbox and in the history, or in neither.
 KEYS[1] root      hash               KEYS[2] workers  list               KEYS[3] timers   zset
 KEYS[4] cancelling set
 ARGV[1] header    json:
   session          id
+  from             position of the first worker that is looked at; the root is 0
+  seen             what earlier calls saw of the workers from there on: those for whom it still holds are passed over
   workersMost      a session of more workers is refused
   partMost         most workers that one call reads
   bytesMost        most bytes of mailboxes, states and asks that one call reads
@@ -21,13 +24,14 @@ local header = readHeader(ARGV[1])
 
 local tag = tagOf(rootKey)
 checkTexts(header, 'session')
-checkNumbers(header, 'workersMost', 'bytesMost')
+checkNumbers(header, 'from', 'workersMost', 'partMost', 'bytesMost')
+local seen = textsOf(header, 'seen')
 local kind, path, cancel, ended = unpack(readFields(rootKey, 'kind', 'path1', 'cancel', 'ended'))
 if not kind or path then return { 'not_found' } end -- guard: a session that is forked has a root
 local state = stateOf(cancel, ended)
 if state ~= 'active' then return { 'finished', state } end -- guard: a session that is over is not forked
 local count = lengthOf(workersKey) + 1
-if count > header.workersMost then return { 'too_many', digits(count) } end -- guard: a fork holds Redis for few workers
+if count > header.workersMost then return { 'too_many', digits(count) } end -- guard: a fork looks at few workers at one moment
 checkSort('zset', timersKey)
 checkSort('set', cancellingKey)
 
@@ -68,9 +72,21 @@ local function dueOf(id, recordKey, wait)
   return due, records
 end
 
-local function cutOf(id)
+-- What a worker has, in a few characters: they are others when anything of it that a copy takes is another. Mails come and go, asks end and timers fire
+-- only with a change of its record or of the length of a lane.
+local function readSeen(recordKey)
+  local flat = redis.pcall('HGETALL', recordKey)
+  if flat.err then checkSort('hash', recordKey) end
+  local all, length = table.concat(flat, '\0'), lengthOf(recordKey .. ':log')
+  local lengths = all .. ' ' .. length .. ' ' .. lengthOf(recordKey .. laneKeys.signals) .. ' ' .. lengthOf(recordKey .. laneKeys.results) .. ' ' .. lengthOf(recordKey .. laneKeys.inbox)
+  return all, length, string.sub(redis.sha1hex(lengths), 1, 16)
+end
+
+local function cutOf(id, position, known)
   local recordKey = workerKey(tag, id)
-  local record, flat = readRecord(recordKey)
+  local all, length, now = readSeen(recordKey)
+  if now == known then return nil end -- guard: a fork reads anew who has changed
+  local record = readRecord(recordKey)
   checkRecord(recordKey, record)
   local parts = {}
   local function part(name, texts)
@@ -85,14 +101,20 @@ local function cutOf(id)
     part(':timers', counted(redis.call('HGETALL', recordKey .. ':timers')))
     due, asks = dueOf(id, recordKey, record.wait)
   end
-  return { id, table.concat(flat, '\0'), lengthOf(recordKey .. ':log'), parts, due, asks }
+  return { id, all, length, parts, due, asks, position, now }
 end
 
-local workers, ids = { cutOf(rootOf(header.session)) }, redis.call('LRANGE', workersKey, 0, -1)
+local workers = {}
+local ids = redis.call('LRANGE', workersKey, math.max(header.from - 1, 0), -1)
+if header.from == 0 then table.insert(ids, 1, rootOf(header.session)) end
 for index = 1, #ids do
-  if not isFull() then workers[#workers + 1] = cutOf(ids[index]) end
+  local position = header.from + index - 1
+  local worker = cutOf(ids[index], position, seen[index])
+  if isFull() and #workers == 0 then return { 'too_large', ids[index] } end
+  if worker and (isFull() or #workers == header.partMost) then return { 'part', workers, digits(position) } end -- guard: a fork holds Redis for few workers
+  workers[#workers + 1] = worker
 end
-if isFull() then return { 'too_large', digits(bytes) } end
+if header.from > 0 then return { 'part', workers, '' } end
 local base = sessionKey(tag, header.session)
 local cancelled, reasons = redis.call('SMEMBERS', base .. ':cancelled'), redis.call('HGETALL', base .. ':reasons')
 local originals, results = redis.call('HGETALL', originalsKeyOf(tag, header.session)), redis.call('HGETALL', base .. ':results')

@@ -15,10 +15,12 @@ ARGV[1] header    json:
   due              times and names of timers in turn
   open             times and ids of open asks in turn
   isCancelling     true: a cancel within it is not finished
+  key              digest of an idempotency key of the caller; absent: none
+  keyMs            with a key: how long it is known
 ARGV[2] event     json: of the copy      ARGV[3] told     json: of the session that it is a copy of
-Returns {"ok", wakeups}: also where this call did it before | {"lost", key}: it is not there, or not whole
+Returns {"ok", wakeups}: also where this call did it before | {"again", session}: another copy appeared under its key | {"lost", key}: it is not there, or not whole
 Builds  T:w:<id> and its keys of the copy, T:fork:<session> with its records, and the keys that the header names; T:w:<root> of the other session; T:run,
-        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues.
+        T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pools; T:nodes, T:pools, T:clocks, T:kind-queues, T:idem.
 Events  session.created of the copy, session.forked of the other. Writes nothing unless it returns "ok". ]]
 local rootKey, sessionsKey, eventsKey, timersKey, asksKey, cancellingKey, endsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6], KEYS[7]
 local header, event, told = readHeader(ARGV[1]), ARGV[2], ARGV[3]
@@ -29,6 +31,11 @@ checkNumbers(header, 'wakeupMs')
 checkLast(told)
 local workers, keys, due, open = listOf(header, 'workers'), textsOf(header, 'keys'), textsOf(header, 'due'), textsOf(header, 'open')
 if redis.call('EXISTS', rootKey) == 1 then return { 'ok', redis.call('HGET', rootKey, 'startWakeups') or '' } end -- guard: a copy appears once
+checkTextsIfAny(header, 'key')
+local idemKey = header.key and tag .. ':idem:' .. header.key
+if idemKey then checkNumbers(header, 'keyMs') end
+local known = idemKey and readAnswer(idemKey, '^(%x+%-%x+%-%x+%-%x+%-%x+)$')
+if known then return { 'again', known } end -- guard: idempotency key of a fork
 checkScores(due, 1, #due)
 checkScores(open, 1, #open)
 checkSort('zset', sessionsKey, endsKey, timersKey, asksKey)
@@ -84,6 +91,7 @@ end
 writeStandings(tag, woke.standings)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
 if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end
+if idemKey then redis.call('SET', idemKey, header.session, 'PX', digits(header.keyMs)) end
 writeEvents(eventsKey, { header.session, event })
 if redis.pcall('EXISTS', rootKeyOf(tag, header.from)) == 1 then writeEvents(eventsKey, { header.from, told }) end
 return { 'ok', wakeups }

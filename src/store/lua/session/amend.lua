@@ -5,18 +5,25 @@ ARGV[1] header    json:
   worker           id
   version          of the record that the caller read, as text
   position         that the entry gets: the length of the history that the caller read
+  key              digest of an idempotency key of the caller; absent: none
+  keyMs            with a key: how long it is known
 ARGV[2] event     json               ARGV[3] entry    json
-Returns {"ok"}: also where this call did it before | {"not_found"} | {"terminal"} | {"session_finished", state}
+Returns {"ok"}: also where this call did it before | {"again", position}: its key is known | {"not_found"} | {"terminal"} | {"session_finished", state}
         | {"busy"}: a run of it is open, or a turn | {"moved"}: the record is not as the caller read it
-Builds  T:w:<root>.
+Builds  T:w:<root>, T:idem.
 Events  context.changed, in the words of the client. Writes nothing unless it returns "ok". ]]
 local recordKey, logKey, eventsKey = KEYS[1], KEYS[2], KEYS[3]
 local header, event, entry = readHeader(ARGV[1]), ARGV[2], ARGV[3]
 
 checkTexts(header, 'worker', 'version')
 checkNumbers(header, 'position')
+checkTextsIfAny(header, 'key')
+if header.key then checkNumbers(header, 'keyMs') end
 checkLast(entry)
 local tag = tagOf(recordKey)
+local idemKey = header.key and tag .. ':idem:' .. header.key
+local known = idemKey and readAnswer(idemKey, '^(%d+)$')
+if known then return { 'again', known } end -- guard: idempotency key of an amendment
 local record = readRecord(recordKey)
 if not record.kind then return { 'not_found' } end
 checkRecord(recordKey, record)
@@ -33,5 +40,6 @@ if (record.version or '0') ~= header.version or lengthOf(logKey) ~= header.posit
 redis.call('RPUSH', logKey, entry)
 -- It counts as a commit, but as that of nobody: who knows the history reads it again.
 redis.call('HSET', recordKey, 'commit', (record.commit or '0::0') .. ':' .. digits(tonumber(record.version or 0) + 1)) -- guard: an amendment is a new version of the record
+if idemKey then redis.call('SET', idemKey, digits(header.position), 'PX', digits(header.keyMs)) end
 writeEvents(eventsKey, { header.worker == rootOf(session) and session or (session .. ' ' .. header.worker), event })
 return { 'ok' }
