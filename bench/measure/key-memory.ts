@@ -3,6 +3,7 @@
  * SAMPLES 0 makes it count every element instead of guessing from five.
  */
 import type { Redis } from 'ioredis'
+import { readEntries } from '../../src/store/history/read-entries.ts'
 import { type KeyOwner, ownerOf } from './troupe-keys.ts'
 
 const scanBatch = 1_000
@@ -22,8 +23,8 @@ export async function measureKeyMemory(redis: Redis): Promise<KeyMemory> {
     )
     for (const [index, usage] of usages.entries()) byOwner[ownerOf(keys[index] ?? '')] += Number(usage ?? 0)
     const histories = keys.filter((key) => ownerOf(key) === 'history')
-    const entries = await askForEach(redis, histories, (pipeline, key) => pipeline.lrange(key, 0, -1))
-    for (const list of entries) for (const entry of list as string[]) payload += Buffer.byteLength(entry)
+    for (const key of histories)
+      for (const entry of await readEntries(redis, key, 0, -1)) payload += Buffer.byteLength(entry)
   }
   return { byOwner, payload }
 }

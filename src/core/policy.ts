@@ -102,6 +102,12 @@ export const policy = {
   pruneEveryMs: 60_000,
   /** How long each sweep prunes while old sessions are left. */
   pruneMs: 200,
+  /** A history to which nothing was written for so long is packed, if its worker rests: it takes less memory, and reading it costs a little more. */
+  coldAfterMs: 600_000,
+  /** So often one node of a partition looks for such histories. */
+  coldEveryMs: 60_000,
+  /** How long each sweep packs while there are any. */
+  packMs: 200,
   /** A node that was not seen for this long is forgotten, and so are the claims of its slots. Its leases and wake-ups end before. */
   nodeForgottenMs: 60_000,
 

@@ -15,7 +15,7 @@ export function tagOf(namespace: string, partition: number): string {
 export function partitionKeys(tag: string) {
   return {
     tag,
-    /** hash; number of partitions, schema, retention, time of the last sweep, when Redis's clock was last set back and by how much, whether events were ever trimmed, how far pruning is, how the last recorded audit ended, the version of the register of kinds; for ever. */
+    /** hash; number of partitions, schema, retention, time of the last sweep, when Redis's clock was last set back and by how much, whether events were ever trimmed, how far pruning and packing are, how the last recorded audit ended, the version of the register of kinds; for ever. */
     meta: `${tag}:meta`,
     /** zset; session id by creation time in ms; until pruned. */
     sessions: `${tag}:sessions`,
@@ -133,7 +133,7 @@ export function workerKeys(tag: string, id: string) {
   return {
     /** hash; the record: each value has at most 64 bytes, except the permissions of a run, last words and the reason of a cancel, so that the hash stays small. */
     record,
-    /** list; the append-only history, one JSON entry each. */
+    /** list; the append-only history, one JSON entry each; of one that has rested for long, packs of entries ([0042](../decisions/0042-packed-histories.md)). */
     log: `${record}:log`,
     /** string; handler state as JSON, when it is over 64 bytes. */
     state: `${record}:state`,

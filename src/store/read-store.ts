@@ -4,6 +4,7 @@
  * READ-2 If another program made a key another sort, the read throws. A caller that can do without the key catches that (`orElse`).
  */
 import { isPool } from '../core/ids.ts'
+import { readEntries } from './history/read-entries.ts'
 import { type PartitionKeys, sessionKeys, workerKeys } from './keys.ts'
 import { decodeKindLine, decodeNodeLine, type KindRow, type NodeRow } from './record/register-line.ts'
 import type { Redis } from './redis/redis.ts'
@@ -36,9 +37,9 @@ export class ReadStore {
     return this.#redis.lrange(workers, from, most === undefined ? -1 : from + most - 1)
   }
 
-  /** Stored entries of a history, at most `most` from this position on. */
+  /** Entries of a history as they were written, at most `most` from this position on. */
   entries(workerId: string, from: number, most: number): Promise<string[]> {
-    return this.#redis.lrange(workerKeys(this.#keys.tag, workerId).log, from, from + most - 1)
+    return readEntries(this.#redis, workerKeys(this.#keys.tag, workerId).log, from, from + most - 1)
   }
 
   /** The stored lines that say how these runs of the root ended; null for a run without a line. */

@@ -27,6 +27,7 @@ import type { EnterAnswer, GateOrder } from '../core/worker/gates.ts'
 import { decodeMail, type Mail } from '../core/worker/message.ts'
 import { decodeSteered, type Steer } from '../core/worker/steer.ts'
 import { type CommitArgs, type CommitContext, commitArgs, decodeCommit } from './commit-args.ts'
+import { readEntries } from './history/read-entries.ts'
 import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { KindLists, type NodeKinds } from './kind-lists.ts'
 import { decodeClaim } from './record/assignment.ts'
@@ -177,7 +178,7 @@ export class RedisTurnStore implements TurnStore {
     const { log } = workerKeys(keys.tag, workerId)
     const entries: string[] = []
     for (let start = from; ; start += historyPage) {
-      const read = () => redis.lrange(log, start, from < 0 ? -1 : start + historyPage - 1)
+      const read = () => readEntries(redis, log, start, from < 0 ? -1 : start + historyPage - 1)
       const page = await guarded('reading a history', read, policy.leaseMs)
       for (const entry of page) entries.push(entry)
       if (from < 0 || page.length < historyPage) return entries

@@ -1,5 +1,5 @@
 /**
- * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune.
+ * Duty: what a node does about every second for its partition: heal, fire timers, finish cancels, prune, pack.
  * Each call is bounded; the sweeper calls again while there is more.
  * UPKEEP-1 A cancelled agent that no node runs rests with a result for each call: scripts decode no JSON, so finish names such agents, and
  *     ends them when it is given what answers their open calls.
@@ -12,6 +12,8 @@ import type { Policy } from '../core/policy.ts'
 import type { HostedKind } from '../core/ports/hosted-kind.ts'
 import type { DamagedSession, PoolLoad, Rest, UpkeepStore } from '../core/ports/ports.ts'
 import type { Wakeup } from '../core/ports/wake.ts'
+import { HistoryPacker } from './history/history-packer.ts'
+import { readEntries } from './history/read-entries.ts'
 import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
@@ -46,9 +48,11 @@ const lastPage = 500
 export class RedisUpkeepStore implements UpkeepStore {
   readonly partition: number
   readonly #o: UpkeepStoreOptions
+  readonly #packer: HistoryPacker
 
   constructor(options: UpkeepStoreOptions) {
     this.#o = options
+    this.#packer = new HistoryPacker(options)
     this.partition = options.partition
   }
 
@@ -220,7 +224,7 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { log } = workerKeys(keys.tag, workerId)
     const newest: Entry[] = []
     for (let most = firstPage; ; most = Math.min(most * 2, lastPage)) {
-      const read = () => redis.lrange(log, -newest.length - most, -newest.length - 1)
+      const read = () => readEntries(redis, log, -newest.length - most, -newest.length - 1)
       const page = await guarded('reading a history', read, policy.leaseMs)
       newest.unshift(...page.map(decodeEntry))
       const found = openCallsIn(newest)
@@ -245,6 +249,10 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { caller, keys, policy, nodeId } = this.#o
     const { pruned, cursor } = await pruneOnce(caller, keys, policy, policy.retentionMs, pruneStart, nodeId)
     return { pruned, done: cursor === null }
+  }
+
+  pack(): Promise<{ packed: number; done: boolean }> {
+    return this.#packer.packSome()
   }
 }
 

@@ -3,10 +3,10 @@
  * WORKER-ROWS-1 Each read is bounded by the number of ids. A key that cannot be read damages the row of its own worker alone.
  */
 import type { RuntimeError } from '../core/errors.ts'
-import { saysCancelled, writtenAt } from '../core/history/entry.ts'
 import type { GateFacts } from '../core/worker/gates.ts'
 import type { Lane } from '../core/worker/message.ts'
 import { gateFactsOf } from './gate-facts.ts'
+import { newestOf } from './history/pack.ts'
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import { noSignals, type OpenSignals, openSignalsOf } from './person/open-asks.ts'
 import { type Pause, pausesOf } from './person/pauses.ts'
@@ -95,7 +95,7 @@ export class WorkerRows {
     const hosted = new Set(live.flatMap(({ kinds }) => kinds))
     const times = await workerTimesOf(this.#redis, this.#keys, rows)
     const pauses = await pausesOf(this.#redis, this.#keys, rows)
-    const newest = await this.#newestEntries(rows)
+    const newest = (await this.#newestEntries(rows)).map(newestOf)
     const open = await this.#openSignals(rows)
     const gates = await gateFactsOf(this.#redis, this.#keys, rows)
     return rows.map((row, index) => ({
@@ -105,8 +105,8 @@ export class WorkerRows {
       readAt: now,
       open: open.get(row.id) ?? noSignals,
       gate: gates.get(row.id) ?? null,
-      updatedAt: writtenAt(newest[index] ?? null),
-      wasCancelled: saysCancelled(newest[index] ?? null),
+      updatedAt: newest[index]?.at ?? null,
+      wasCancelled: newest[index]?.type === 'cancelled',
       isHosted: row.record.status !== 'queued' || hosted.has(row.record.kind),
       pause: pauses[index] ?? null,
     }))

@@ -16,6 +16,7 @@ import { lostReplyRow } from './rows/lost-replies.ts'
 import { duplicateRow, lateMessageRow, sizeRow } from './rows/messages.ts'
 import { namedTestRows } from './rows/named-tests.ts'
 import { networkRow } from './rows/network.ts'
+import { packingRow } from './rows/packing.ts'
 import { redisDownRow, redisKillRow } from './rows/redis-restart.ts'
 import { everySecondRow, fullRow, readOnlyRow, tornFileRow } from './rows/redis-trouble.ts'
 import { sabotageRow } from './rows/sabotage.ts'
@@ -62,6 +63,7 @@ const all: readonly Row[] = [
   childFailureRow,
   cancelRow,
   cancelStormRow,
+  packingRow,
   versionRow,
   sweepStormRow,
   soakRow,

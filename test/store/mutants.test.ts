@@ -34,6 +34,7 @@ import { expectRedWithout, guardsOf, type Mutant } from './support/mutant.ts'
 import { withNames } from './support/mutant-names.ts'
 import { notifyMutants } from './support/notify-mutants.ts'
 import { outboxMutants } from './support/outbox-mutants.ts'
+import { packMutants } from './support/pack-mutants.ts'
 import { pauseMutants } from './support/pause-mutants.ts'
 import { permissionMutants } from './support/permission-mutants.ts'
 import { releaseMutants } from './support/release-mutants.ts'
@@ -369,6 +370,7 @@ const all = [
   ...askMutants,
   ...batchMutants,
   ...outboxMutants,
+  ...packMutants,
   ...pauseMutants,
   ...createMutants,
   ...startMutants,

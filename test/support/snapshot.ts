@@ -3,6 +3,7 @@ import type { Redis } from 'ioredis'
 import { decodeEntry, type Entry } from '../../src/core/history/entry.ts'
 import { sessionIdOfRoot } from '../../src/core/ids.ts'
 import { decodeMail, type Lane, type Mail } from '../../src/core/worker/message.ts'
+import { readEntries } from '../../src/store/history/read-entries.ts'
 import { partitionKeys, rootKey, sessionKeys, tagOf, workerKeys } from '../../src/store/keys.ts'
 import { namedFields, namedSessionFields } from './record-fields.ts'
 
@@ -88,7 +89,7 @@ async function readWorker(redis: Redis, tag: string, id: string): Promise<Worker
   const keys = workerKeys(tag, id)
   const [record, history, failure, timers, ...mail] = await Promise.all([
     redis.hgetall(keys.record),
-    redis.lrange(keys.log, 0, -1),
+    readEntries(redis, keys.log, 0, -1),
     redis.get(keys.failure),
     redis.hkeys(keys.timers),
     ...lanes.map((lane) => redis.lrange(keys[lane], 0, -1)),

@@ -358,8 +358,3 @@ export function writtenAt(json: string | null): number | null {
   const at: unknown = json === null ? null : decodeEntry(json).at
   return typeof at === 'number' ? at : null
 }
-
-/** True for the entry of a run that was cancelled. */
-export function saysCancelled(json: string | null): boolean {
-  return json !== null && decodeEntry(json).type === 'cancelled'
-}

@@ -1,10 +1,10 @@
 /**
- * Duty: about once a second, in every node: heal, fire timers, finish cancels, prune, and wake workers that no wake-up reached. The system
- * therefore goes on, slower, when BullMQ's jobs are lost.
+ * Duty: about once a second, in every node: heal, fire timers, finish cancels, prune, pack histories that have rested for long, and wake workers that
+ * no wake-up reached. The system therefore goes on, slower, when BullMQ's jobs are lost.
  * SWEEP-1 A sweep adds BullMQ jobs only for the timers that it fires. For workers in the run queue it wakes free slots of its own node.
  * SWEEP-2 A batch is repeated while more is left. Cancels go on in the next sweep, which then follows at once.
  * SWEEP-3 A sweep that fails is logged and repeated later, because Redis may be away for a while.
- * SWEEP-4 If Redis refuses the other work, the sweep still prunes: that makes room in a Redis that is full.
+ * SWEEP-4 If Redis refuses the other work, the sweep still prunes and packs: that makes room in a Redis that is full.
  * SWEEP-5 Where a sweep found nothing to do, the next one only asks whether there is something now, and where there is not, they come ever more
  *         rarely: each five times `sweepEveryMs` at most. Whatever wakes a slot of the node has the next one come at its usual time.
  * SWEEP-6 Of nodes that sweep at the same moment one finishes cancels, and goes on with those that it has begun. After a cancel notice each
@@ -49,6 +49,7 @@ export class Sweeper {
   #timer: NodeJS.Timeout | undefined
   #nextAt = 0
   #prunedAt = 0
+  #packedAt = 0
   #running: Promise<void> | undefined
   /** SWEEP-7: `again`: asked for while it was under way. */
   #opening: 'no' | 'now' | 'again' = 'no'
@@ -79,7 +80,7 @@ export class Sweeper {
 
   /** The first sweep registers the node; it throws when the store does not answer. */
   async start(): Promise<void> {
-    this.#prunedAt = performance.now()
+    this.#prunedAt = this.#packedAt = performance.now()
     await this.runOnce()
     this.#schedule(this.#everyMs())
   }
@@ -135,10 +136,15 @@ export class Sweeper {
     try {
       await this.#tend()
     } catch (error) {
-      if (toRuntimeError(error).code === 'store_refused') await this.#prune()
+      if (toRuntimeError(error).code === 'store_refused') await this.#makeRoom()
       throw error
     }
+    await this.#makeRoom()
+  }
+
+  async #makeRoom(): Promise<void> {
     await this.#prune()
+    await this.#pack()
   }
 
   async #tend(): Promise<void> {
@@ -265,6 +271,19 @@ export class Sweeper {
       await this.#host.register()
       return this.#lookAtRedis()
     }
+  }
+
+  /** Packs for `packMs` at most; the next sweep goes on. The store decides which node makes the walk. */
+  async #pack(): Promise<void> {
+    const began = performance.now()
+    if (began - this.#packedAt <= this.#policy.coldEveryMs) return
+    while (performance.now() - began < this.#policy.packMs) {
+      const { done } = await this.#store.pack()
+      if (!done) continue
+      this.#packedAt = performance.now()
+      return
+    }
+    this.stir()
   }
 
   /** Its settings may be changed while it runs. Logs what is wrong once, for as long as it stays wrong. */

@@ -21,6 +21,7 @@ import {
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
+import { StoredDamage } from '../redis/store-error.ts'
 import { type EventEntry, orElse, type RecordFields, toEventEntries } from '../script/replies.ts'
 import type { Reply, ScriptCaller } from '../script/script.ts'
 import { lookScript } from '../script/scripts.ts'
@@ -234,9 +235,24 @@ export class AuditStore {
     return { items, next: items.length < pageSize ? null : String(from + pageSize) }
   }
 
-  /** Stored entries of a history, at most `most` from this position on. */
+  /** Entries of a history, at most `most` from this position on. One that cannot be read, since its pack is damaged, is empty. */
   async entries(workerId: string, from: number, most: number): Promise<string[]> {
-    return orElse(this.#read.entries(workerId, from, Math.min(most, pageSize)), [])
+    const read = (position: number, count: number) => orElse(this.#read.entries(workerId, position, count), [])
+    const count = Math.min(most, pageSize)
+    try {
+      return await read(from, count)
+    } catch (error) {
+      if (!(error instanceof StoredDamage)) throw error
+    }
+    const entries: string[] = []
+    for (let position = from; position < from + count; position++) {
+      const found = await read(position, 1).catch((error: unknown) =>
+        error instanceof StoredDamage ? [''] : Promise.reject(error),
+      )
+      if (found[0] === undefined) break
+      entries.push(found[0])
+    }
+    return entries
   }
 
   /** How these runs ended, as the session stores it: "<status> <position>", or null. */

@@ -7,6 +7,7 @@
 import { rootIdOf } from '../../core/ids.ts'
 import { type Lane, lanes } from '../../core/worker/message.ts'
 import { busyGates } from '../gate-facts.ts'
+import { readEntry } from '../history/read-entries.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
 import { type ExpiredWorker, expiredWorkers } from '../leases.ts'
@@ -190,7 +191,7 @@ export class InspectStore {
   }
 
   async entryAt(workerId: string, position: number): Promise<string | null> {
-    return this.#redis.lindex(workerKeys(this.#keys.tag, workerId).log, position)
+    return readEntry(this.#redis, workerKeys(this.#keys.tag, workerId).log, position)
   }
 
   /** The mails of each lane, in the order in which the worker receives them; at most `limit` of each. */

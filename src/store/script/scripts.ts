@@ -216,6 +216,20 @@ export const pruneScript = defineScript({
   args: [],
 })
 
+export const coldScript = defineScript({
+  file: 'cold.lua',
+  keys: words('ends meta'),
+  header: words('node done coldMs everyMs batch growsTo'),
+  args: [],
+})
+
+export const packScript = defineScript({
+  file: 'pack.lua',
+  keys: words('record log'),
+  header: words('from packed entries'),
+  args: words('pack newest'),
+})
+
 export const cutScript = defineScript({
   file: 'cut.lua',
   keys: words('root workers timers cancelling'),

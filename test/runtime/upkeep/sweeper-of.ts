@@ -35,6 +35,7 @@ export function sweepingBy(
     fire: (told) => store.fire(told),
     finishCancelled: () => store.finishCancelled(),
     prune: () => store.prune(),
+    pack: () => store.pack(),
     redisProblem: () => store.redisProblem(),
     kindPools: () => store.kindPools(),
   }

@@ -20,6 +20,7 @@ import * as lineChecks from './line-checks.ts'
 import type { Mutant } from './mutant.ts'
 import * as notifyChecks from './notify-checks.ts'
 import * as outboxChecks from './outbox-checks.ts'
+import * as packChecks from './pack-checks.ts'
 import * as pauseChecks from './pause-checks.ts'
 import * as permissionChecks from './permission-checks.ts'
 import * as releaseChecks from './release-checks.ts'
@@ -51,6 +52,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     retryChecks,
     sendChecks,
     outboxChecks,
+    packChecks,
     pauseChecks,
     releaseChecks,
     startChecks,

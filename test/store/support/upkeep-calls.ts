@@ -2,6 +2,7 @@
 import { releaseScript } from '../../../src/store/script/scripts.ts'
 import { cancelledAgent } from './agent-checks.ts'
 import { type Call, later, running } from './call-scenes.ts'
+import { cold, pack, rested } from './pack-checks.ts'
 
 export const upkeepCalls: readonly Call[] = [
   {
@@ -100,6 +101,20 @@ export const upkeepCalls: readonly Call[] = [
       }
       const deadlineMs = place.policy.leaseMs
       return () => place.caller.call(releaseScript, { leases, nodes, events }, args, { deadlineMs })
+    },
+  },
+  {
+    name: 'walk over histories that have rested',
+    prepare: async (place) => {
+      await rested(place)
+      return () => cold(place, 'node-a')
+    },
+  },
+  {
+    name: 'pack',
+    prepare: async (place) => {
+      const one = await rested(place)
+      return () => pack(place, one, { from: 0, packed: 0, entries: 4 })
     },
   },
   {

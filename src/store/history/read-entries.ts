@@ -1,0 +1,61 @@
+/**
+ * Duty: read entries of a history, packed or not. Nothing else reads the list of a history, but for its length and its last element.
+ * READ-ENTRIES-1 A history that is not packed costs what reading its list costs. One that is packed costs one more read at most, of the pack that
+ *     begins before the first position.
+ */
+import type { Buffer } from 'node:buffer'
+import type { Redis } from '../redis/redis.ts'
+import { StoredDamage } from '../redis/store-error.ts'
+import { distanceOf, isEntry, unpacked } from './pack.ts'
+
+/** The entries from one position to another one. Negative positions count from the end, as those of Redis do. */
+export async function readEntries(redis: Redis, log: string, from: number, to: number): Promise<string[]> {
+  const page = await redis.lrangeBuffer(log, from, to)
+  const texts: string[] = []
+  for (const element of page) {
+    if (!isEntry(element)) return unpack(redis, log, page, from, to)
+    texts.push(element.toString())
+  }
+  return texts
+}
+
+async function unpack(redis: Redis, log: string, page: readonly Buffer[], from: number, to: number): Promise<string[]> {
+  if (from < 0) {
+    // Entries may be appended between two reads: from here on positions count from the beginning.
+    const length = await redis.llen(log)
+    return readEntries(redis, log, Math.max(0, length + from), to < 0 ? length + to : to)
+  }
+  const packs = new Map<number, Buffer[]>()
+  const open = async (position: number) => {
+    const known = packs.get(position)
+    if (known !== undefined) return known
+    const element = position < from ? await redis.lindexBuffer(log, position) : page[position - from]
+    // Pruned meanwhile: who reads gets what is left, as of any history that is gone.
+    if (element === null) return null
+    const entries = element === undefined ? null : unpacked(element)
+    if (entries === null)
+      throw new StoredDamage(`entry ${position} of ${log} should be a pack of entries that this version can read`)
+    packs.set(position, entries)
+    return entries
+  }
+  const texts: string[] = []
+  for (const [index, element] of page.entries()) {
+    if (isEntry(element)) {
+      texts.push(element.toString())
+      continue
+    }
+    const distance = distanceOf(element)
+    const entries = await open(from + index - distance)
+    if (entries === null) return texts
+    const entry = entries[distance]
+    if (entry === undefined) throw new StoredDamage(`entry ${from + index} of ${log} should be in the pack before it`)
+    texts.push(entry.toString())
+  }
+  return texts
+}
+
+/** The entry at a position; null without one. */
+export async function readEntry(redis: Redis, log: string, position: number): Promise<string | null> {
+  const [entry = null] = await readEntries(redis, log, position, position)
+  return entry
+}

@@ -1,0 +1,130 @@
+--[[ cold – finds workers whose histories have rested for long and are not packed, on a walk over all sessions that nodes share.
+Why a script   where the walk is must be read and written together, or two nodes would make it at once.
+KEYS[1] ends      zset               KEYS[2] meta     hash
+ARGV[1] header    json:
+  node             whose turn this is. One node makes a walk; where it is stands in meta
+  done             up to here all that was found is packed; empty: as meta says
+  coldMs           a history that is younger is left alone
+  everyMs          a walk begins no earlier than this after the last one
+  batch            how many workers are looked at
+  growsTo          a pack of fewer bytes takes more entries
+Returns {next, found}: where the walk goes on once what was found is packed, or "": it is over, or none is this node's to make; of each that was
+        found {worker, position of the pack that takes more, or as the next; first position that is not packed; history length}
+Builds  T:w:<id> and its log; T:s:<session>:workers.
+Events  none. ]]
+local endsKey, metaKey = KEYS[1], KEYS[2]
+local header = readHeader(ARGV[1])
+
+local tag = tagOf(endsKey)
+local now = nowMs()
+checkTexts(header, 'node', 'done')
+checkNumbers(header, 'coldMs', 'everyMs', 'batch', 'growsTo')
+local node, done, coldMs, batch, growsTo = header.node, header.done, header.coldMs, header.batch, header.growsTo
+checkSort('hash', metaKey)
+checkSort('zset', endsKey)
+
+-- In meta: when the node of the walk last asked, up to where all is done with that node, and up to which end sessions that have ended are.
+-- Up to where: "<score> <sessions of that score that are done> <workers of the next session that are done>", or "end <score>".
+local meta = redis.call('HMGET', metaKey, 'coldAt', 'cold', 'coldEnds')
+local last, reached, whose = tonumber(meta[1] or 0) or 0, string.match(meta[2] or '', '^(.-) ?(%S*)$')
+if whose ~= node and now - last < header.everyMs and last <= now then return { '', {} } end -- guard: one node makes a walk over cold histories
+if done == '' then done = reached end -- guard: a walk over cold histories outlives its node
+local from, passed, skipped = string.match(done, '^(%-?%d+) (%d+) (%d+)$')
+local isOver = string.match(done, '^end (%-?%d+)$')
+from, passed, skipped = tonumber(from or isOver or -1e16), tonumber(passed or 0), tonumber(skipped or 0)
+-- Sessions that go on come first, each time. Of those that have ended only those since the last walk: nothing is written to them any more.
+local endsFrom = math.max(tonumber(meta[3] or 0) or 0, isOver and from + 1 or from)
+-- Written last. A Redis that is full refuses a first write that may take room; packing makes room.
+local function remember(done, node)
+  redis.call('HDEL', metaKey, 'cold')
+  redis.call('HSET', metaKey, 'coldAt', digits(now), 'cold', done .. ' ' .. node, 'coldEnds', digits(math.max(0, endsFrom))) -- guard: a walk over cold histories passes over what it has packed
+end
+if isOver then
+  remember('', '')
+  return { '', {} }
+end
+
+-- A batch ends early where it reads much.
+local bytesLeft = 1048576
+local function elementAt(log, position)
+  local element = redis.call('LINDEX', log, digits(position)) or ''
+  bytesLeft = bytesLeft - #element
+  return element
+end
+
+-- An entry as it was written. All that is packed stands before all that is not.
+local function isRaw(element)
+  return string.sub(element, 1, 1) == '{'
+end
+
+-- The first position that is not packed, where the last one is not: from the end in ever larger steps, then between two of them.
+local function firstRaw(log, length)
+  if isRaw(elementAt(log, 0)) then return 0 end
+  local high, step = length - 1, 1
+  while high > step and isRaw(elementAt(log, high - step)) do
+    high = high - step
+    step = step * 2
+  end
+  local low = math.max(0, high - step)
+  while high - low > 1 do
+    local middle = math.floor((low + high) / 2)
+    if isRaw(elementAt(log, middle)) then high = middle else low = middle end
+  end
+  return high
+end
+
+-- Where the pack before this position begins, if it takes more entries; else this position.
+local function startOf(log, first)
+  if first == 0 then return 0 end
+  local start = first - 1 - (tonumber(string.match(elementAt(log, first - 1), '^%d+') or '') or first)
+  local bytes = start >= 0 and tonumber(string.match(elementAt(log, start), '^z%d+ (%d+) ') or '')
+  return bytes and bytes < growsTo and start or first
+end
+
+local found = {}
+local function look(id)
+  local record = workerKey(tag, id)
+  local log = record .. ':log'
+  local newest = elementAt(log, -1)
+  local at = isRaw(newest) and tonumber(string.match(newest, '"at":(%d+)') or '')
+  if not at or now - at < coldMs then return end -- guard: a history that was written to a moment ago is not packed
+  local status = redis.call('HGET', record, 'status')
+  if not status or status == 'running' or status == 'queued' then return end -- guard: a history that is about to be read is not packed
+  local length = redis.call('LLEN', log)
+  local first = firstRaw(log, length)
+  local start = startOf(log, first)
+  if length - start > 1 then found[#found + 1] = { id, digits(start), digits(first), digits(length) } end
+end
+
+-- The rest of one session; tells whether that was all of it.
+local function lookAt(session)
+  local workersFrom, most = math.max(0, skipped - 1), batch
+  local ids = redis.call('LRANGE', sessionKey(tag, session) .. ':workers', digits(workersFrom), digits(workersFrom + most - 1))
+  local isWhole = #ids < most
+  if skipped == 0 then table.insert(ids, 1, rootOf(session)) end
+  for index = 1, #ids do
+    if batch <= 0 or bytesLeft <= 0 then return false end
+    -- What is damaged is left as it is: the audit names it.
+    local fine, why = pcall(look, ids[index])
+    if not fine and not damageOf(why) then error(why, 0) end
+    batch, skipped = batch - 1, skipped + 1
+  end
+  return isWhole
+end
+
+local to = from < 0 and '(0' or digits(now - coldMs)
+passed = math.min(passed, redis.call('ZCOUNT', endsKey, digits(from), digits(from)))
+local sessions = redis.call('ZRANGEBYSCORE', endsKey, digits(from), to, 'WITHSCORES', 'LIMIT', digits(passed), digits(batch))
+local isLast = #sessions < batch * 2
+for index = 1, #sessions, 2 do
+  local fine, isDone = pcall(lookAt, sessions[index])
+  if not fine and not damageOf(isDone) then error(isDone, 0) end
+  isLast = isLast and (not fine or isDone)
+  if fine and not isDone then break end
+  local score = tonumber(sessions[index + 1])
+  from, passed, skipped = score, (score == from and passed or 0) + 1, 0
+end
+local next = digits(from) .. ' ' .. digits(passed) .. ' ' .. digits(skipped)
+if isLast then next = to == '(0' and digits(math.max(0, endsFrom)) .. ' 0 0' or 'end ' .. digits(from) end
+remember(done, node)
+return { next, found }
