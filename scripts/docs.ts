@@ -11,7 +11,15 @@ import { busyStates, type RunEvent, runArrows, transition } from '../src/core/wo
 import { coarseState, fineState, runStates, workerStates } from '../src/core/worker/run-state.ts'
 import { formats } from '../src/formats/formats.ts'
 import { featureNames, features } from '../src/formats/parts/features.ts'
-import { gateKeys, outboxKeys, partitionKeys, sessionChannels, sessionKeys, workerKeys } from '../src/store/keys.ts'
+import {
+  endpointKeys,
+  gateKeys,
+  outboxKeys,
+  partitionKeys,
+  sessionChannels,
+  sessionKeys,
+  workerKeys,
+} from '../src/store/keys.ts'
 import { type MetricFacts, metrics } from '../src/telemetry/metric-catalogue.ts'
 import { commandPages } from './command-pages.ts'
 import { checks } from './docs-checks.ts'
@@ -28,6 +36,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
   'docs/reference/redis-keys.md': {
     partition: () => keyTable('partitionKeys', partitionKeys('T')),
     outbox: () => keyTable('outboxKeys', outboxKeys('T')),
+    endpoints: () => keyTable('endpointKeys', endpointKeys('T')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
     channels: () => keyTable('sessionChannels', sessionChannels('T', '<session>')),

@@ -9,7 +9,7 @@ import { connectRules } from './client/connect-options.ts'
 import { metricsPage } from './client/health/metrics-page.ts'
 import { namespaceFacts } from './client/health/namespace-facts.ts'
 import { openSubmission } from './client/session/submitted-job.ts'
-import { type ResultTelling, resultTelling } from './client/session/tell-results.ts'
+import { type Telling, telling } from './client/webhook/telling.ts'
 import { defaultNamespace, defaultRedisUrl, readModelSettings, rememberSecretsOfEnvironment } from './config.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from './core/check/check-options.ts'
 import { isObject } from './core/check/is-object.ts'
@@ -90,7 +90,7 @@ export interface StartNodeOptions {
   readonly logger?: LoggerLike | undefined
   /** Receives spans of turns, model calls, tool calls and steps of recipes, and counts of tokens, iterations and ends of agents' runs. Default: none. */
   readonly telemetry?: Telemetry | undefined
-  /** With what requests that tell of sessions (`notify: { url }`) are signed, and where they may go. Default: this node sends none. */
+  /** With what requests of `notify: { url }` are signed, and where requests may go. Default: it sends none of these, and those to endpoints. */
   readonly webhooks?: WebhookSettings | undefined
   /** Answer with metrics at this port, for Prometheus: `http://127.0.0.1:<port>/metrics`. Port 0: any free one. Default: no. */
   readonly metrics?: MetricsAddress | undefined
@@ -133,7 +133,7 @@ const nodeRules: Rules<StartNodeOptions> = {
   },
   webhooks: {
     expects: "an object like { secrets: ['whsec_…'] }",
-    fits: (value) => isObject(value) && Array.isArray(value.secrets),
+    fits: (value) => isObject(value) && (value.secrets === undefined || Array.isArray(value.secrets)),
   },
   metrics: {
     expects: 'an object like { port: 9464 }',
@@ -280,7 +280,7 @@ function partsOf(
   }
 }
 
-function nodeOf(parts: Parts, waker: Waker, results: ResultTelling | null): RuntimeNode {
+function nodeOf(parts: Parts, waker: Waker, told: Telling | null): RuntimeNode {
   const { id, policy, kinds, concurrency, permissions, log } = parts
   const namesOf = (is: (kind: Kind) => boolean) => new Set([...kinds.values()].filter(is).map(({ name }) => name))
   const [childless, withOnCancel] = [namesOf((kind) => kind.isChildless), namesOf((kind) => kind.hasOnCancel)]
@@ -301,7 +301,7 @@ function nodeOf(parts: Parts, waker: Waker, results: ResultTelling | null): Runt
     }
   })
   const { live, telemetry } = parts
-  const lent = { policy, permissions, stores, waker, live, log, telemetry, tellResult: results?.tell.bind(results) }
+  const lent = { policy, permissions, stores, waker, live, log, telemetry, tell: told?.tell }
   const node = new RuntimeNode({ id, kinds, concurrency, ...lent })
   return node
 }
@@ -311,13 +311,13 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   const queues = places.map((place) => ({ ...place, connection: connections.at(place.keys.tag, 'queue') }))
   const isAlone = options.wakeups === 'in-process'
   const waker = isAlone ? new InProcessWaker() : new BullWaker(queues, log)
-  const telling = { webhooks: options.webhooks, log, deadlineMs: policy.leaseMs }
-  const results = isAlone ? null : resultTelling(places, (tag) => connections.at(tag, 'queue'), telling)
-  const node = nodeOf(parts, waker, results)
+  const how = { webhooks: options.webhooks, log, deadlineMs: policy.leaseMs }
+  const told = isAlone ? null : telling(places, (tag) => connections.at(tag, 'queue'), how)
+  const node = nodeOf(parts, waker, told)
   let watchdog: Watchdog | undefined
   const started = new RunningNode(node, [...parts.kinds.keys()], async () => {
     if (waker instanceof BullWaker) await waker.stop()
-    await results?.stop()
+    await told?.stop()
     await watchdog?.stop()
     connections.end()
     await options.onStopped?.()

@@ -68,6 +68,17 @@ export type {
   SessionsPage,
 } from './client/summaries.ts'
 export type { UsagePart, UsageQuery, UsageRow } from './client/usage.ts'
+export type {
+  AddWebhook,
+  DeliveriesQuery,
+  Delivery,
+  DeliveryDetails,
+  DeliveryState,
+  NoticeType,
+  RotateWebhook,
+  Webhook,
+  WebhookWithSecret,
+} from './client/webhook/webhook.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
 export type {

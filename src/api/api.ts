@@ -3,7 +3,7 @@
  * API-1 It listens on the loopback address, and elsewhere only with tokens.
  * API-2 `close` ends streams and waiting calls, and leaves nothing running.
  */
-import { connectRules } from '../client/connect-options.ts'
+import { type ConnectOptions, connectRules } from '../client/connect-options.ts'
 import { checkOptions, type Rules, wholeNumberRule, yesOrNo } from '../core/check/check-options.ts'
 import { ConfigError } from '../core/errors.ts'
 import type { LoggerLike } from '../log.ts'
@@ -30,6 +30,8 @@ export interface StartApiOptions {
   readonly isReadOnly?: boolean | undefined
   /** The page: its folder, or false for none. Default: the built one, if there is one. */
   readonly page?: string | false | undefined
+  /** `allowPrivateAddresses`: endpoints of webhooks may be addresses of this machine and of private networks. Default: no. */
+  readonly webhooks?: ConnectOptions['webhooks']
   readonly logger?: LoggerLike | undefined
   /** Requests of one caller within ten seconds. Default 1 000. */
   readonly rate?: number | undefined
@@ -49,12 +51,19 @@ export interface Api extends AsyncDisposable {
 const defaultPort = 7_333
 const defaultRate = 1_000
 
-const { redisUrl: urlRule, namespace: namespaceRule, partitions: partitionsRule, logger: loggerRule } = connectRules
+const {
+  redisUrl: urlRule,
+  namespace: namespaceRule,
+  partitions: partitionsRule,
+  webhooks: webhooksRule,
+  logger: loggerRule,
+} = connectRules
 
 const apiRules: Rules<StartApiOptions> = {
   redisUrl: urlRule,
   namespace: namespaceRule,
   partitions: partitionsRule,
+  webhooks: webhooksRule,
   logger: loggerRule,
   host: { expects: 'an address, like 127.0.0.1', fits: (value) => typeof value === 'string' && value !== '' },
   port: wholeNumberRule(0, 65_535),
@@ -72,13 +81,13 @@ const apiRules: Rules<StartApiOptions> = {
 export async function startApi(options: StartApiOptions = {}): Promise<Api> {
   checkOptions('startApi', options, apiRules, ConfigError)
   const { host = '127.0.0.1', port = defaultPort, tokens: entries, isReadOnly = false, rate = defaultRate } = options
-  const { redisUrl, namespace, partitions, logger } = options
+  const { redisUrl, namespace, partitions, webhooks, logger } = options
   if (!isLoopback(host) && (entries ?? []).length === 0)
     throw new ConfigError(
       `the API would listen on ${host}, where other machines reach it, and has no token: set TROUPE_TOKEN, name a file with --tokens, or leave out --host.`,
     )
   const tokens = entries === undefined ? null : new Tokens(checkEntries(entries, 'tokens of startApi'))
-  const server = new Server({ redisUrl, namespace, partitions, logger, isReadOnly })
+  const server = new Server({ redisUrl, namespace, partitions, webhooks, logger, isReadOnly })
   const page = options.page === false ? null : (options.page ?? builtPage())
   try {
     await server.reading()

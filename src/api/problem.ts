@@ -48,6 +48,8 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   session_not_found: 404,
   letter_not_found: 404,
   ask_not_found: 404,
+  webhook_not_found: 404,
+  delivery_not_found: 404,
   kind_unknown: 404,
   tool_unknown: 404,
   transition_illegal: 409,

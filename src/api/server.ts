@@ -3,6 +3,7 @@
  * SERVER-1 Reading goes through one client. What changes something goes through a client of the caller's name, so that events say who did it.
  */
 import { connectInternal, type Troupe } from '../client/client.ts'
+import type { ConnectOptions } from '../client/connect-options.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { ConflictError } from '../core/errors.ts'
 import { type LoggerLike, toWorkerLog } from '../log.ts'
@@ -15,6 +16,7 @@ export interface ServerSettings {
   readonly redisUrl?: string | undefined
   readonly namespace?: string | undefined
   readonly partitions?: number | undefined
+  readonly webhooks?: ConnectOptions['webhooks']
   readonly logger?: LoggerLike | undefined
   /** It changes nothing, and its Redis user needs no right to. */
   readonly isReadOnly: boolean
@@ -78,9 +80,9 @@ export class Server implements AsyncDisposable {
 
   // A client that could not be opened is opened anew by the next call.
   #open(actor: string | undefined, onFailure: () => void): Promise<Troupe> {
-    const { redisUrl, namespace, partitions, logger, isReadOnly } = this.settings
+    const { redisUrl, namespace, partitions, webhooks, logger, isReadOnly } = this.settings
     const purpose = isReadOnly ? 'look' : 'create'
-    const client = connectInternal({ redisUrl, namespace, partitions, logger, actor, purpose, deadlineMs })
+    const client = connectInternal({ redisUrl, namespace, partitions, webhooks, logger, actor, purpose, deadlineMs })
     client.catch(onFailure)
     return client
   }

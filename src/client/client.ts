@@ -14,12 +14,12 @@ import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit/audit-store.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
 import { keepLastAudit } from '../store/audit/last-audit.ts'
+import { EndpointStore } from '../store/endpoint-store.ts'
 import { tagOf } from '../store/keys.ts'
 import { AskStore } from '../store/person/ask-store.ts'
 import { LetterStore } from '../store/person/letter-store.ts'
 import { type OpenPlace, openPlaces } from '../store/places.ts'
 import { PoolStore } from '../store/pool-store.ts'
-import type { NodeRow } from '../store/record/register-line.ts'
 import { Connections } from '../store/redis/connections.ts'
 import { guarded, guardedReads } from '../store/redis/guarded.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -36,6 +36,7 @@ import { lookForHoldups } from './health/held-up.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
 import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
+import { nodeSummaries } from './node-summaries.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './person/pause.ts'
@@ -61,6 +62,7 @@ import { type Sessions, sessionsOf } from './session/sessions.ts'
 import { Submission } from './submission/submission.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from './summaries.ts'
 import { readUsage, type UsageQuery, type UsageRow, usageRules } from './usage.ts'
+import { Webhooks } from './webhook/webhooks.ts'
 import { Worker } from './worker.ts'
 
 export interface InternalConnectOptions extends ConnectOptions {
@@ -130,6 +132,8 @@ export class Troupe implements AsyncDisposable {
   readonly sessions: Sessions
   /** How much work each pool has. */
   readonly pools: Pools
+  /** Endpoints that are told of what happens, and the deliveries to them. */
+  readonly webhooks: Webhooks
   #closing: Promise<void> | undefined
 
   constructor(connections: Connections, partitions: number, options: InternalConnectOptions) {
@@ -176,6 +180,12 @@ export class Troupe implements AsyncDisposable {
     const pools = this.#places.map(({ redis, keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
     this.pools = new Pools(pools, () => this.nodes())
     this.approvals = new Approvals(this.asks, this.#submission)
+    this.webhooks = new Webhooks({
+      store: new EndpointStore(this.#places, deadlineMs),
+      first: this.#places[0] as OpenPlace,
+      actor: options.actor,
+      allowPrivateAddresses: options.webhooks?.allowPrivateAddresses ?? false,
+    })
     this.sessions = sessionsOf({
       submission: this.#submission,
       index: this.#index,
@@ -237,11 +247,7 @@ export class Troupe implements AsyncDisposable {
   }
 
   async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
-    const store = this.#inspect[0] as InspectStore
-    const now = await store.now()
-    const { live, stalled } = await store.nodesBySight()
-    const summaries = (rows: readonly NodeRow[]) => rows.map((row) => nodeSummary(row, now))
-    return { live: summaries(live), stalled: summaries(stalled) }
+    return nodeSummaries(this.#inspect[0] as InspectStore)
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -376,24 +382,11 @@ export class Troupe implements AsyncDisposable {
   }
 
   async #close(): Promise<void> {
-    await Promise.all([this.#hub.stop(), this.#fleet.stop(), this.#bull?.stop()])
+    await Promise.all([this.#hub.stop(), this.#fleet.stop(), this.#bull?.stop(), this.webhooks.close()])
     this.#connections.close()
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.close()
-  }
-}
-
-function nodeSummary(row: NodeRow, now: number): NodeSummary {
-  const { pid, host } = row.facts as { pid?: number; host?: string }
-  return {
-    id: row.id,
-    lastSeenMs: Math.max(0, now - row.lastSeen),
-    slots: row.slots,
-    pools: row.pools,
-    kinds: row.kinds,
-    pid: pid ?? null,
-    host: host ?? null,
   }
 }

@@ -18,6 +18,8 @@ export interface ConnectOptions {
   readonly deadlineMs?: number | undefined
   /** Who calls, in at most 64 bytes: events of sessions, messages and cancels say it. Default: nobody is named. */
   readonly actor?: string | undefined
+  /** `allowPrivateAddresses`: endpoints may be addresses of this machine and of private networks; nodes have the same option. Default: no. */
+  readonly webhooks?: { readonly allowPrivateAddresses?: boolean | undefined } | undefined
   /** Gets warnings and errors as `(fields, message)`: pino(), console, … Default: none. */
   readonly logger?: LoggerLike | undefined
 }
@@ -36,6 +38,12 @@ export const connectRules: Rules<ConnectOptions> = {
     fits: (value) => typeof value === 'number' && value >= 1 && value <= policy.timeoutMsMax,
   },
   actor: nameRule,
+  webhooks: {
+    expects: 'an object like { allowPrivateAddresses: true }',
+    fits: (value) =>
+      isObject(value) &&
+      (value.allowPrivateAddresses === undefined || typeof value.allowPrivateAddresses === 'boolean'),
+  },
   logger: {
     expects: 'a logger like that of pino: an object with debug, info, warn and error',
     fits: (value) =>

@@ -11,6 +11,8 @@ export type ErrorCode =
   | 'session_not_found'
   | 'letter_not_found'
   | 'ask_not_found'
+  | 'webhook_not_found'
+  | 'delivery_not_found'
   | 'ask_answered'
   | 'ask_expired'
   | 'ask_withdrawn'
@@ -150,6 +152,8 @@ type NotFoundCode =
   | 'session_not_found'
   | 'letter_not_found'
   | 'ask_not_found'
+  | 'webhook_not_found'
+  | 'delivery_not_found'
   | 'kind_unknown'
   | 'tool_unknown'
 

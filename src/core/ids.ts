@@ -99,10 +99,11 @@ const idExamples = {
   session: sessionIdExample,
   worker: rootIdOf(sessionIdExample),
   ask: rootIdOf(sessionIdExample),
+  webhook: sessionIdExample,
 }
 
 /** Returns the id in lower case. Throws an InputError with an example if the value is no id. */
-export function parseId(value: unknown, what: 'worker' | 'session' | 'ask'): string {
+export function parseId(value: unknown, what: 'worker' | 'session' | 'ask' | 'webhook'): string {
   const id = typeof value === 'string' ? pastedId(value) : value
   if (!isId(id))
     throw new InputError(

@@ -1,49 +1,44 @@
 /**
- * Duty: requests that tell of sessions, as BullMQ jobs: tried again with growing pauses until they are answered, and kept for some days to be looked at.
- * DELIVERY-1 The id of a job follows from what it tells: telling it twice makes one job.
+ * Duty: requests that tell of what happened, as BullMQ jobs: tried again with growing pauses until they are accepted, and kept for some days to be
+ * looked at. They go where a session says (`notify: { url }`), signed with the secrets of the node, and to endpoints, each with secrets of its own.
+ * DELIVERY-1 The id of a job follows from what it tells, and to whom: telling it twice makes one job.
  * DELIVERY-2 A receiver that answers with a status of 2xx has it. Any other answer, and none, is tried again: ten times over about three hours.
+ * DELIVERY-3 What an endpoint is now decides where a request goes and how it is signed, not what it was when the job was made: a secret that was
+ *    replaced, and an endpoint that was disabled or removed, are not used again.
  */
-import { Queue, UnrecoverableError, Worker } from 'bullmq'
+import { DelayedError, type Job, type Queue, UnrecoverableError, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InputError } from '../core/errors.ts'
-import type { SessionNotice } from './session-notice.ts'
+import { rememberSecret } from '../core/secret/known-secrets.ts'
+import { type EndpointRecord, secretsAt } from '../core/webhook/endpoint.ts'
+import { type DeliveryJob, jobIdFor, keptJobs, openDeliveryQueue, queueName } from './delivery-queue.ts'
+import { notAccepted } from './request-failure.ts'
 import { type PostOptions, signedPost } from './signed-post.ts'
 
-const queueName = 'deliveries'
-const daySeconds = 86_400
 /** A node that stops waits at most this long for requests under way. BullMQ gives the rest to another node. */
 const stopMsMax = 5_000
+/** A request that this node has no secret for comes to a node again after this. */
+const elsewhereMs = 10_000
 
-export interface DeliveryJob {
-  readonly url: string
-  readonly body: string
+export interface DeliveriesOptions extends PostOptions {
+  readonly retryMs: number
+  /** The endpoint with this id; null if there is none any more. */
+  readonly endpointOf: (id: string) => Promise<EndpointRecord | null>
 }
-
-const jobOptions = {
-  attempts: 10,
-  removeOnComplete: { age: 7 * daySeconds, count: 10_000 },
-  removeOnFail: { age: 30 * daySeconds, count: 10_000 },
-} as const
 
 export class Deliveries {
   readonly #queue: Queue<DeliveryJob>
   readonly #worker: Worker<DeliveryJob>
-  readonly #retryMs: number
+  readonly #o: DeliveriesOptions
   readonly #connection: Redis
 
   /** `prefix`: of troupe's own queues. The connections stay the caller's. */
-  constructor(
-    connection: Redis,
-    prefix: string,
-    { retryMs, ...options }: PostOptions & { readonly retryMs: number },
-    log: Pick<WorkerLog, 'warn'>,
-  ) {
-    this.#retryMs = retryMs
+  constructor(connection: Redis, prefix: string, options: DeliveriesOptions, log: Pick<WorkerLog, 'warn'>) {
+    this.#o = options
     this.#connection = connection
-    this.#queue = new Queue(queueName, { connection, prefix, skipMetasUpdate: true })
-    this.#queue.on('error', () => {})
-    this.#worker = new Worker(queueName, (job) => deliver(job.data, job.id ?? '', options), {
+    this.#queue = openDeliveryQueue(connection, prefix)
+    this.#worker = new Worker(queueName, (job, token) => this.#deliver(job, token), {
       connection,
       prefix,
       concurrency: 20,
@@ -53,20 +48,52 @@ export class Deliveries {
     this.#worker.on('error', () => {})
     this.#worker.on('failed', (job, error) => {
       // Of the address only the host: the rest of it is often a secret.
-      const host = URL.parse(String(job?.data.url))?.host
-      const fields = { delivery: job?.id, host, attempt: job?.attemptsMade, error: error.message }
-      log.warn('a request that tells of a session was not accepted', fields)
+      const { url, webhook } = job?.data ?? {}
+      const where = webhook === undefined ? { host: URL.parse(String(url))?.host } : { webhook }
+      const fields = { delivery: job?.id, ...where, attempt: job?.attemptsMade, error: error.message }
+      log.warn('a request that tells of what happened was not accepted', fields)
     })
   }
 
-  async add(url: string, jobId: string, notice: SessionNotice): Promise<void> {
-    const data = { url, body: JSON.stringify(notice) }
-    const backoff = { type: 'exponential', delay: this.#retryMs, jitter: 0.2 } as const
-    await this.#queue.add(notice.type, data, { ...jobOptions, backoff, jobId })
+  /** `id`: of the notice. `webhook`: the endpoint; else to this address. */
+  async add(
+    to: { readonly webhook: string } | { readonly url: string },
+    id: string,
+    { type, body }: { readonly type: string; readonly body: string },
+  ): Promise<void> {
+    const jobId = 'webhook' in to ? jobIdFor(to.webhook, id) : id
+    const backoff = { type: 'exponential', delay: this.#o.retryMs, jitter: 0.2 } as const
+    await this.#queue.add(type, { ...to, body }, { ...keptJobs, attempts: 10, backoff, jobId })
   }
 
-  async ready(): Promise<void> {
-    await this.#worker.waitUntilReady()
+  async #deliver(job: Job<DeliveryJob>, token: string | undefined): Promise<{ status: number }> {
+    const { url, secrets } = await this.#targetOf(job.data)
+    if (secrets.length === 0) {
+      // Another node made this one, and has a secret.
+      await job.moveToDelayed(Date.now() + elsewhereMs, token)
+      throw new DelayedError()
+    }
+    let status: number
+    try {
+      status = await signedPost(url, `msg_${job.id}`, job.data.body, { ...this.#o, secrets })
+    } catch (thrown) {
+      // Another attempt would be refused too.
+      if (thrown instanceof InputError) throw new UnrecoverableError(thrown.message)
+      throw thrown
+    }
+    if (status >= 200 && status < 300) return { status }
+    throw new Error(notAccepted(new URL(url).host, status))
+  }
+
+  /** DELIVERY-3. */
+  async #targetOf({ webhook, url = '' }: DeliveryJob): Promise<{ url: string; secrets: readonly string[] }> {
+    if (webhook === undefined) return { url, secrets: this.#o.secrets }
+    const endpoint = await this.#o.endpointOf(webhook)
+    if (endpoint === null) throw new UnrecoverableError('its endpoint was removed')
+    if (!endpoint.isEnabled) throw new UnrecoverableError('its endpoint is disabled')
+    const secrets = secretsAt(endpoint, Date.now())
+    for (const secret of secrets) rememberSecret(secret)
+    return { url: endpoint.url, secrets }
   }
 
   /** Requests that are under way end first. Without Redis they cannot, and BullMQ would wait for ever. */
@@ -78,17 +105,4 @@ export class Deliveries {
     ])
     await this.#queue.close()
   }
-}
-
-async function deliver({ url, body }: DeliveryJob, id: string, options: PostOptions): Promise<{ status: number }> {
-  let status: number
-  try {
-    status = await signedPost(url, `msg_${id}`, body, options)
-  } catch (thrown) {
-    // Another attempt would be refused too.
-    if (thrown instanceof InputError) throw new UnrecoverableError(thrown.message)
-    throw thrown
-  }
-  if (status >= 200 && status < 300) return { status }
-  throw new Error(`${new URL(url).host} answered with status ${status}`)
 }

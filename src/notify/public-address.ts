@@ -59,10 +59,23 @@ export async function addressOf(
   const [first] = found
   if (first === undefined) throw new TransientError(`${host} has no address.`, { code: 'store_unavailable' })
   if (!allowPrivate && !found.every(isPublic))
-    throw new InputError(
-      `${host} is an address of this machine or of a private network, and no request is sent there: allow it for the node (webhooks.allowPrivateAddresses, TROUPE_WEBHOOK_PRIVATE=allow).`,
-    )
+    throw new InputError(`${privateText(host)}: allow it for the node (${allowing}).`)
   return first
+}
+
+/** Throws an InputError for an address that says by itself that no request may go there; what a name stands for is known when it is asked. */
+export function checkWrittenAddress(url: URL): void {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
+  const family = isIP(host)
+  const isHere = /(?:^|\.)localhost\.?$/.test(host)
+  if (isHere || (family !== 0 && !isPublic({ address: host, family })))
+    throw new InputError(`${privateText(host)}: allow it here and for the nodes (${allowing}).`)
+}
+
+const allowing = 'webhooks.allowPrivateAddresses, TROUPE_WEBHOOK_PRIVATE=allow'
+
+function privateText(host: string): string {
+  return `${host} is an address of this machine or of a private network, and no request is sent there`
 }
 
 async function resolveAll(host: string): Promise<readonly HostAddress[]> {

@@ -25,7 +25,7 @@ export function partitionKeys(tag: string) {
     cancelling: `${tag}:cancelling`,
     /** zset; running worker by the end of its lease in ms; until the turn ends. */
     leases: `${tag}:leases`,
-    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>`, `<worker>:retry` or `<root>:notify` by the time it is due in ms; until fired, its run ends or its result is told. */
+    /** zset; `<worker>:<timer>`, `<worker>:ask:<ask>` or `<worker>:retry` by the time it is due in ms; and notices: `<root>:notify`, `<root>:notify:end`, `<worker>:notify:<ask or dead letter>`; until fired, its run ends or the notice is told. */
     timers: `${tag}:timers`,
     /** zset; open ask by the time in ms when it was made; until it ends. */
     asks: `${tag}:asks`,
@@ -91,6 +91,16 @@ export function outboxKeys(tag: string) {
     sent: `${tag}:sent`,
     /** hash; partition to the number of the last mail that came from its outbox; for ever. */
     received: `${tag}:received`,
+  }
+}
+
+/** The endpoints of webhooks. */
+export function endpointKeys(tag: string) {
+  return {
+    /** hash; endpoint to its record as JSON, with its secrets: of the whole namespace, in partition 0 alone; until removed. */
+    endpoints: `${tag}:endpoints`,
+    /** zset; each enabled endpoint by the time in ms since which it is told of this partition; until disabled or removed. */
+    since: `${tag}:endpoints:since`,
   }
 }
 

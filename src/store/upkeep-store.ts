@@ -144,12 +144,12 @@ export class RedisUpkeepStore implements UpkeepStore {
     return { dueInMs: dueIn === 'none' ? null : Number(dueIn), isPaused: paused === '1', kinds: String(kinds) }
   }
 
-  async fire(delivered: readonly string[] = []): ReturnType<UpkeepStore['fire']> {
+  async fire(told: readonly string[] = []): ReturnType<UpkeepStore['fire']> {
     const { keys, policy } = this.#o
     const [fired, dueIn, wakeups, notices = ''] = await this.#o.caller.call(
       fireScript,
       { timers: keys.timers, events: keys.events, gates: gatesKey(keys.tag) },
-      { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs, delivered: delivered.join(' ') },
+      { batch: policy.sweepBatch, seed: newSeed(), wakeupMs: policy.wakeupMs, told: told.join(' ') },
       { deadlineMs: policy.leaseMs },
     )
     return {

@@ -14,6 +14,7 @@ import { signedHeaders } from '../../src/notify/signature.ts'
 import { signedPost } from '../../src/notify/signed-post.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { type Received, Receiver } from './support/receiver.ts'
 
 const workers = {
   echo: defineWorker({ receive: ({ value }, self) => self.reply(value) }),
@@ -33,40 +34,6 @@ let isMended = false
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`
 const older = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
-
-interface Received {
-  readonly url: string
-  readonly headers: Record<string, string>
-  readonly body: string
-}
-
-/** An HTTP server that answers with these statuses in turn, and 200 afterwards. */
-class Receiver implements AsyncDisposable {
-  readonly received: Received[] = []
-  readonly #server = createServer((request, response) => {
-    let body = ''
-    request.on('data', (chunk: Buffer) => {
-      body += chunk.toString()
-    })
-    request.on('end', () => {
-      this.received.push({ url: request.url ?? '', headers: request.headers as Record<string, string>, body })
-      const status = this.#statuses.shift() ?? 200
-      response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('ok')
-    })
-  })
-  #statuses: number[] = []
-
-  async listen(...statuses: number[]): Promise<string> {
-    this.#statuses = statuses
-    await new Promise<void>((resolve) => this.#server.listen(0, '127.0.0.1', resolve))
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}/hook`
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections()
-    await new Promise((resolve) => this.#server.close(resolve))
-  }
-}
 
 describe('the result of a session goes', () => {
   let troupe: TestTroupe

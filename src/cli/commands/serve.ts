@@ -70,12 +70,13 @@ async function serve(flags: ServeFlags): Promise<void> {
     commandEndMsMax,
   )
   const { startApi } = await import('../../api/api.ts')
-  const { redisUrl, namespace, partitions, host, port } = config
+  const { redisUrl, namespace, partitions, webhooks, host, port } = config
   const tokens = await tokensOf(config, flags.tokens)
   await using api = await startApi({
     redisUrl,
     namespace,
     partitions,
+    webhooks,
     host,
     port,
     tokens,

@@ -27,7 +27,8 @@ async function folderRedis({ path = '' }: Config): Promise<string> {
 /** Starts no Redis. If there is none, the command says that, and ends with exit code 69. */
 export async function connectTo(config: Config, purpose: Purpose): Promise<Troupe> {
   const { connectInternal } = await import('../../client/client.ts')
-  const { redisUrl, namespace, partitions } = config
+  const { redisUrl, namespace, partitions, webhooks } = config
+  const { allowPrivateAddresses } = webhooks
   const actor = whoTypes()
   return connectInternal({
     purpose,
@@ -36,6 +37,7 @@ export async function connectTo(config: Config, purpose: Purpose): Promise<Troup
     partitions,
     deadlineMs: connectMsMax,
     actor,
+    webhooks: { allowPrivateAddresses },
     logger: warnings,
   })
 }

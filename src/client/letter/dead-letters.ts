@@ -212,7 +212,7 @@ async function letterOf(
   )
 }
 
-function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
+export function toLetter({ id, fields, redriven, isDismissed }: DeadRow): DeadLetter {
   const evidence = evidenceOf(fields.evidence)
   const { message = null, malformed } = fields.mail === undefined ? {} : decodeMail('inbox', 0, fields.mail)
   const { step } = evidence

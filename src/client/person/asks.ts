@@ -220,7 +220,7 @@ async function* matching(
   }
 }
 
-function toAsk({ sort, bodyJson, answerJson, ...row }: AskRow): Ask {
+export function toAsk({ sort, bodyJson, answerJson, ...row }: AskRow): Ask {
   const body: AskBody = decodeAskBody(bodyJson) ?? { question: bodyJson }
   const { question, options, schema, details } = body
   return {

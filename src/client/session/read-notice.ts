@@ -1,19 +1,24 @@
-/** Duty: read where the result of a session goes, and what is told there. */
+/** Duty: read what is told of the end of a session. */
 import { decodeEntry } from '../../core/history/entry.ts'
 import { rootIdOf } from '../../core/ids.ts'
-import type { Notify } from '../../core/worker/notify.ts'
 import { noticeId, type SessionNotice } from '../../notify/session-notice.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { SessionRecord } from '../../store/record/session-record.ts'
 import { resultOf } from './result-of.ts'
 
-/** Null if the session is gone, goes on again, or says nothing of it any more: then nothing is told. */
-export async function readNotice(
-  store: InspectStore,
-  sessionId: string,
-): Promise<{ readonly notify: Notify; readonly id: string; readonly notice: SessionNotice } | null> {
+export interface ReadEnd {
+  readonly session: SessionRecord
+  readonly at: number
+  /** The same for the same end. */
+  readonly id: string
+  readonly notice: SessionNotice
+}
+
+/** Null if the session is gone, or goes on again: then nothing is told. */
+export async function readEnd(store: InspectStore, sessionId: string): Promise<ReadEnd | null> {
   const session = (await store.session(sessionId))?.session
-  if (session === undefined || session.notify === null || session.end === null) return null
-  const { notify, kind, name, cost, retries } = session
+  if (session === undefined || session.end === null) return null
+  const { kind, name, cost, retries } = session
   const { status, at, result } = session.end
   const what = result === null ? {} : await resultAt(store, sessionId, result)
   const notice: SessionNotice = {
@@ -28,7 +33,7 @@ export async function readNotice(
       ...(cost !== null && { costMicroUsd: cost.costMicroUsd }),
     },
   }
-  return { notify, id: noticeId(notice, retries), notice }
+  return { session, at, id: noticeId(notice, retries), notice }
 }
 
 async function resultAt(

@@ -340,10 +340,10 @@ export interface UpkeepStore {
   /** Null: there is something to do, so that a sweep is due. Else nothing is, and the node is known to live. `kinds`: as of `sweep`. */
   rest(): Promise<Rest | null>
   /**
-   * `notices`: sessions that have ended and whose results this node takes where they go. With a later call it says which it has delivered; else
-   * another node does it.
+   * `notices`: what this node is to tell outside now (core/webhook/notice.ts). With a later call it says which it has told; else another node
+   * does it.
    */
-  fire(delivered?: readonly string[]): Promise<{
+  fire(told?: readonly string[]): Promise<{
     readonly fired: number
     readonly dueInMs: number | null
     readonly wakeups: readonly Wakeup[]

@@ -25,10 +25,16 @@ export function notifyProblem(value: unknown): string | null {
     return null
   }
   if (prefix !== undefined) return 'takes a prefix only with a queue'
+  const problem = addressProblem(url)
+  return problem === null ? null : `has a url ${problem}`
+}
+
+/** What is wrong with an address to which requests are to go, in the form of "that is …"; null if it can be used. It is not quoted. */
+export function addressProblem(url: unknown): string | null {
   const address = typeof url === 'string' && url.length <= textMax && URL.canParse(url) ? new URL(url) : null
-  if (address === null || !/^https?:$/.test(address.protocol)) return 'has a url that is no address of http or https'
+  if (address === null || !/^https?:$/.test(address.protocol)) return 'that is no address of http or https'
   if (address.username !== '' || address.password !== '')
-    return 'has a url with a user or a password: the request is signed instead'
+    return 'with a user or a password: the request is signed instead'
   return null
 }
 

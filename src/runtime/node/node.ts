@@ -39,8 +39,8 @@ export interface NodeOptions {
   readonly live: LivePublisher
   readonly log: WorkerLog
   readonly telemetry?: Telemetry
-  /** Takes the result of a session where it goes. */
-  readonly tellResult?: ((session: string) => Promise<void>) | undefined
+  /** Tells a notice outside. */
+  readonly tell?: ((notice: string) => Promise<void>) | undefined
 }
 
 export class RuntimeNode {
@@ -101,7 +101,7 @@ export class RuntimeNode {
         learnKinds: (pools) => {
           this.#kindPools = pools
         },
-        tellResult: (session) => this.#o.tellResult?.(session) ?? Promise.resolve(),
+        tell: (notice) => this.#o.tell?.(notice) ?? Promise.resolve(),
         noteHealed: (leases) => this.#telemetry.count('leases.lost', leases, { partition: number }),
         register: () => stores.upkeep.announce(this.#slots.total, this.#kindLines()),
       }),

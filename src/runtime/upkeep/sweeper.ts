@@ -28,8 +28,8 @@ export interface SweeperHost {
   carry(): void
   /** All sessions of the partition are paused, or no more. */
   learnPause(isPaused: boolean): void
-  /** Takes the result of a session that has ended where its creator said. Doing it twice must have the effect of once. */
-  tellResult(session: string): Promise<void>
+  /** Tells a notice outside (core/webhook/notice.ts). Doing it twice must have the effect of once. */
+  tell(notice: string): Promise<void>
   /** This sweep took away leases that had ended during a turn. */
   noteHealed(leases: number): void
   learnKinds(pools: ReadonlyMap<string, string>): void
@@ -54,8 +54,8 @@ export class Sweeper {
   /** SWEEP-7: `again`: asked for while it was under way. */
   #opening: 'no' | 'now' | 'again' = 'no'
   #stopped = false
-  /** Sessions whose results are where they go, and of which the next sweep says so. */
-  #delivered: string[] = []
+  /** Notices that are told, of which the next sweep says so. */
+  #told: string[] = []
   #failing = false
   #problem: string | null = null
   /** There may be cancels that can be finished at once. */
@@ -164,8 +164,7 @@ export class Sweeper {
 
   /** SWEEP-5. Tells whether there is nothing to do. */
   async #rested(): Promise<boolean> {
-    if (!this.#isIdle || this.#hasToTell || this.#delivered.length > 0 || performance.now() >= this.#fullBy)
-      return false
+    if (!this.#isIdle || this.#hasToTell || this.#told.length > 0 || performance.now() >= this.#fullBy) return false
     const rest = await this.#store.rest()
     if (rest === null) return false
     this.#host.learnPause(rest.isPaused)
@@ -223,12 +222,12 @@ export class Sweeper {
   async #fire(): Promise<boolean> {
     let isIdle = true
     for (let more = true; more; ) {
-      const delivered = this.#delivered
-      this.#delivered = []
-      const { fired, dueInMs, wakeups, notices } = await this.#store.fire(delivered)
+      const told = this.#told
+      this.#told = []
+      const { fired, dueInMs, wakeups, notices } = await this.#store.fire(told)
       if (fired > 0) isIdle = false
       this.#host.wake(wakeups)
-      for (const session of notices) void this.#tellResult(session)
+      for (const notice of notices) void this.#tell(notice)
       more = fired >= this.#policy.sweepBatch
       if (!more && dueInMs !== null) this.dueIn(dueInMs)
     }
@@ -236,14 +235,15 @@ export class Sweeper {
   }
 
   /** If it fails, a sweep of some node does it again in half a minute. */
-  async #tellResult(session: string): Promise<void> {
+  async #tell(notice: string): Promise<void> {
     try {
-      await this.#host.tellResult(session)
-      this.#delivered.push(session)
+      await this.#host.tell(notice)
+      this.#told.push(notice)
       this.dueIn(0)
     } catch (error) {
-      const what = 'the result of a session could not be sent where it goes; it is tried again'
-      this.#host.log.warn(what, { session, error: toRuntimeError(error).message })
+      const [worker] = notice.split(':')
+      const what = 'what happened could not be told outside (notify, or an endpoint of webhooks); it is tried again'
+      this.#host.log.warn(what, { worker, error: toRuntimeError(error).message })
     }
   }
 

@@ -34,6 +34,7 @@ const parts = [
   'checks',
   'records',
   'events',
+  'notices',
   'spending',
   'costs',
   'waits',

@@ -103,7 +103,7 @@ export const restScript = defineScript({
 export const fireScript = defineScript({
   file: 'fire.lua',
   keys: words('timers events gates'),
-  args: words('batch seed wakeupMs delivered'),
+  args: words('batch seed wakeupMs told'),
 })
 
 export const deliverScript = defineScript({
@@ -259,6 +259,14 @@ export const keepBlobScript = defineScript({
   header: words('blob mediaType bytesMost countMost'),
   args: words('body'),
 })
+
+export const endpointScript = defineScript({
+  file: 'endpoint.lua',
+  keys: words('endpoints'),
+  args: words('id before after most'),
+})
+
+export const listenScript = defineScript({ file: 'listen.lua', keys: words('since'), args: words('id listens') })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })
 

@@ -12,7 +12,7 @@ export function sweeperOf(store: UpkeepStore, place: Place, more: Partial<Sweepe
     learnPause() {},
     learnKinds() {},
     noteHealed() {},
-    tellResult: () => Promise.resolve(),
+    tell: () => Promise.resolve(),
     register: () => Promise.resolve(),
   }
   return new Sweeper(store, place.policy, { log, slots: 1, poolLoads: () => [], ...nothing, ...more })

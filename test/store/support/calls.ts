@@ -17,6 +17,7 @@ import { commitCalls } from './commit-calls.ts'
 import { forkCalls } from './fork-calls.ts'
 import { atOnce, enter } from './gate-checks.ts'
 import { runFailure } from './hand-node.ts'
+import { endpointsOf, record } from './notify-checks.ts'
 import { deliver, sendOut, takeOut } from './outbox-checks.ts'
 import { withChildren } from './pause-checks.ts'
 import type { Place } from './place.ts'
@@ -26,6 +27,14 @@ import { upkeepCalls } from './upkeep-calls.ts'
 
 export const calls: readonly Call[] = [
   { name: 'creation of a session', prepare: async (place) => createOnce(place) },
+  {
+    name: 'an endpoint that is registered',
+    prepare: async (place) => () => endpointsOf(place).write('one', null, record, 5),
+  },
+  {
+    name: 'an endpoint that is told from now on',
+    prepare: async (place) => () => endpointsOf(place).listen('one', true),
+  },
   {
     name: 'creation of several sessions',
     prepare: async (place) => {

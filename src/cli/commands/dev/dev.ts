@@ -165,8 +165,8 @@ async function devConfig(flags: DevFlags, file: string): Promise<Config> {
 }
 
 function settingsOf(config: Config, redisUrl: string): NodeSettings {
-  const { namespace, partitions, concurrency, logLevel, model, workers = workersFolderDefault } = config
-  return { redisUrl, namespace, partitions, concurrency, logLevel, model, workers }
+  const { namespace, partitions, concurrency, logLevel, model, webhooks, workers = workersFolderDefault } = config
+  return { redisUrl, namespace, partitions, concurrency, logLevel, model, webhooks, workers }
 }
 
 async function greet(

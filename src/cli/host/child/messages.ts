@@ -3,7 +3,10 @@ import type { Config } from '../../../config.ts'
 import type { DefinitionFacts } from '../../view/definition-facts.ts'
 import type { LogRecord } from '../../view/lines/log-line.ts'
 
-export type NodeSettings = Pick<Config, 'namespace' | 'partitions' | 'concurrency' | 'logLevel' | 'model'> & {
+export type NodeSettings = Pick<
+  Config,
+  'namespace' | 'partitions' | 'concurrency' | 'logLevel' | 'model' | 'webhooks'
+> & {
   readonly redisUrl: string
   readonly workers: string
 }

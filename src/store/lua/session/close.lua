@@ -3,7 +3,7 @@ Why a script   an input that arrives while the session is closed must either be 
 KEYS[1] root      hash               KEYS[2] events   stream            KEYS[3] ends     zset
 ARGV[1] sessionId
 Returns {"ok", state} | {"not_found"}: state is active while the last input is being answered
-Builds  T:timers.
+Builds  T:timers; T:endpoints:since.
 Events  session.completed when it ended here. A finished session is "ok" and writes nothing. ]]
 local rootKey, eventsKey, endsKey = KEYS[1], KEYS[2], KEYS[3]
 local sessionId = ARGV[1]
@@ -19,6 +19,6 @@ redis.call('HSET', rootKey, 'mode', 'job')
 if status ~= 'idle' or open == '1' then return { 'ok', 'active' } end
 local now = nowMs()
 redis.call('HSET', rootKey, 'ended', 'completed ' .. digits(now))
-writeEnd(tag, sessionId, now, notify) -- guard: a session that is closed has ended
+writeEnd(tag, sessionId, now, notify, hasEndpoints(tag)) -- guard: a session that is closed has ended
 writeEvents(eventsKey, { sessionId, '[["session.completed"]]' })
 return { 'ok', 'completed' }

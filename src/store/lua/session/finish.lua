@@ -19,7 +19,7 @@ Returns {next, agents, wakeups}: "more": another call goes on at once; "done": t
         While the root says `endFrom`, the next workers of the list are looked at, then those in T:s:<session>:ending: what is looked at is what
         is cancelled, and not all that the session ever had.
 Builds  T:w:<id> and its keys and those of its parent, T:run of their pools, T:clocks, T:kind-queues, T:s:<session>:results, reasons, ending, held and quiet; T:ends; T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake
-        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked; T:gates, T:gate:<gate> and its in and waiting.
+        and T:wake of their pools; T:nodes, T:pools; T:asks and T:ask:<id> of what was asked; T:gates, T:gate:<gate> and its in and waiting; T:endpoints:since.
 Events  worker.cancelled for each, session.cancelled at the end of a session that is cancelled, and of a job whose run is. ]]
 local rootKey, cancelledKey, cancellingKey, workersKey, eventsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[6]
 local header, entry = readHeader(ARGV[1]), ARGV[2]
@@ -155,7 +155,7 @@ for index = 1, #ids do
       if endsSession then
         changes[#changes + 1] = 'ended'
         changes[#changes + 1] = 'cancelled ' .. digits(now) .. ' ' .. run .. ' ' .. last
-        writeEnd(tag, sessionId, now, record.notify) -- guard: a job whose run was cancelled while nobody ran it has ended
+        writeEnd(tag, sessionId, now, record.notify, hasEndpoints(tag)) -- guard: a job whose run was cancelled while nobody ran it has ended
         writeEvents(eventsKey, { sessionId, '[["session.cancelled",' .. last .. ']]' })
       elseif id == root then
         redis.call('HSET', sessionKey(tag, sessionId) .. ':results', run, 'cancelled ' .. last)
@@ -198,7 +198,7 @@ if state == 'cancelling' then
     redis.call('HDEL', rootKey, 'paused')
   end
   redis.call('HSET', rootKey, 'ended', 'cancelled ' .. digits(now))
-  writeEnd(tag, sessionId, now, redis.call('HGET', rootKey, 'notify')) -- guard: a session that was cancelled has ended
+  writeEnd(tag, sessionId, now, redis.call('HGET', rootKey, 'notify'), hasEndpoints(tag)) -- guard: a session that was cancelled has ended
   writeEvents(eventsKey, { sessionId, '[["session.cancelled"]]' })
 end
 return { 'done', {}, wakeups }

@@ -17,7 +17,7 @@ end
 
 -- The asks of a step. The keys were checked.
 local function writeAsks(tag, turn, now)
-  local commit, at = turn.commit, digits(now)
+  local commit, at, listens = turn.commit, digits(now), hasEndpoints(tag)
   for index = 1, #commit.asks do
     local ask = commit.asks[index]
     local fields = { 'session', turn.session, 'worker', commit.worker, 'run', turn.run, 'sort', ask.sort, 'body', ask.body, 'at', at }
@@ -31,6 +31,7 @@ local function writeAsks(tag, turn, now)
     redis.call('ZADD', tag .. ':asks', at, ask.id)
     redis.call('ZADD', sessionKey(tag, turn.session) .. ':asks', at, ask.id)
     redis.call('SADD', turn.recordKey .. ':asks', ask.id)
+    if listens then writeNotice(tag, commit.worker .. ':notify:' .. ask.id, now) end -- guard: endpoints are told of an ask
   end
 end
 

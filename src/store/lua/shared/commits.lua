@@ -60,7 +60,7 @@ local function hasUnseen(steered, seen)
 end
 
 -- Mail that was received: out of the lanes; of an input that is put aside with the evidence, where it is kept.
-local function writeTaken(tag, turn)
+local function writeTaken(tag, turn, batch)
   local commit, recordKey, inboxKey = turn.commit, turn.recordKey, turn.inboxKey
   local inputsConsumed, signalsConsumed = commit.inputsConsumed or 0, commit.signalsConsumed or 0
   local resultsConsumed, results = commit.resultsConsumed, turn.results
@@ -69,7 +69,8 @@ local function writeTaken(tag, turn)
     -- Without an input that is put aside, the evidence alone: what was killed by is a step that is recorded.
     local letter = { 'session', turn.session, 'worker', commit.worker, 'evidence', commit.dead }
     if inputsConsumed > 0 then letter[7], letter[8] = 'mail', redis.call('LINDEX', inboxKey, 0) or '' end
-    redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
+    local id = redis.call('XADD', tag .. ':dead', 'MAXLEN', '~', digits(commit.deadKept), '*', unpack(letter))
+    if hasEndpoints(tag) then writeNotice(tag, commit.worker .. ':notify:' .. id, timeOf(batch)) end -- guard: endpoints are told of a dead letter
   end
   if turn.record.steered then writeInputsTaken(turn, inputsConsumed) elseif inputsConsumed == 1 then redis.call('LPOP', inboxKey) elseif inputsConsumed > 1 then redis.call('LPOP', inboxKey, digits(inputsConsumed)) end
   if #resultsConsumed > 0 then
@@ -307,7 +308,7 @@ local function commitTurn(tag, turn, batch)
   if failed then return failed end
   turn.signals = tonumber(record.signals or atStart.signals) + (commit.signalsConsumed or 0)
   turn.results = tonumber(record.results or atStart.results)
-  writeTaken(tag, turn)
+  writeTaken(tag, turn, batch)
   writeState(turn)
   if #commit.costs > 0 then
     change(turn, 'cost', turn.cost)
@@ -323,7 +324,7 @@ local function commitTurn(tag, turn, batch)
   local inputsGone = turn.inputsGone or inputsConsumed
   if inputsGone > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsGone)) end
   if commit.wait then writeTurnEnd(tag, turn, batch) end
-  if turn.ended then writeEnd(tag, turn.session, timeOf(batch), record.notify) end -- guard: a session that ends with a commit has ended
+  if turn.ended then writeEnd(tag, turn.session, timeOf(batch), record.notify, turn.listens) end -- guard: a session that ends with a commit has ended
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root

@@ -6,10 +6,11 @@ local function endsKeyOf(tag)
   return tag .. ':ends'
 end
 
--- notify: where its result goes; a sweep of a node takes it there, as if a timer were due.
-local function writeEnd(tag, session, now, notify)
+-- notify: where its result goes. listens: endpoints are told of it.
+local function writeEnd(tag, session, now, notify, listens)
   redis.call('ZADD', endsKeyOf(tag), digits(now), session)
-  if notify then redis.call('ZADD', tag .. ':timers', digits(now), rootOf(session) .. ':notify') end -- guard: the result of a session that ends goes where its creator said
+  if notify then writeNotice(tag, rootOf(session) .. ':notify', now) end -- guard: the result of a session that ends goes where its creator said
+  if listens then writeNotice(tag, rootOf(session) .. ':notify:end', now) end -- guard: endpoints are told of the end of a session
 end
 
 -- Of one that goes on: its score there, by the time of its creation.

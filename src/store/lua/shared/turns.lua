@@ -155,7 +155,10 @@ local function planTurn(tag, turn)
   -- Read once, to know that it is a list, and whether more waits there.
   turn.inboxLeft = (consumed > 0 or wait or outcome) and lengthOf(turn.inboxKey) - consumed or 0 -- guard: keys are looked at before the first write
   if #commit.steersTaken > 0 then checkPlaces(turn.inboxKey, tonumber(record.inbox or atStart.inbox), commit.steersTaken) end
-  if commit.dead then checkSort('stream', tag .. ':dead') end
+  if commit.dead then
+    checkSort('stream', tag .. ':dead')
+    checkSort('zset', tag .. ':timers')
+  end
   if outcome and record.gates then checkGatesOf(tag, record) end
   if #commit.timers > 0 or wait == 'retry' or (outcome and (hadSignals or (record.attempt or atStart.attempt) ~= '0')) then
     checkSort('zset', tag .. ':timers')
@@ -174,7 +177,10 @@ local function planTurn(tag, turn)
     if redis.call('SISMEMBER', recordKey .. ':asks', ask) == 0 then return { 'refused', { { 'ask_ended', '', ask } } } end -- guard: an ask that has ended is not withdrawn
   end
   turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
-  if turn.endsSession or (wait and record.mode == 'job') then checkSort('zset', endsKeyOf(tag), record.notify and tag .. ':timers' or nil) end -- guard: an index of ends that cannot be read tears no commit
+  if turn.endsSession or (wait and record.mode == 'job') then
+    turn.listens = hasEndpoints(tag)
+    checkSort('zset', endsKeyOf(tag), (record.notify or turn.listens) and tag .. ':timers' or nil) -- guard: an index of ends that cannot be read tears no commit
+  end
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
   end

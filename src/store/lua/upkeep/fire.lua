@@ -1,22 +1,21 @@
---[[ fire – posts the timers that are due, ends the asks that expire, lets those begin that wait at a gate which opens, and says of which sessions the result goes somewhere.
+--[[ fire – posts the timers that are due, ends the asks that expire, lets those begin that wait at a gate which opens, and says what is to be told outside.
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
-ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] delivered
-Returns {fired, dueIn, wakeups, notices}: timers taken, and runs that began, in this call; ms until the next timer or gate is due, or "none"; sessions whose results this node
-        delivers now, with a space behind each: in a later call it says which it has delivered, in the same form; else another node does it after noticeMs
+ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
+Returns {fired, dueIn, wakeups, notices}: timers taken, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
+        tells now, with a space behind each: in a later call it says which it has told, in the same form; else another node does it after noticeMs
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
 Events  message.accepted for each timer message, ask.expired for each ask. ]]
 local timersKey, eventsKey, gatesKey = KEYS[1], KEYS[2], KEYS[3]
-local batch, seed, wakeupMs, delivered = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
+local batch, seed, wakeupMs, told = tonumber(ARGV[1]), ARGV[2], tonumber(ARGV[3]), ARGV[4]
 
 local tag = tagOf(timersKey)
 local now = nowMs()
 local noticeMs, notices = 30000, ''
 checkArguments(batch, wakeupMs)
-checkLast(delivered)
-for session in string.gmatch(delivered, '%S+') do
-  local notice = rootOf(session) .. ':notify'
+checkLast(told)
+for notice in string.gmatch(told, '%S+') do
   -- One that is due is of a later end: what is being told of stands in the future.
   local isLater = tonumber(redis.call('ZSCORE', timersKey, notice) or now) <= now -- guard: a session that was retried while it was told of is told of again
   if not isLater then redis.call('ZREM', timersKey, notice) end -- guard: a result is told once
@@ -26,7 +25,8 @@ local woke = newWakes()
 -- What a timer needs of its worker, whose keys may be damaged: then the timer waits until they are mended, and holds up no other.
 local function readTimer(worker, timer, record)
   checkSort('hash', rootKeyOf(tag, sessionOf(worker, redis.call('HGET', record, 'path1'))))
-  if timer == 'notify' then return redis.call('HEXISTS', record, 'ended') == 1 end
+  if timer == 'notify' or timer == 'notify:end' then return redis.call('HEXISTS', record, 'ended') == 1 end
+  if string.find(timer, '^notify:') then return true end
   if timer == 'retry' then return (planMail(tag, worker, 'signals', '')) end
   local ask = string.match(timer, '^ask:(.*)$')
   if ask then
@@ -45,10 +45,10 @@ for index = 1, #due do
   if not fine then
     if not damageOf(plan) then error(plan, 0) end
     redis.call('ZADD', timersKey, digits(now + math.max(wakeupMs, 1)), due[index])
-  elseif timer == 'notify' then
+  elseif string.find(timer, '^notify') then
     -- A session that was retried since tells its next end. While this node does it, no other begins.
     if plan then
-      notices = notices .. sessionOf(worker) .. ' '
+      notices = notices .. due[index] .. ' '
       redis.call('ZADD', timersKey, digits(now + noticeMs), due[index])
     else
       redis.call('ZREM', timersKey, due[index])

@@ -122,7 +122,7 @@ for index = 1, #old, 2 do
     end
     for what, count in pairs(counted) do redis.call('HINCRBY', tag .. ':retired', what, digits(count)) end
     if plan.last then
-      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify') -- guard: a session that is pruned is told of no more
+      redis.pcall('ZREM', tag .. ':timers', rootOf(id) .. ':notify', rootOf(id) .. ':notify:end') -- guard: a session that is pruned is told of no more
       local asks = redis.call('ZRANGE', base .. ':asks', 0, -1)
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')

@@ -1,0 +1,113 @@
+/**
+ * Duty: what a node does for notices: it reads what happened, and has it told where it is to be told.
+ * TELLING-1 An endpoint is told of what happened since it listens in that partition, and of nothing before.
+ * TELLING-2 What a session says of itself (`notify`) and what endpoints are told are notices of their own: where one cannot be told, the other is.
+ */
+import type { WorkerLog } from '../../core/definition/worker-log.ts'
+import { partitionOf } from '../../core/ids.ts'
+import { wants } from '../../core/webhook/endpoint.ts'
+import { type Notice, parseNotice } from '../../core/webhook/notice.ts'
+import { ResultTeller, type WebhookSettings } from '../../notify/result-teller.ts'
+import { InspectStore } from '../../store/audit/inspect-store.ts'
+import { EndpointStore } from '../../store/endpoint-store.ts'
+import { AskStore } from '../../store/person/ask-store.ts'
+import { LetterStore } from '../../store/person/letter-store.ts'
+import type { OpenPlace } from '../../store/places.ts'
+import { guardedReads } from '../../store/redis/guarded.ts'
+import { followsSlot, type Redis } from '../../store/redis/redis.ts'
+import { readEnd } from '../session/read-notice.ts'
+import { type HappeningStores, readHappening } from './happening.ts'
+
+export interface Telling {
+  /** `notice`: as it stands among the timers. */
+  readonly tell: (notice: string) => Promise<void>
+  stop(): Promise<void>
+}
+
+/** How often a node that sends no requests looks whether there are endpoints by now. */
+const lookEveryMs = 5_000
+/** Who listens and is in no register after this was left by a removal that did not end. */
+const leftMs = 60_000
+
+/** `queueAt`: a connection for BullMQ, to where the keys with this tag or prefix are. It stays the caller's. */
+export function telling(
+  places: readonly OpenPlace[],
+  queueAt: (tag: string) => Redis,
+  {
+    webhooks = {},
+    log,
+    deadlineMs,
+  }: { readonly webhooks: WebhookSettings | undefined; readonly log: WorkerLog; readonly deadlineMs: number },
+): Telling {
+  const stores = places.map(
+    ({ keys, partition, redis }): HappeningStores => ({
+      inspect: guardedReads(new InspectStore(redis, keys, partition), deadlineMs),
+      asks: guardedReads(new AskStore(redis, keys), deadlineMs),
+      letters: guardedReads(new LetterStore(redis, keys), deadlineMs),
+    }),
+  )
+  const endpoints = new EndpointStore(places, deadlineMs)
+  const { keys, prefix, redis } = places[0] as OpenPlace
+  const where = { tag: keys.tag, prefix, isCluster: followsSlot(redis) }
+  const endpointOf = async (id: string) => (await endpoints.get(id))?.record ?? null
+  const teller = new ResultTeller(queueAt, where, webhooks, endpointOf, log)
+  const look = () =>
+    endpoints.hasSome().then(
+      (hasSome) => {
+        if (!hasSome) return
+        clearInterval(looking)
+        teller.takePart()
+      },
+      () => {},
+    )
+  const looking = setInterval(look, lookEveryMs).unref()
+  void look()
+  return {
+    async tell(text) {
+      const notice = parseNotice(text)
+      if (notice?.of === 'own') await tellOwn(notice.sessionId, stores, teller)
+      else if (notice !== null) await tellEndpoints(notice, partitionIn(notice), { stores, endpoints, teller })
+    },
+    stop() {
+      clearInterval(looking)
+      return teller.stop()
+    },
+  }
+}
+
+/** Where the session says. */
+async function tellOwn(sessionId: string, stores: readonly HappeningStores[], teller: ResultTeller): Promise<void> {
+  const end = await readEnd((stores[partitionOf(sessionId)] as HappeningStores).inspect, sessionId)
+  if (end?.session.notify) await teller.tell(end.session.notify, end.id, end.notice)
+}
+
+type OfEndpoints = Exclude<Notice, { of: 'own' }>
+
+function partitionIn(notice: OfEndpoints): number {
+  if (notice.of === 'end') return partitionOf(notice.sessionId)
+  return partitionOf(notice.of === 'ask' ? notice.askId : notice.workerId)
+}
+
+async function tellEndpoints(
+  notice: OfEndpoints,
+  partition: number,
+  {
+    stores,
+    endpoints,
+    teller,
+  }: { readonly stores: readonly HappeningStores[]; readonly endpoints: EndpointStore; readonly teller: ResultTeller },
+): Promise<void> {
+  const listeners = await endpoints.listeners(partition)
+  const happening = listeners.size === 0 ? null : await readHappening(notice, stores[partition] as HappeningStores)
+  if (happening === null) return
+  const records = new Map((await endpoints.list()).map(({ id, record }) => [id, record]))
+  const { id: noticeId, type, at, ids, more } = happening
+  for (const [id, since] of listeners) {
+    const record = records.get(id)
+    if (record === undefined && at > since + leftMs) await endpoints.listen(id, false, partition)
+    if (!record?.isEnabled || at < since || !wants(record, happening)) continue
+    const data = record.include === 'result' ? { ...ids, ...more } : ids
+    const body = JSON.stringify({ type, timestamp: new Date(at).toISOString(), data })
+    await teller.tellEndpoint(id, noticeId, { type, body })
+  }
+}

@@ -1,0 +1,242 @@
+/**
+ * Duty: `troupe.webhooks`: endpoints that are told of what happens in the namespace, and the deliveries to them.
+ * WEBHOOKS-1 A secret is answered once, by the call that makes it. No list, error, log or event has one.
+ * WEBHOOKS-2 A new endpoint listens before it is in the register, and one that is removed leaves the register first: an endpoint that is listed
+ *    as enabled misses nothing.
+ */
+import { randomBytes } from 'node:crypto'
+import { checkOptions } from '../../core/check/check-options.ts'
+import { ConflictError, InputError, NotFoundError, TransientError } from '../../core/errors.ts'
+import { newId, parseId } from '../../core/ids.ts'
+import { policy } from '../../core/policy.ts'
+import { rememberSecret } from '../../core/secret/known-secrets.ts'
+import type { EndpointRecord } from '../../core/webhook/endpoint.ts'
+import { noticeTypesAtStart } from '../../core/webhook/notice.ts'
+import { DeliveryQueue, type DeliveryRow } from '../../notify/delivery-queue.ts'
+import { checkWrittenAddress } from '../../notify/public-address.ts'
+import type { EndpointStore, StoredEndpoint } from '../../store/endpoint-store.ts'
+import type { OpenPlace } from '../../store/places.ts'
+import {
+  type AddWebhook,
+  addRules,
+  type DeliveriesQuery,
+  type Delivery,
+  type DeliveryDetails,
+  deliveriesRules,
+  type RotateWebhook,
+  rotateRules,
+  type Webhook,
+  type WebhookWithSecret,
+} from './webhook.ts'
+
+export interface WebhooksSettings {
+  readonly store: EndpointStore
+  /** The partition that has the queue of deliveries. */
+  readonly first: OpenPlace
+  readonly actor: string | undefined
+  readonly allowPrivateAddresses: boolean
+}
+
+/** How long a secret that was replaced is good beside the new one. */
+const previousMs = 24 * 3_600_000
+/** So often a change that met another one is begun again. */
+const changesTried = 5
+
+export class Webhooks {
+  readonly #o: WebhooksSettings
+  #opened: DeliveryQueue | undefined
+
+  constructor(settings: WebhooksSettings) {
+    this.#o = settings
+  }
+
+  get #queue(): DeliveryQueue {
+    const { redis, prefix } = this.#o.first
+    this.#opened ??= new DeliveryQueue(redis, prefix)
+    return this.#opened
+  }
+
+  /** Registers an address. It is told of what happens from now on. The answer has its secret, which no other call shows. */
+  async add(settings: AddWebhook): Promise<WebhookWithSecret> {
+    checkOptions('webhooks.add', settings, addRules, InputError)
+    const { url, types = noticeTypesAtStart, kinds, names, include = 'ids' } = settings
+    const { store, actor = null, allowPrivateAddresses } = this.#o
+    const address = new URL(url)
+    if (!allowPrivateAddresses) checkWrittenAddress(address)
+    const id = newId(0)
+    const secret = newSecret()
+    const record: EndpointRecord = {
+      url: address.href,
+      types: [...new Set(types)],
+      kinds: kinds ?? null,
+      names: names ?? null,
+      include,
+      secret,
+      previous: null,
+      isEnabled: true,
+      createdAt: await store.now(),
+      createdBy: actor,
+    }
+    await store.listen(id, true)
+    if ((await store.write(id, null, record, policy.endpointsMax)) === 'full') {
+      await store.listen(id, false)
+      throw new ConflictError(
+        'transition_illegal',
+        `there are ${policy.endpointsMax} endpoints, which is as many as a namespace may have: remove one with troupe webhook remove.`,
+      )
+    }
+    return { ...webhookOf({ id, record }), secret }
+  }
+
+  /** In the order in which they were added. */
+  async list(): Promise<Webhook[]> {
+    const [endpoints, health] = await Promise.all([this.#o.store.list(), this.#queue.health()])
+    return endpoints.map((endpoint) => webhookOf(endpoint, health.get(endpoint.id)))
+  }
+
+  async get(id: string): Promise<Webhook> {
+    const endpoint = await this.#find(id)
+    return webhookOf(endpoint, (await this.#queue.health()).get(endpoint.id))
+  }
+
+  /** Nothing more is sent to it, also of what is on its way. */
+  async remove(id: string): Promise<void> {
+    const { id: webhookId } = await this.#change(id, () => null)
+    await this.#o.store.listen(webhookId, false)
+  }
+
+  /**
+   * Gives it a new secret, which no other call shows. For 24 hours requests are signed with both, so that its receiver can change to the new one
+   * meanwhile. `atOnce: true`: the old one, which may be known to others, ends now.
+   */
+  async rotate(id: string, options: RotateWebhook = {}): Promise<WebhookWithSecret> {
+    checkOptions('webhooks.rotate', options, rotateRules, InputError)
+    const secret = newSecret()
+    const until = (await this.#o.store.now()) + previousMs
+    const changed = await this.#change(id, (record) => ({
+      ...record,
+      secret,
+      previous: options.atOnce ? null : { secret: record.secret, until },
+    }))
+    return { ...webhookOf(changed), secret }
+  }
+
+  /** It is told again, of what happens from now on. */
+  async enable(id: string): Promise<Webhook> {
+    const { id: webhookId } = await this.#find(id)
+    await this.#o.store.listen(webhookId, true)
+    return webhookOf(await this.#change(webhookId, (record) => ({ ...record, isEnabled: true })))
+  }
+
+  /** It is told of nothing until it is enabled. Deliveries that are on their way are given up; each can be made again. */
+  async disable(id: string): Promise<Webhook> {
+    const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
+    await this.#o.store.listen(changed.id, false)
+    return webhookOf(changed)
+  }
+
+  /** Has a node send it a message of the type `webhook.test`, once. `delivery` of the returned one says what came of it. */
+  async test(id: string): Promise<Delivery> {
+    const endpoint = await this.#find(id)
+    if (!endpoint.record.isEnabled) throw isDisabled(endpoint.id, 'test it')
+    const at = await this.#o.store.now()
+    const body = JSON.stringify({
+      type: 'webhook.test',
+      timestamp: new Date(at).toISOString(),
+      data: { webhookId: endpoint.id, path: `/v1/webhooks/${endpoint.id}` },
+    })
+    const deliveryId = await this.#queue.add(endpoint.id, `test-${at}`, { type: 'webhook.test', body })
+    return this.delivery(deliveryId)
+  }
+
+  /** The newest first; also those of sessions that say where their result goes (`notify: { url }`). */
+  async deliveries(query: DeliveriesQuery = {}): Promise<Delivery[]> {
+    checkOptions('webhooks.deliveries', query, deliveriesRules, InputError)
+    const { webhookId, state, limit = 50 } = query
+    const id = webhookId === undefined ? undefined : (await this.#find(webhookId)).id
+    return (await this.#queue.list({ webhookId: id, state, limit })).map(({ body: _, ...delivery }) => delivery)
+  }
+
+  async delivery(id: string): Promise<DeliveryDetails> {
+    return this.#findDelivery(id)
+  }
+
+  /** Sends a delivery once more, as the same message, whether it was accepted, given up or waits for another attempt. */
+  async redeliver(id: string): Promise<Delivery> {
+    const { state, webhookId } = await this.#findDelivery(id)
+    if (webhookId !== null) {
+      const { record } = await this.#find(webhookId)
+      if (!record.isEnabled) throw isDisabled(webhookId, 'deliver it')
+    }
+    await this.#queue.redeliver(id, state)
+    const { body: _, ...delivery } = await this.#findDelivery(id)
+    return delivery
+  }
+
+  async close(): Promise<void> {
+    await this.#opened?.close()
+  }
+
+  async #findDelivery(id: string): Promise<DeliveryRow> {
+    if (typeof id !== 'string') throw new InputError('the id of a delivery must be a text.')
+    const found = await this.#queue.get(id)
+    if (found !== null) return found
+    throw new NotFoundError(
+      'delivery_not_found',
+      `delivery ${JSON.stringify(id.slice(0, 200))} is not known: troupe webhook deliveries lists those that are kept.`,
+    )
+  }
+
+  async #find(id: string): Promise<StoredEndpoint> {
+    const webhookId = parseId(id, 'webhook')
+    const found = await this.#o.store.get(webhookId)
+    if (found !== null) return found
+    throw new NotFoundError(
+      'webhook_not_found',
+      `endpoint ${webhookId} is not known: troupe webhook list shows those of the namespace.`,
+    )
+  }
+
+  async #change(
+    id: string,
+    change: (record: EndpointRecord) => EndpointRecord | null,
+  ): Promise<Pick<StoredEndpoint, 'id' | 'record'>> {
+    for (let tried = 0; tried < changesTried; tried++) {
+      const before = await this.#find(id)
+      const after = change(before.record)
+      const answer = await this.#o.store.write(before.id, before, after, policy.endpointsMax)
+      if (answer === 'ok') return { id: before.id, record: after ?? before.record }
+    }
+    throw new TransientError(`endpoint ${id} is being changed by others all the time: try again.`, {
+      code: 'store_unavailable',
+    })
+  }
+}
+
+function newSecret(): string {
+  const secret = `whsec_${randomBytes(32).toString('base64')}`
+  rememberSecret(secret)
+  return secret
+}
+
+function isDisabled(id: string, what: string): ConflictError {
+  return new ConflictError(
+    'transition_illegal',
+    `endpoint ${id} is disabled: enable it (troupe webhook enable ${id}), then ${what}.`,
+  )
+}
+
+function webhookOf(
+  { id, record }: Pick<StoredEndpoint, 'id' | 'record'>,
+  { deliveredAt, failing }: Pick<Webhook, 'deliveredAt' | 'failing'> = { deliveredAt: null, failing: null },
+): Webhook {
+  const { secret: _, previous, isEnabled, ...settings } = record
+  return {
+    id,
+    ...settings,
+    state: !isEnabled ? 'disabled' : failing === null ? 'enabled' : 'failing',
+    deliveredAt,
+    failing,
+    previousSecretUntil: previous?.until ?? null,
+  }
+}

@@ -1,0 +1,69 @@
+/**
+ * Duty: the record of an endpoint: an address that is told of what happens in a namespace. It holds the secrets with which requests are signed.
+ * ENDPOINT-1 No error, no log and no answer holds a secret or the record; who makes a secret hands it out once.
+ */
+import { isObject } from '../check/is-object.ts'
+import { fromJson } from '../json.ts'
+import { addressProblem } from '../worker/notify.ts'
+import { type NoticeType, noticeTypes } from './notice.ts'
+
+/** `ids`: what happened, when, and to which session. `result`: also the result, the question, the evidence. */
+export const includes = ['ids', 'result'] as const
+export type Include = (typeof includes)[number]
+
+export interface EndpointRecord {
+  readonly url: string
+  readonly types: readonly NoticeType[]
+  /** Only sessions of these kinds; null: of all. */
+  readonly kinds: readonly string[] | null
+  /** Only sessions with these names; null: with any. */
+  readonly names: readonly string[] | null
+  readonly include: Include
+  readonly secret: string
+  /** The one before it, which is good until then, in ms since 1970. */
+  readonly previous: { readonly secret: string; readonly until: number } | null
+  readonly isEnabled: boolean
+  readonly createdAt: number
+  readonly createdBy: string | null
+}
+
+export function encodeEndpoint(record: EndpointRecord): string {
+  return JSON.stringify(record)
+}
+
+/** Null for a text that another program wrote. */
+export function decodeEndpoint(text: string): EndpointRecord | null {
+  const value = fromJson(text) as Partial<EndpointRecord> | undefined
+  if (!isObject(value) || addressProblem(value.url) !== null || typeof value.secret !== 'string') return null
+  const { types, previous } = value
+  const known = Array.isArray(types) ? noticeTypes.filter((type) => types.includes(type)) : []
+  return {
+    url: value.url as string,
+    types: known,
+    kinds: texts(value.kinds),
+    names: texts(value.names),
+    include: value.include === 'result' ? 'result' : 'ids',
+    secret: value.secret,
+    previous: typeof previous?.secret === 'string' ? { secret: previous.secret, until: Number(previous.until) } : null,
+    isEnabled: value.isEnabled === true,
+    createdAt: Number(value.createdAt) || 0,
+    createdBy: typeof value.createdBy === 'string' ? value.createdBy : null,
+  }
+}
+
+function texts(value: unknown): readonly string[] | null {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string') ? value : null
+}
+
+/** Those with which a request is signed at this moment. */
+export function secretsAt({ secret, previous }: EndpointRecord, now: number): string[] {
+  return previous === null || previous.until <= now ? [secret] : [secret, previous.secret]
+}
+
+/** Whether it wants to be told of this. */
+export function wants(
+  { types, kinds, names }: EndpointRecord,
+  { type, kind, name }: { readonly type: NoticeType; readonly kind: string; readonly name: string },
+): boolean {
+  return types.includes(type) && (kinds?.includes(kind) ?? true) && (names?.includes(name) ?? true)
+}

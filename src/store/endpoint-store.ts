@@ -1,0 +1,103 @@
+/**
+ * Duty: endpoints as they are stored: their records, in partition 0 for the whole namespace, and in each partition which of them are told of it.
+ * ENDPOINTS-1 A record is written only if nobody changed it since it was read.
+ * ENDPOINTS-2 An endpoint is told of what happens in a partition after it was made to listen there, by the clock of that partition.
+ */
+import { decodeEndpoint, type EndpointRecord, encodeEndpoint } from '../core/webhook/endpoint.ts'
+import { endpointKeys } from './keys.ts'
+import type { OpenPlace } from './places.ts'
+import { guarded } from './redis/guarded.ts'
+import { scored } from './script/replies.ts'
+import { endpointScript, listenScript } from './script/scripts.ts'
+
+/** A record, with the text as which it was read. */
+export interface StoredEndpoint {
+  readonly id: string
+  readonly record: EndpointRecord
+  readonly text: string
+}
+
+export class EndpointStore {
+  readonly #places: readonly OpenPlace[]
+  readonly #first: OpenPlace
+  readonly #deadlineMs: number
+
+  constructor(places: readonly OpenPlace[], deadlineMs: number) {
+    this.#places = places
+    this.#first = places[0] as OpenPlace
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Whether there is one, enabled or not. */
+  async hasSome(): Promise<boolean> {
+    const { redis, keys } = this.#first
+    return (await guarded('looking for endpoints', () => redis.exists(endpointKeys(keys.tag).endpoints), this.#deadlineMs)) === 1
+  }
+
+  /** In the order of their creation. */
+  async list(): Promise<StoredEndpoint[]> {
+    const { redis, keys } = this.#first
+    const texts = await guarded('reading endpoints', () => redis.hgetall(endpointKeys(keys.tag).endpoints), this.#deadlineMs)
+    return Object.entries(texts)
+      .flatMap(([id, text]) => stored(id, text) ?? [])
+      .sort((a, b) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1))
+  }
+
+  async get(id: string): Promise<StoredEndpoint | null> {
+    const { redis, keys } = this.#first
+    const text = await guarded('reading an endpoint', () => redis.hget(endpointKeys(keys.tag).endpoints, id), this.#deadlineMs)
+    return text === null ? null : stored(id, text)
+  }
+
+  /** ENDPOINTS-1. `before`: as it was read; null: there was none. `after`: null: it goes. */
+  async write(
+    id: string,
+    before: StoredEndpoint | null,
+    after: EndpointRecord | null,
+    most: number,
+  ): Promise<'ok' | 'changed' | 'full'> {
+    const { caller, keys } = this.#first
+    const texts = { before: before?.text ?? '', after: after === null ? '' : encodeEndpoint(after) }
+    const [answer] = await caller.call(
+      endpointScript,
+      { endpoints: endpointKeys(keys.tag).endpoints },
+      { id, ...texts, most },
+      { deadlineMs: this.#deadlineMs },
+    )
+    return answer as 'ok' | 'changed' | 'full'
+  }
+
+  /** ENDPOINTS-2. In all partitions, or in one. */
+  async listen(id: string, listens: boolean, partition?: number): Promise<void> {
+    const places = partition === undefined ? this.#places : this.#places.slice(partition, partition + 1)
+    await Promise.all(
+      places.map(({ caller, keys }) =>
+        caller.call(
+          listenScript,
+          { since: endpointKeys(keys.tag).since },
+          { id, listens: listens ? '1' : '0' },
+          { deadlineMs: this.#deadlineMs },
+        ),
+      ),
+    )
+  }
+
+  /** The endpoints that are told of a partition, each with the time in ms since when. */
+  async listeners(partition: number): Promise<ReadonlyMap<string, number>> {
+    const { redis, keys } = this.#places[partition] as OpenPlace
+    const read = () => redis.zrange(endpointKeys(keys.tag).since, 0, '-1', 'WITHSCORES')
+    return new Map(scored(await guarded('reading who is told', read, this.#deadlineMs)))
+  }
+
+  async now(): Promise<number> {
+    const { redis } = this.#first
+    const [seconds, micros] = await guarded('reading the time', () => redis.time(), this.#deadlineMs)
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+}
+
+/** Null for a record that another program wrote over. */
+function stored(id: string, text: string): StoredEndpoint | null {
+  const record = decodeEndpoint(text)
+  return record && { id, record, text }
+}

@@ -1,0 +1,17 @@
+--[[ listen – from now on an endpoint is told of what happens in this partition; or no more.
+Why a script   since when it is told must be a time of this Redis, and of the moment from which on scripts write notices for it.
+KEYS[1] since     zset
+ARGV[1] id            ARGV[2] listens     "1" or "0"
+Returns {"ok"}
+Builds  nothing.
+Events  none: it is about no session. ]]
+local sinceKey = KEYS[1]
+local id, listens = ARGV[1], ARGV[2]
+
+checkLast(listens)
+if listens == '1' then
+  redis.call('ZADD', sinceKey, 'NX', digits(nowMs()), id) -- guard: an endpoint that is told already is told from the same time on
+else
+  redis.call('ZREM', sinceKey, id)
+end
+return { 'ok' }

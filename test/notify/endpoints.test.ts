@@ -1,0 +1,237 @@
+/** Endpoints: addresses that are told of what happens in a namespace; what is sent, how it is signed, and what becomes of it. */
+import { Webhook as Verifier } from 'standardwebhooks'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { AddWebhook, WebhookWithSecret } from '../../src/client/webhook/webhook.ts'
+import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
+import { endpointKeys } from '../../src/store/keys.ts'
+import { Harness } from '../support/harness.ts'
+import { TestTroupe } from '../support/test-troupe.ts'
+import { waitUntil } from '../support/wait-until.ts'
+import { type Received, Receiver } from './support/receiver.ts'
+
+const workers = {
+  echo: defineWorker({ receive: ({ value }, self) => self.reply(value) }),
+  failing: defineWorker({ receive: (_, self) => self.fail(new Error('no luck')) }),
+  asking: defineWorker({
+    receive: (message, self) => void (message.kind === 'input' ? self.ask('May I?') : self.reply('done')),
+  }),
+}
+
+const isPrivate = { allowPrivateAddresses: true }
+const bodyOf = ({ body }: Received) => JSON.parse(body)
+const typesIn = (receiver: Receiver) => receiver.received.map((one) => bodyOf(one).type)
+
+describe('an endpoint', () => {
+  let troupe: TestTroupe
+  let receiver: Receiver
+  let url: string
+
+  beforeAll(async () => {
+    // A request that is not accepted waits until the test makes it again.
+    troupe = await TestTroupe.start({
+      workers,
+      client: { webhooks: isPrivate, actor: 'ada' },
+      webhooks: { ...isPrivate, retryMs: 3_600_000 },
+    })
+  })
+  afterAll(() => troupe[Symbol.asyncDispose]())
+
+  /** An endpoint and its receiver for one test. */
+  async function registered(
+    use: (webhook: WebhookWithSecret) => Promise<void>,
+    settings: Partial<AddWebhook> = {},
+    ...statuses: number[]
+  ): Promise<void> {
+    receiver = new Receiver()
+    url = await receiver.listen(...statuses)
+    const webhook = await troupe.client.webhooks.add({ url, ...settings })
+    try {
+      await use(webhook)
+    } finally {
+      await troupe.client.webhooks.remove(webhook.id).catch(() => {})
+      await receiver[Symbol.asyncDispose]()
+    }
+  }
+
+  const nothingToTell = () =>
+    waitUntil('all is told', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
+
+  test('is told of the ends of sessions from then on, in few words that its secret verifies', async () => {
+    await troupe.run('echo', 'before')
+    await registered(async ({ id, secret, ...shown }) => {
+      const session = await troupe.create('echo', 'result', { name: 'first' })
+      await session.result()
+      await troupe.run('failing').catch(() => {})
+      await waitUntil('both ends are told', () => receiver.received.length === 2)
+      const told = receiver.received.find((one) => bodyOf(one).data.sessionId === session.id) as Received
+      expect(new Verifier(secret).verify(told.body, told.headers)).toEqual({
+        type: 'session.completed',
+        timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
+        data: { sessionId: session.id, name: 'first', kind: 'echo', run: 1, path: `/v1/sessions/${session.id}` },
+      })
+      expect(typesIn(receiver).sort()).toEqual(['session.completed', 'session.failed'])
+      expect(told.headers['webhook-id']).toBe(`msg_${id}.${session.id}-1`)
+      expect(shown).toMatchObject({ state: 'enabled', include: 'ids', createdBy: 'ada', previousSecretUntil: null })
+      await nothingToTell()
+    })
+  })
+
+  test('of a kind is told of its sessions alone, and with their results if it asks for them', async () => {
+    await registered(
+      async () => {
+        await troupe.run('echo', { a: 1 })
+        await troupe.run('failing').catch(() => {})
+        await waitUntil('the failure is told', () => receiver.received.length === 1)
+        await nothingToTell()
+        expect(receiver.received.map(bodyOf)).toMatchObject([
+          { type: 'session.failed', data: { kind: 'failing', failure: { message: 'no luck' } } },
+        ])
+      },
+      { kinds: ['failing'], include: 'result' },
+    )
+  })
+
+  test('is told of asks that are open, once each, and not of those that have ended', async () => {
+    await registered(
+      async () => {
+        const session = await troupe.create('asking')
+        await waitUntil('the ask is told', () => receiver.received.length === 1)
+        const [ask] = await troupe.client.asks.list({ sessionId: session.id })
+        expect(receiver.received.map(bodyOf)).toMatchObject([
+          {
+            type: 'ask.opened',
+            data: {
+              sessionId: session.id,
+              askId: ask?.id,
+              ask: 'question',
+              path: `/v1/asks/${ask?.id}`,
+              kind: 'asking',
+            },
+          },
+        ])
+        expect(receiver.received[0]?.body).not.toContain('May I?')
+        await troupe.client.asks.answer(ask?.id as string, 'yes')
+        await session.result()
+        // As if a node had died before it said that the ask was told.
+        await troupe.redis.zadd(`${troupe.tag}:timers`, 0, `${ask?.workerId}:notify:${ask?.id}`)
+        await nothingToTell()
+        expect(receiver.received).toHaveLength(1)
+      },
+      { types: ['ask.opened'] },
+    )
+  })
+
+  test('has two secrets for a day when it is rotated, and one if the old one ends at once', async () => {
+    await registered(async ({ id, secret }) => {
+      const rotated = await troupe.client.webhooks.rotate(id)
+      expect(rotated.previousSecretUntil).toBeGreaterThan(Date.now() + 86_000_000)
+      await troupe.run('echo')
+      await waitUntil('it is told', () => receiver.received.length === 1)
+      const [both] = receiver.received as [Received]
+      for (const one of [secret, rotated.secret])
+        expect(() => new Verifier(one).verify(both.body, both.headers)).not.toThrow()
+      const last = await troupe.client.webhooks.rotate(id, { atOnce: true })
+      await troupe.run('echo')
+      const [, alone] = await waitUntil('it is told again', () => receiver.received.length === 2 && receiver.received)
+      const { body, headers } = alone as Received
+      expect(() => new Verifier(last.secret).verify(body, headers)).not.toThrow()
+      expect(() => new Verifier(rotated.secret).verify(body, headers)).toThrow('No matching signature')
+      const shown = JSON.stringify([await troupe.client.webhooks.list(), await troupe.client.webhooks.deliveries()])
+      expect(shown).not.toContain('whsec_')
+      expect(withoutKnownSecrets(`${secret} ${last.secret}`)).toBe('[redacted] [redacted]')
+    })
+  })
+
+  test('that refuses a delivery is failing, until the delivery is made again by hand, as the same message', async () => {
+    await registered(
+      async ({ id }) => {
+        await troupe.run('echo')
+        const [refused] = await waitUntil('it waits for another attempt', async () => {
+          const found = await troupe.client.webhooks.deliveries({ webhookId: id, state: 'retrying' })
+          return found.length === 1 && found
+        })
+        expect(refused).toMatchObject({ type: 'session.completed', attempts: 1, status: 503, webhookId: id })
+        expect(refused?.reason).toMatch(/^127\.0\.0\.1:\d+ answered with status 503$/)
+        expect(refused?.nextAt).toBeGreaterThan(Date.now() + 2_000_000)
+        expect(await troupe.client.webhooks.get(id)).toMatchObject({ state: 'failing', failing: { retrying: 1 } })
+        await troupe.client.webhooks.redeliver(refused?.id as string)
+        await waitUntil('it is accepted', () => receiver.received.length === 2)
+        await waitUntil('that is known', async () => (await troupe.client.webhooks.get(id)).state === 'enabled')
+        // One that was accepted is made again as well.
+        await troupe.client.webhooks.redeliver(refused?.id as string)
+        await waitUntil('it is accepted again', () => receiver.received.length === 3)
+        expect(new Set(receiver.received.map(({ headers }) => headers['webhook-id'])).size).toBe(1)
+        const delivery = await waitUntil('it is kept', async () => {
+          const one = await troupe.client.webhooks.delivery(refused?.id as string)
+          return one.state === 'delivered' && one
+        })
+        expect(delivery).toMatchObject({ status: 200, reason: null, body: { type: 'session.completed' } })
+      },
+      {},
+      503,
+    )
+  })
+
+  test('that is disabled gets nothing, also not what is on its way, and nothing is written for it', async () => {
+    await registered(
+      async ({ id }) => {
+        await troupe.run('echo')
+        const [waiting] = await waitUntil('one waits', async () => {
+          const found = await troupe.client.webhooks.deliveries({ webhookId: id, state: 'retrying' })
+          return found.length === 1 && found
+        })
+        const { webhooks } = troupe.client
+        expect(await webhooks.disable(id)).toMatchObject({ state: 'disabled' })
+        await troupe.run('echo')
+        expect(await troupe.redis.exists(endpointKeys(troupe.tag).since)).toBe(0)
+        expect(await webhooks.deliveries({ webhookId: id })).toHaveLength(1)
+        await expect(webhooks.redeliver(waiting?.id as string)).rejects.toThrow(/is disabled: enable it/)
+        await expect(webhooks.test(id)).rejects.toMatchObject({ code: 'transition_illegal' })
+        await webhooks.enable(id)
+        const { id: testId } = await webhooks.test(id)
+        await waitUntil('the test is accepted', async () => (await webhooks.delivery(testId)).state === 'delivered')
+        expect(typesIn(receiver)).toEqual(['session.completed', 'webhook.test'])
+        await webhooks.remove(id)
+        await expect(webhooks.get(id)).rejects.toMatchObject({ code: 'webhook_not_found' })
+        expect(await troupe.redis.exists(endpointKeys(troupe.tag).endpoints)).toBe(0)
+      },
+      {},
+      500,
+    )
+  })
+})
+
+test('what happened when a node was killed is told by the next one', async () => {
+  await using harness = await Harness.open({ client: { webhooks: isPrivate } })
+  await using receiver = new Receiver()
+  await harness.client.webhooks.add({ url: await receiver.listen() })
+  // It sweeps no more after its start.
+  const node = await harness.start('a', { policy: { sweepEveryMs: 3_600_000 } })
+  const session = await harness.client.sessions.create({ kind: 'tally', input: 1 })
+  await session.result()
+  await node.kill()
+  await using next = await TestTroupe.connect({ namespace: harness.namespace })
+  await next.startNode(workers, { webhooks: isPrivate })
+  const [told] = await waitUntil('it is told', () => receiver.received.length > 0 && receiver.received)
+  expect(bodyOf(told as Received).data.sessionId).toBe(session.id)
+})
+
+describe('an address', () => {
+  test.each([
+    ['http://127.0.0.1/hook', /127\.0\.0\.1 is an address of this machine.*TROUPE_WEBHOOK_PRIVATE=allow/],
+    ['http://0x7f.1/', /127\.0\.0\.1/],
+    ['http://[::1]:4000/', /::1 is an address/],
+    ['https://localhost/', /localhost is an address/],
+    ['http://169.254.169.254/latest', /169\.254\.169\.254/],
+    ['https://me:pw@example.com/', /must be an address of http or https without a user or a password/],
+    ['ftp://example.com/', /must be an address of http or https/],
+    ['example.com', /must be an address of http or https/],
+  ])('that is %s is not registered, and the refusal helps', async (url, words) => {
+    await using troupe = await TestTroupe.connect()
+    const refused = troupe.client.webhooks.add({ url })
+    await expect(refused).rejects.toThrow(words)
+    await refused.catch(({ message }: Error) => expect(message).not.toContain('pw'))
+    expect(await troupe.client.webhooks.list()).toEqual([])
+  })
+})
