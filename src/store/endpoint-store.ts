@@ -20,32 +20,35 @@ export interface StoredEndpoint {
 export class EndpointStore {
   readonly #places: readonly OpenPlace[]
   readonly #first: OpenPlace
+  /** Of their records. */
+  readonly #key: string
   readonly #deadlineMs: number
 
   constructor(places: readonly OpenPlace[], deadlineMs: number) {
     this.#places = places
     this.#first = places[0] as OpenPlace
+    this.#key = endpointKeys(this.#first.keys.tag).endpoints
     this.#deadlineMs = deadlineMs
   }
 
   /** Whether there is one, enabled or not. */
   async hasSome(): Promise<boolean> {
-    const { redis, keys } = this.#first
-    return (await guarded('looking for endpoints', () => redis.exists(endpointKeys(keys.tag).endpoints), this.#deadlineMs)) === 1
+    const { redis } = this.#first
+    return (await guarded('looking for endpoints', () => redis.exists(this.#key), this.#deadlineMs)) === 1
   }
 
   /** In the order of their creation. */
   async list(): Promise<StoredEndpoint[]> {
-    const { redis, keys } = this.#first
-    const texts = await guarded('reading endpoints', () => redis.hgetall(endpointKeys(keys.tag).endpoints), this.#deadlineMs)
+    const { redis } = this.#first
+    const texts = await guarded('reading endpoints', () => redis.hgetall(this.#key), this.#deadlineMs)
     return Object.entries(texts)
       .flatMap(([id, text]) => stored(id, text) ?? [])
       .sort((a, b) => a.record.createdAt - b.record.createdAt || (a.id < b.id ? -1 : 1))
   }
 
   async get(id: string): Promise<StoredEndpoint | null> {
-    const { redis, keys } = this.#first
-    const text = await guarded('reading an endpoint', () => redis.hget(endpointKeys(keys.tag).endpoints, id), this.#deadlineMs)
+    const { redis } = this.#first
+    const text = await guarded('reading an endpoint', () => redis.hget(this.#key, id), this.#deadlineMs)
     return text === null ? null : stored(id, text)
   }
 
@@ -56,11 +59,11 @@ export class EndpointStore {
     after: EndpointRecord | null,
     most: number,
   ): Promise<'ok' | 'changed' | 'full'> {
-    const { caller, keys } = this.#first
+    const { caller } = this.#first
     const texts = { before: before?.text ?? '', after: after === null ? '' : encodeEndpoint(after) }
     const [answer] = await caller.call(
       endpointScript,
-      { endpoints: endpointKeys(keys.tag).endpoints },
+      { endpoints: this.#key },
       { id, ...texts, most },
       { deadlineMs: this.#deadlineMs },
     )

@@ -94,7 +94,7 @@ async function dev(flags: DevFlags): Promise<void> {
     report.unwatched,
   )
   await using served = await interrupt.orThrow(
-    startDevApi({ ...settings, port: config.port, page: flags.page ? undefined : false }),
+    startDevApi({ ...apiSettings(settings), port: config.port, page: flags.page ? undefined : false }),
   )
   await interrupt.orThrow(node.reload())
   node.watch(watch)
@@ -167,6 +167,10 @@ async function devConfig(flags: DevFlags, file: string): Promise<Config> {
 function settingsOf(config: Config, redisUrl: string): NodeSettings {
   const { namespace, partitions, concurrency, logLevel, model, webhooks, workers = workersFolderDefault } = config
   return { redisUrl, namespace, partitions, concurrency, logLevel, model, webhooks, workers }
+}
+
+function apiSettings({ redisUrl, namespace, partitions, webhooks }: NodeSettings) {
+  return { redisUrl, namespace, partitions, webhooks }
 }
 
 async function greet(
