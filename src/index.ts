@@ -81,6 +81,7 @@ export type {
 } from './client/webhook/webhook.ts'
 export type { HistoryItem, SendOptions, Worker } from './client/worker.ts'
 export type { StartNodeOptions, TroupeNode } from './compose.ts'
+export type { KeptBlob } from './core/blob.ts'
 export type {
   AgentHooks,
   AnswerToCheck,
@@ -217,7 +218,7 @@ export {
   textOf,
   timestampOf,
 } from './core/history/chat/chat-message.ts'
-export { type MediaOptions, type MediaPart, mediaBlock } from './core/history/chat/media.ts'
+export { type BlobName, type MediaOptions, type MediaPart, mediaBlock } from './core/history/chat/media.ts'
 export { chat } from './core/history/chat/message-factories.ts'
 export { type Action, ChatContext, type Context, isSameAction } from './core/history/chat-context.ts'
 export {

@@ -19,6 +19,9 @@ export interface Blob {
   readonly bytes: Uint8Array
 }
 
+/** As code of users gets it: its type, and what it holds. */
+export type KeptBlob = Blob
+
 const idForm = /^[0-9a-f]{32}$/
 
 export function isBlobId(text: unknown): text is string {

@@ -3,6 +3,8 @@
  * Owns: what a test gives and gets. Does not own: the worker's record in memory (memory-worker.ts), turns, handlers and agents (runtime).
  */
 
+import { namesFiles, withAttached } from '../client/submission/attached.ts'
+import { hasLongMedia, withKeptMedia } from '../client/submission/kept-media.ts'
 import { type AgentDefinition, type HandlerDefinition, isAgentDefinition } from '../core/definition/define-worker.ts'
 import { readLogCall, type WorkerLog } from '../core/definition/worker-log.ts'
 import { ConfigError } from '../core/errors.ts'
@@ -125,10 +127,10 @@ export async function testHandler(definition: HandlerDefinition, options: TestHa
   const { message = { kind: 'input' }, state, openChildren = 0, attempt = 1, steps = {} } = options
   const stateJson = state === undefined ? null : toJson(state, 'the state')
   const worker = newWorker(options, stateJson)
-  for (const [name, value] of Object.entries(steps)) worker.noteStep(name, toJson(value, `step "${name}"`))
-  putMessage(worker, message, openChildren)
-  if (attempt > 1) worker.stand({ attempt: attempt - 1, retrying: `${laneOf[message.kind]}:0` })
   const test = new WorkerTest(worker, definition, options)
+  for (const [name, value] of Object.entries(steps)) worker.noteStep(name, toJson(value, `step "${name}"`))
+  putMessage(worker, { ...message, value: await test.sent(message.value) }, openChildren)
+  if (attempt > 1) worker.stand({ attempt: attempt - 1, retrying: `${laneOf[message.kind]}:0` })
   const result = await test.run()
   return { ...result, state: worker.stateJson === null ? (definition.initial ?? null) : JSON.parse(worker.stateJson) }
 }
@@ -142,9 +144,10 @@ export async function testAgent(definition: AgentDefinition, options: TestAgentO
   if (!isAgentDefinition(definition))
     throw new ConfigError('testAgent takes an agent: test a handler with testHandler.')
   const worker = newWorker(options, null)
-  worker.putInput(null, toJson(options.input, 'the input'))
   const model = scriptedModel(`scripted/${options.kind ?? 'test'}`, options.replies)
-  const result = await new WorkerTest(worker, { ...definition, model }, options).run()
+  const test = new WorkerTest(worker, { ...definition, model }, options)
+  worker.putInput(null, toJson(await test.sent(options.input), 'the input'))
+  const result = await test.run()
   return { ...result, state: null }
 }
 
@@ -203,6 +206,12 @@ class WorkerTest {
     this.#worker = worker
     this.#definition = definition
     this.#settings = settings
+  }
+
+  /** A value as who sends it has it: with files and long media as blocks and blobs. */
+  async sent(value: unknown): Promise<unknown> {
+    const read = namesFiles(value) ? await withAttached(value) : value
+    return hasLongMedia(read) ? withKeptMedia(read, this.#worker.sessionId, this.#blobs) : read
   }
 
   async run(): Promise<Omit<TestRun, 'state'>> {

@@ -4,11 +4,13 @@
  * returned, or not at all.
  */
 import type { z } from 'zod'
+import type { KeptBlob } from '../blob.ts'
 import { schemaProblem } from '../check/check-schema.ts'
 import { didYouMean } from '../check/closest.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
 import type { AgentResult, AgentResultOf } from '../history/agent-result.ts'
+import type { BlobName } from '../history/chat/media.ts'
 import { isKind, isPool, kindRule, unhostedPool } from '../ids.ts'
 import { toJson } from '../json.ts'
 import { policy, type SessionLimits } from '../policy.ts'
@@ -136,6 +138,11 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
   ask(this: void, question: AskQuestion, options?: AskOptions): AskRef
   /** Sets the state. A read of `self.state` then returns it as the next `receive` will see it. */
   setState(this: void, next: DeepReadonly<State>): void
+  /**
+   * The bytes of a medium: of a block of a message (image, audio, file), which holds them or names a blob of the session by its `url`; or of the blob of that
+   * name. Null if the session has no such blob. Nothing is fetched from elsewhere.
+   */
+  blob(this: void, medium: BlobName): Promise<KeptBlob | null>
 }
 
 interface HandlerFields<State, Input, Given, Reply, Result> {

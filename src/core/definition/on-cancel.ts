@@ -1,6 +1,8 @@
 /** Duty: the last step that a kind may define for its cancelled runs: what `onCancel` may do, and how long it may take. */
+import type { KeptBlob } from '../blob.ts'
 import { preview } from '../check/preview.ts'
 import { ConfigError } from '../errors.ts'
+import type { BlobName } from '../history/chat/media.ts'
 import { policy } from '../policy.ts'
 import type { DeepReadonly } from '../read-only.ts'
 import type { WorkerIdentity } from './worker-identity.ts'
@@ -17,6 +19,8 @@ export interface AgentCancelSelf extends WorkerIdentity {
   readonly idempotencyKey: string
   /** Sends an input message to a worker that was not cancelled with this one, by reference or id. */
   send(this: void, to: { readonly id: string } | string, value: unknown): void
+  /** The bytes of a medium, as for handlers. */
+  blob(this: void, medium: BlobName): Promise<KeptBlob | null>
 }
 
 /** What `onCancel` of a handler may do. The rest of `Self` throws an error: a cancelled run starts nothing more, and has its result. */

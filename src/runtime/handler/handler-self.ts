@@ -7,6 +7,7 @@
  * SELF-3 Methods may be taken out of self: `receive(message, { reply })`.
  */
 import { inspect } from 'node:util'
+import type { KeptBlob } from '../../core/blob.ts'
 import { checkOptions, oneOfRule, type Rules, yesOrNo } from '../../core/check/check-options.ts'
 import { isError } from '../../core/check/is-error.ts'
 import { isObject } from '../../core/check/is-object.ts'
@@ -25,17 +26,19 @@ import { checkInput, type Definition, kindNamed, type WorkerRef } from '../../co
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { checkName, defaultName, nameRule } from '../../core/definition/worker-name.ts'
 import { InputError, LimitError, RuntimeError, TerminalError, toRuntimeError } from '../../core/errors.ts'
+import type { BlobName } from '../../core/history/chat/media.ts'
 import type { AskNote, SpawnNote } from '../../core/history/entry.ts'
 import { askId, childId, isId, newId, partitionOf, pastedId } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { policy, type SessionLimits, type Spending, type WorkerLimits } from '../../core/policy.ts'
-import type { AskOrder, Assignment, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
+import type { AskOrder, Assignment, BlobStore, SendOrder, SpawnOrder } from '../../core/ports/ports.ts'
 import { type DeepReadonly, readOnly } from '../../core/read-only.ts'
 import { encodeInput, encodeLimitedInput, type Message } from '../../core/worker/message.ts'
 import { encodePermissions, reachOf } from '../../core/worker/permissions.ts'
 import { refusalError } from '../../core/worker/refusal.ts'
 import { type SendTime, sendTimes } from '../../core/worker/steer.ts'
 import { askOf } from './handler-asks.ts'
+import { readBlob } from './handler-blobs.ts'
 import { resultJson } from './handler-result.ts'
 import type { HandlerSteps } from './handler-steps.ts'
 
@@ -73,6 +76,7 @@ export interface SelfContext {
   readonly signal: () => AbortSignal
   readonly log: WorkerLog
   readonly message: Pick<Message, 'id'>
+  readonly blobs: Pick<BlobStore, 'find' | 'read'>
   readonly steps: Pick<HandlerSteps, 'recorded' | 'record' | 'taking'>
   /** Calls that the last step of a cancelled run may not make; absent in `receive`. */
   readonly refused?: ReadonlySet<string>
@@ -318,6 +322,9 @@ export class HandlerSelf implements Self<unknown> {
     this.requests.stateJson = toJson(next, 'the state')
   }
 
+  readonly blob = (medium: BlobName): Promise<KeptBlob | null> =>
+    this.#isClosed('blob') ? never() : readBlob(this.#context.blobs, this.sessionId, medium)
+
   /** From now on no call has an effect. `isLate`: receive still runs, although its time is over. */
   close({ isLate = false } = {}): void {
     this.#closed = isLate
@@ -356,7 +363,7 @@ export class HandlerSelf implements Self<unknown> {
 
   /** True after receive has returned: the call is reported, and must have no effect. `what`: of a step, which is no call any more. */
   #isClosed(
-    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'state',
+    call: 'step' | 'spawn' | 'send' | 'reply' | 'fail' | 'after' | 'ask' | 'setState' | 'blob' | 'state',
     what?: string,
   ): boolean {
     const { refused } = this.#context

@@ -193,6 +193,7 @@ class HandlerTurn {
       signal: () => timeout.signal,
       log: host.workerLog(assignment, position.run),
       message: mail.message,
+      blobs: host.blobs,
       steps: this.#steps,
       onLateCall: (error) => this.#warnOfLateCall(error, position.run),
       poolOf: (kind) => host.poolOf(kind),

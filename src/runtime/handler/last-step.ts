@@ -107,6 +107,7 @@ function selfOf({ turn, position, stateJson, definition, isAgent }: CancelledRun
     signal: () => signal,
     log,
     message: { id: 'cancel' },
+    blobs: host.blobs,
     steps: new HandlerSteps(turn),
     refused: isAgent ? notForAgents : notForHandlers,
     onLateCall: ({ message, stack }) => log.error(`${who}: ${message}`, { stack }),

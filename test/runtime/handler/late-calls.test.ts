@@ -14,6 +14,7 @@ describe('after receive has returned', () => {
     ['ask', (self) => self.ask('late')],
     ['step', (self) => self.step('late', () => expect.fail('it began'))],
     ['setState', (self) => self.setState('late')],
+    ['blob', (self) => self.blob('late')],
     ['state', (self) => Object.assign(self, { state: 'late' })],
   ])(
     'self is closed after receive has returned: a late %s has no effect, and ends neither its node nor another run (SELF-2)',

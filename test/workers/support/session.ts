@@ -119,6 +119,7 @@ export class MemorySession {
       run: 1,
       attempt: 1,
       dryRun: false,
+      blob: async () => null,
       limits: this.#limits,
       get openChildren() {
         return run.openChildren

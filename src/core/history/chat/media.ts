@@ -8,6 +8,7 @@ import type { BlobRef } from '../../blob.ts'
 import { isObject } from '../../check/is-object.ts'
 import { InputError, LimitError } from '../../errors.ts'
 import { policy } from '../../policy.ts'
+import type { DeepReadonly } from '../../read-only.ts'
 import type { FileBlock, Json, MediaBlock, ToolOutput, UserBlock } from './chat-message.ts'
 
 /** A block with bytes, or with their address. */
@@ -150,6 +151,9 @@ export function withRealType(block: MediaPart): MediaPart {
   const real = 'data' in block && block.data !== undefined ? contradiction(block.mediaType, block.data) : null
   return real === null ? block : { ...block, mediaType: real }
 }
+
+/** A block of a message; or the name of a blob: the `url` of such a block, or its id. */
+export type BlobName = DeepReadonly<MediaPart> | string
 
 export function isMediaPart(block: unknown): block is MediaPart {
   return isObject(block) && (block.type === 'image' || block.type === 'audio' || block.type === 'file')
