@@ -56,6 +56,8 @@ async function unpack(redis: Redis, log: string, page: readonly Buffer[], from: 
 
 /** The entry at a position; null without one. */
 export async function readEntry(redis: Redis, log: string, position: number): Promise<string | null> {
+  const element = await redis.lindexBuffer(log, position)
+  if (element === null || isEntry(element)) return element?.toString() ?? null
   const [entry = null] = await readEntries(redis, log, position, position)
   return entry
 }
