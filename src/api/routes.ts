@@ -42,6 +42,19 @@ import { followFleet, followSession } from './routes/streams.ts'
 import { giveTicket } from './routes/tickets.ts'
 import { metrics, usage } from './routes/usage.ts'
 import {
+  addWebhook,
+  disableWebhook,
+  enableWebhook,
+  listDeliveries,
+  listWebhooks,
+  redeliver,
+  removeWebhook,
+  rotateWebhook,
+  showDelivery,
+  showWebhook,
+  testWebhook,
+} from './routes/webhooks.ts'
+import {
   cancelWorker,
   compactWorker,
   configureWorker,
@@ -111,6 +124,20 @@ const ofFleet = [
   dismissLetter,
 ]
 
+const ofWebhooks = [
+  listWebhooks,
+  addWebhook,
+  listDeliveries,
+  showDelivery,
+  redeliver,
+  showWebhook,
+  removeWebhook,
+  rotateWebhook,
+  enableWebhook,
+  disableWebhook,
+  testWebhook,
+]
+
 export const routes: readonly Route[] = [
   healthz,
   readyz,
@@ -122,4 +149,5 @@ export const routes: readonly Route[] = [
   ...ofWorkers,
   ...ofPeople,
   ...ofFleet,
+  ...ofWebhooks,
 ]

@@ -29,6 +29,7 @@ import { addSubmitCommand } from './commands/submit.ts'
 import { addTokenCommands } from './commands/token/token.ts'
 import { addToolsCommand } from './commands/tools.ts'
 import { addUsageCommand } from './commands/usage.ts'
+import { addWebhookCommands } from './commands/webhook/webhook.ts'
 import { addWorkerCommands } from './commands/worker/worker.ts'
 import { type Complaint, exitCodes, takeExitCode, toComplaint } from './exit-code.ts'
 import { addHelpCommand } from './group.ts'
@@ -98,6 +99,7 @@ export function buildProgram(): Command {
   addResumeAllCommand(program)
   addAskCommands(program)
   addApprovalCommands(program)
+  addWebhookCommands(program)
   addPoolCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)

@@ -10,6 +10,7 @@ const idOf = (what: string) => z.string().regex(uuid, `must be the id of a ${wha
 export const sessionId = idOf('session')
 export const workerId = idOf('worker')
 export const askId = idOf('ask')
+export const webhookId = idOf('webhook')
 export const letterId = z.string().regex(/^\d{1,19}-\d{1,19}$/, 'must be the id of a dead letter, like 1700000000000-0')
 export const kind = z
   .string()

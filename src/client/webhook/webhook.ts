@@ -6,6 +6,7 @@ import { addressProblem } from '../../core/worker/notify.ts'
 import { type DeliveryRow, type DeliveryState, deliveryStates } from '../../notify/delivery-queue.ts'
 
 export type { DeliveryState, Include, NoticeType }
+export { deliveryStates, includes, noticeTypes }
 
 export interface Webhook {
   readonly id: string

@@ -95,8 +95,7 @@ export class Webhooks {
   }
 
   async get(id: string): Promise<Webhook> {
-    const endpoint = await this.#find(id)
-    return webhookOf(endpoint, (await this.#queue.health()).get(endpoint.id))
+    return this.#withHealth(await this.#find(id))
   }
 
   /** Nothing more is sent to it, also of what is on its way. */
@@ -118,25 +117,25 @@ export class Webhooks {
       secret,
       previous: options.atOnce ? null : { secret: record.secret, until },
     }))
-    return { ...webhookOf(changed), secret }
+    return { ...(await this.#withHealth(changed)), secret }
   }
 
   /** It is told again, of what happens from now on. */
   async enable(id: string): Promise<Webhook> {
     const { id: webhookId } = await this.#find(id)
     await this.#o.store.listen(webhookId, true)
-    return webhookOf(await this.#change(webhookId, (record) => ({ ...record, isEnabled: true })))
+    return this.#withHealth(await this.#change(webhookId, (record) => ({ ...record, isEnabled: true })))
   }
 
   /** It is told of nothing until it is enabled. Deliveries that are on their way are given up; each can be made again. */
   async disable(id: string): Promise<Webhook> {
     const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
     await this.#o.store.listen(changed.id, false)
-    return webhookOf(changed)
+    return this.#withHealth(changed)
   }
 
-  /** Has a node send it a message of the type `webhook.test`, once. `delivery` of the returned one says what came of it. */
-  async test(id: string): Promise<Delivery> {
+  /** Has a node send it a message of the type `webhook.test`, once. `delivery(id)` of the answer's id says what came of it. */
+  async test(id: string): Promise<DeliveryDetails> {
     const endpoint = await this.#find(id)
     if (!endpoint.record.isEnabled) throw isDisabled(endpoint.id, 'test it')
     const at = await this.#o.store.now()
@@ -153,8 +152,11 @@ export class Webhooks {
   async deliveries(query: DeliveriesQuery = {}): Promise<Delivery[]> {
     checkOptions('webhooks.deliveries', query, deliveriesRules, InputError)
     const { webhookId, state, limit = 50 } = query
-    const id = webhookId === undefined ? undefined : (await this.#find(webhookId)).id
-    return (await this.#queue.list({ webhookId: id, state, limit })).map(({ body: _, ...delivery }) => delivery)
+    const id = webhookId === undefined ? undefined : parseId(webhookId, 'webhook')
+    const found = await this.#queue.list({ webhookId: id, state, limit })
+    // What an endpoint that was removed was told is still kept.
+    if (found.length === 0 && id !== undefined) await this.#find(id)
+    return found.map(({ body: _, ...delivery }) => delivery)
   }
 
   async delivery(id: string): Promise<DeliveryDetails> {
@@ -177,9 +179,14 @@ export class Webhooks {
     await this.#opened?.close()
   }
 
+  async #withHealth(endpoint: Pick<StoredEndpoint, 'id' | 'record'>): Promise<Webhook> {
+    return webhookOf(endpoint, (await this.#queue.health()).get(endpoint.id))
+  }
+
   async #findDelivery(id: string): Promise<DeliveryRow> {
     if (typeof id !== 'string') throw new InputError('the id of a delivery must be a text.')
-    const found = await this.#queue.get(id)
+    // One that goes back to an earlier state while it is looked for is found there.
+    const found = (await this.#queue.get(id)) ?? (await this.#queue.get(id))
     if (found !== null) return found
     throw new NotFoundError(
       'delivery_not_found',
