@@ -6,6 +6,7 @@ import { firstAsk, type Store } from './records.ts'
 import { letPass, reduce } from './reducer.ts'
 import { afterAnswer, callOfClient, canAbandon, childId, claiming, commitOf, hasStep, sleep } from './senders.ts'
 import type { Rules } from './shared-rules.ts'
+import { sightOf } from './sights.ts'
 import type { Action, Client, Executed, Fate, Faults, Slot, World } from './world.ts'
 
 /** Everything that may happen next. */
@@ -29,6 +30,7 @@ export function actionsOf(world: World): Action[] {
   actions.push(...timeActions(world))
   if (store.session.unfinished) actions.push({ kind: 'finish' })
   if (store.timers.length > 0) actions.push({ kind: 'fire' })
+  if (faults.looks > 0) for (const worker of Object.keys(store.workers)) actions.push({ kind: 'look', worker })
   if (faults.cancels > 0 && store.session.state === 'active') actions.push({ kind: 'cancel' })
   if (faults.failOvers > 0 && store.session.state !== 'absent')
     actions.push({ kind: world.replica === null ? 'replicate' : 'failOver' })
@@ -104,6 +106,7 @@ export function isFree(action: Action): boolean {
       return !action.fault
     case 'renew':
     case 'crash':
+    case 'look':
     case 'arrive':
     case 'loseJob':
     case 'doubleJob':
@@ -173,6 +176,10 @@ class Acting {
         break
       case 'arrive':
         this.#arrive(action.late)
+        break
+      case 'look':
+        this.#spend('looks')
+        this.#set({ sight: sightOf(this.world.store, action.worker, this.#rules) })
         break
       default:
         this.#befall(action, seed)

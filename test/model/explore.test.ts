@@ -50,6 +50,7 @@ const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp
   'an answer that is sent again': ['re-sends of answers', /^K11 answer/],
   'an ended ask leaves the inbox': ['asks', /^I9 ask a1 is answered, and in the set of its inbox/],
   'an ended run withdraws its asks': ['asks', /^I9 root has 1 signals of a run that is over/],
+  'lengths of lanes in what a fork sees': ['a fork in parts', /^cut root looks as before/],
   'asks of a cancelled run': ['asks that are cancelled', /^I12 root was answered after/],
 }
 

@@ -17,6 +17,8 @@ export const scenes: readonly Scene[] = [
   { name: 'asks that are cancelled', faults: { cancels: 1, abandons: 1, expiries: 1 }, program: 'asks' },
   { name: 'asks of lost leases', faults: { crashes: 1, expiries: 1, renews: 1 }, program: 'asks', mode: 'job' },
   { name: 'fail-over of asks', faults: { failOvers: 1, cancels: 1 }, program: 'asks', mode: 'job', messages: 3 },
+  { name: 'a fork in parts', faults: { looks: 1, cancels: 1, expiries: 1 }, messages: 3 },
+  { name: 'a fork of asks in parts', faults: { looks: 1, abandons: 1 }, program: 'asks' },
 ]
 
 export const mixedScene: Scene = {

@@ -30,6 +30,7 @@ export const mutants = [
   'an ended ask leaves the inbox',
   'an ended run withdraws its asks',
   'asks of a cancelled run',
+  'lengths of lanes in what a fork sees',
 ] as const
 
 export type Mutant = (typeof mutants)[number]

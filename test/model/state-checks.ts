@@ -2,6 +2,7 @@
 
 import { hasWakeups } from './call-checks.ts'
 import type { AskRecord, Store, WorkerRecord } from './records.ts'
+import { sightRules } from './sights.ts'
 import type { Slot, World } from './world.ts'
 
 export function stateViolations(world: World): string[] {
@@ -12,6 +13,7 @@ export function stateViolations(world: World): string[] {
     lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []), ...signalRules(id, worker))
   }
   for (const [id, ask] of Object.entries(store.asks)) lines.push(...askRules(store, id, ask))
+  lines.push(...sightRules(store, world.sight))
   if (!ghost.owesWakeups && lacksWakeups(world))
     lines.push('I17 a slot sleeps, a worker is queued, and no wake-up is on its way')
   return lines

@@ -5,6 +5,7 @@
  */
 import type { Answer, Assigned, Call } from './calls.ts'
 import { newStore, type Store } from './records.ts'
+import type { Sight } from './sights.ts'
 
 /** How often each thing may still go wrong. */
 export interface Faults {
@@ -29,6 +30,8 @@ export interface Faults {
   cancels: number
   /** Redis goes back to an earlier moment of its own. */
   failOvers: number
+  /** A fork looks at a worker. */
+  looks: number
 }
 
 /** Where a node is with a worker; what it has recorded since the claim stands in the numbers, the mail is that of the assignment. */
@@ -101,6 +104,8 @@ export interface World {
   /** What a replica that lags holds. */
   readonly replica: { readonly store: Store; readonly ghost: Ghost } | null
   readonly ghost: Ghost
+  /** What a fork has read. */
+  readonly sight: Sight | null
   readonly mode: 'job' | 'conversation'
   readonly program: Program
 }
@@ -125,6 +130,7 @@ export type Action =
   | { readonly kind: 'sweep'; readonly slot: number }
   | { readonly kind: 'renew'; readonly slot: number }
   | { readonly kind: 'crash'; readonly slot: number }
+  | { readonly kind: 'look'; readonly worker: string }
   | { readonly kind: 'arrive'; readonly late: number }
   | { readonly kind: 'expire'; readonly worker: string; readonly fault: boolean }
   | { readonly kind: 'stale'; readonly wakeup: string; readonly fault: boolean }
@@ -159,6 +165,7 @@ export function newWorld(
     faults: { ...noFaults, ...faults },
     replica: null,
     ghost: { accepted: {}, starts: {}, cancelled: [], owesWakeups: false },
+    sight: null,
     mode,
     program,
   }
@@ -177,4 +184,5 @@ const noFaults: Faults = {
   abandons: 0,
   cancels: 0,
   failOvers: 0,
+  looks: 0,
 }
