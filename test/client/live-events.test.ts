@@ -53,7 +53,7 @@ function reading(session: Session, query: EventsQuery = {}) {
 const stored = (events: readonly RawEvent[]) => events.filter(({ transient }) => !transient)
 
 describe('a follower', () => {
-  test('gets streamed text and progress of tools, by worker and in order', async () => {
+  test('gets streamed text and progress of tools, by worker and in order [1.31]', async () => {
     await using scene = await opened()
     const { troupe, publisher, say, subscribers } = scene
     const session = await troupe.create('echo')

@@ -5,7 +5,7 @@ import { liveMany } from './live-many.ts'
 
 const mostMs = 12_000
 
-test('random lives: every prompt is valid, nothing owed and no message is lost, undo is exact (LIFE-1 to LIFE-4)', async () => {
+test('random lives: every prompt is valid, nothing owed and no message is lost, undo is exact (LIFE-1 to LIFE-4) [0.10]', async () => {
   const seed = Number(process.env.TROUPE_TEST_SEED) || randomInt(1, 2 ** 31)
   const { faults, counts, lives } = await liveMany(seed, 300, Date.now() + mostMs)
   expect(faults).toEqual([])

@@ -173,7 +173,7 @@ describe('a cancel', () => {
     expect(await troupe.run('patient')).toMatchObject({ status: 'completed' })
   })
 
-  test('that arrives before a reply is recorded records no results for its calls', async () => {
+  test('that arrives before a reply is recorded leaves it out, with no results for its calls [1.11]', async () => {
     let session: Session | undefined
     let replies = 0
     /** Cancels the session just before the commit that holds the second reply. */

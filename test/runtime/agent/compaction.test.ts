@@ -46,7 +46,7 @@ async function talk(inputs: number, tokens: readonly number[], write: () => Scri
 }
 
 describe('a conversation', () => {
-  test('that has filled 85 % of the window goes on with a summary of its beginning [4.7, 4.8]', async () => {
+  test('that has filled 85 % of the window goes on with a summary of its beginning [1.56, 4.7, 4.8]', async () => {
     const { troupe, session, requests, handoffs } = await talk(4, [100, 200, 860, 150], () => say('They counted.'))
     await using _ = troupe
     expect(handoffs()).toHaveLength(1)
@@ -58,7 +58,10 @@ describe('a conversation', () => {
     expect(textOf(requests()[3])).not.toContain('question 1')
     const history = await session.root.history()
     expect(history.filter(({ entry }) => entry.type === 'user')).toHaveLength(4)
-    expect(history.map(({ entry }) => entry.type)).toContain('compacted')
+    const at = history.findIndex(({ entry }) => entry.type === 'compacted')
+    const times = history.slice(at - 1, at + 2).map(({ entry }) => entry.at)
+    expect([at > 0, times]).toEqual([true, times.toSorted((one, other) => one - other)])
+    expect((await session.root.metadata())['compact.last_run_timestamp']).toBe(new Date(times[1] ?? 0).toISOString())
     expect((await session.root.report()).usage).toMatchObject({ modelCalls: 5 })
     expect((await troupe.client.audit({ sessionId: session.id })).findings).toEqual([])
   })

@@ -79,9 +79,10 @@ describe('a model that fails', () => {
 
   test('too often fails the run with the last failure [1.11, 4.14]', async () => {
     const model = recordedModel('test/m', () => new TransientError('gone', { code: 'model_unavailable' }))
-    const { troupe, result } = await runOnce({ instructions: 'x', model, retries: 2 })
+    const { troupe, result, history } = await runOnce({ instructions: 'x', model, retries: 2 })
     await using _ = troupe
     expect(result).toMatchObject({ status: 'failed', failure: { code: 'model_unavailable', attempt: 3 } })
+    expect(history.map(({ type }) => type)).toEqual(['user', 'attemptFailed', 'attemptFailed', 'failed'])
     expect(model.requests).toHaveLength(3)
   })
 

@@ -22,8 +22,11 @@ describe('an agent', () => {
     await using troupe = await TestTroupe.start({
       workers: { greeter: defineWorker({ instructions: 'Greet.', model }) },
     })
-    const result = await troupe.run('greeter', 'Hello')
-    expect(result).toMatchObject({ status: 'completed', value: { text: 'Hello back.' } })
+    const session = await troupe.create('greeter', 'Hello')
+    expect(await session.result()).toMatchObject({ status: 'completed', value: { text: 'Hello back.' } })
+    const history = await troupe.history(session.rootId)
+    expect(history.map(({ type }) => type)).toEqual(['user', 'assistant', 'completed'])
+    expect(history[1]).toMatchObject({ content: [{ type: 'text', text: 'Hello back.' }] })
     expect(model.requests).toHaveLength(1)
     expect(model.requests[0]).toMatchObject({
       instructions: 'Greet.',
@@ -56,7 +59,7 @@ describe('an agent', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  test('runs tools side by side and returns their results in call order [4.16]', async () => {
+  test('runs tools side by side and returns their results in call order; what is wrong with a call is its result [2.6, 4.16]', async () => {
     let [now, most] = [0, 0]
     const slow = defineTool({
       ...double,

@@ -163,7 +163,7 @@ test('any JSON is accepted or refused, and nothing throws (ARGUMENTS-1) [3.16]',
   )
 })
 
-test('the errors for the model have a fixed form [2.6]', () => {
+test('the errors for the model have a fixed form', () => {
   expect(unknownToolText('x', ['a', 'b'])).toBe("Error: unknown tool 'x'. Available: a, b")
   expect(unknownToolText('x', [])).toBe("Error: unknown tool 'x'. Available: none")
   expect(invalidArgumentsText('x', ['a: wrong', 'b: wrong'])).toBe(

@@ -60,7 +60,7 @@ const roles = (history: ConversationHistory) => history.prompt().map(({ role }) 
 const lastOf = (history: ConversationHistory) => history.prompt().at(-1)
 
 describe('a prompt of any history', () => {
-  test('begins with a user message and alternates; a tool message only follows calls (PROMPT-1) [0.10, 1.10]', () => {
+  test('begins with a user message and alternates; a tool message only follows calls (PROMPT-1) [1.10]', () => {
     const mayFollow = { beginning: 'user', user: 'assistant', assistant: 'user tool', tool: 'user assistant' }
     always((parts) => {
       parts.forEach(({ role }, index) => {
