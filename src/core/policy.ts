@@ -111,6 +111,9 @@ export const policy = {
   /** A node that was not seen for this long is forgotten, and so are the claims of its slots. Its leases and wake-ups end before. */
   nodeForgottenMs: 60_000,
 
+  /** A kind, or a pool, that no node has hosted for so long is forgotten, unless work of it waits. */
+  kindForgottenMs: 30 * 24 * 3_600_000,
+
   /** After this many claims in a row without a commit, a worker is a suspect and runs isolated. */
   suspectAfterStarts: 2,
   /** After this many isolated starts without a commit, the run is quarantined. */

@@ -33,9 +33,9 @@ export function partitionKeys(tag: string) {
     nodes: `${tag}:nodes`,
     /** hash; node id to the time in ms when it was last seen; until the node leaves or is forgotten. */
     seen: `${tag}:seen`,
-    /** set; pools that ever had a node or a queued worker, except `default` and `unhosted`, which need not be in it; for ever. */
+    /** set; pools that ever had a node or a queued worker, except `default` and `unhosted`, which need not be in it; until it has neither nodes, kinds nor work for long. */
     pools: `${tag}:pools`,
-    /** hash; kind to `<pool> <json of its description>`; for ever, rewritten by nodes. */
+    /** hash; kind to `<pool> <json of its description>`, rewritten by nodes; until no node has hosted it for long and no work of it waits. */
     kinds: `${tag}:kinds`,
     /** stream; what happened, an entry of each script that reports something: `<session>` or `<session> <worker>`, and a JSON array of notes, for each commit; trimmed to about the last 100 000. */
     events: `${tag}:events`,
@@ -202,6 +202,11 @@ export function sessionChannels(tag: string, session: string) {
 /** hash; an ask: what is asked, by which run, since and until when, and how it ended; until its session is pruned. */
 export function askKey(tag: string, id: string): string {
   return `${tag}:ask:${id}`
+}
+
+/** zset; `kind <kind>` or `pool <pool>` that no node hosts any more, by the time in ms when that was noticed; until it is hosted, or forgotten. */
+export function formerKey(tag: string): string {
+  return `${tag}:former`
 }
 
 /** hash; of a day, counted from 1970: what model calls used and cost, by kind and model; 400 days. */

@@ -14,12 +14,20 @@ import type { DamagedSession, PoolLoad, Rest, UpkeepStore } from '../core/ports/
 import type { Wakeup } from '../core/ports/wake.ts'
 import { HistoryPacker } from './history/history-packer.ts'
 import { readEntries } from './history/read-entries.ts'
-import { gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
+import { formerKey, gatesKey, type PartitionKeys, rootKey, sessionKeys, workerKeys } from './keys.ts'
 import { encodeKindFacts, poolOfKindLine } from './record/register-line.ts'
 import { guarded } from './redis/guarded.ts'
 import type { Redis } from './redis/redis.ts'
 import type { ScriptCaller } from './script/script.ts'
-import { announceScript, finishScript, fireScript, pruneScript, restScript, sweepScript } from './script/scripts.ts'
+import {
+  announceScript,
+  finishScript,
+  fireScript,
+  forgetKindsScript,
+  pruneScript,
+  restScript,
+  sweepScript,
+} from './script/scripts.ts'
 import { nearlyFull, unfit } from './set-up/set-up.ts'
 import { newSeed, parseWakeups } from './wakeups.ts'
 
@@ -44,6 +52,9 @@ interface Answered {
 /** Entries of a history that are read at once, from its end: few at first, since the newest reply is near it. */
 const firstPage = 8
 const lastPage = 500
+
+/** The queues of each are looked through. */
+const kindsForgottenAtOnce = 10
 
 export class RedisUpkeepStore implements UpkeepStore {
   readonly partition: number
@@ -249,6 +260,19 @@ export class RedisUpkeepStore implements UpkeepStore {
     const { caller, keys, policy, nodeId } = this.#o
     const { pruned, cursor } = await pruneOnce(caller, keys, policy, policy.retentionMs, pruneStart, nodeId)
     return { pruned, done: cursor === null }
+  }
+
+  async forgetKinds(): Promise<{ kinds: readonly string[]; pools: readonly string[] }> {
+    const { caller, policy } = this.#o
+    const { tag, kinds, nodes, pools, meta } = this.#o.keys
+    const everyMs = Math.max(0, policy.pruneEveryMs - policy.sweepEveryMs)
+    const [goneKinds, gonePools] = (await caller.call(
+      forgetKindsScript,
+      { kinds, nodes, pools, meta, former: formerKey(tag) },
+      { forgottenMs: policy.kindForgottenMs, everyMs, most: kindsForgottenAtOnce },
+      { deadlineMs: policy.leaseMs },
+    )) as [string[], string[]]
+    return { kinds: goneKinds, pools: gonePools }
   }
 
   pack(): Promise<{ packed: number; done: boolean }> {

@@ -360,6 +360,8 @@ export interface UpkeepStore {
   }>
   /** One batch of the pass that nodes share. `done`: it is over, or another node makes it. */
   prune(): Promise<{ pruned: number; done: boolean }>
+  /** Forgets kinds and pools that no node has hosted for long and of which no work waits. Names those that went. */
+  forgetKinds(): Promise<{ kinds: readonly string[]; pools: readonly string[] }>
   /** Packs some of the histories that have rested for long, on the walk that nodes share. `done`: it is over, or another node makes it. */
   pack(): Promise<{ packed: number; done: boolean }>
   /** What makes this Redis unfit now, for example that it may evict keys, or is nearly full; null when nothing does. */

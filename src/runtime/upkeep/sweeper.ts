@@ -269,8 +269,16 @@ export class Sweeper {
       if (!done) continue
       this.#prunedAt = performance.now()
       await this.#host.register()
+      await this.#forgetKinds()
       return this.#lookAtRedis()
     }
+  }
+
+  async #forgetKinds(): Promise<void> {
+    const { kinds, pools } = await this.#store.forgetKinds()
+    const what =
+      'kinds and pools that no node has hosted for long are forgotten; a node that hosts them makes them known again'
+    if (kinds.length + pools.length > 0) this.#host.log.info(what, { partition: this.#store.partition, kinds, pools })
   }
 
   /** Packs for `packMs` at most; the next sweep goes on. The store decides which node makes the walk. */

@@ -8,6 +8,7 @@ import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/i
 import type { Lane } from '../../core/worker/message.ts'
 import {
   askKey,
+  formerKey,
   gateKeys,
   gatesKey,
   outboxKeys,
@@ -136,6 +137,7 @@ export class AuditStore {
         ends,
         redriven,
         asks,
+        formerKey(this.#keys.tag),
         clocks,
         ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
         ...queued.flat(),

@@ -216,6 +216,12 @@ export const pruneScript = defineScript({
   args: [],
 })
 
+export const forgetKindsScript = defineScript({
+  file: 'forget-kinds.lua',
+  keys: words('kinds nodes pools meta former'),
+  args: words('forgottenMs everyMs most'),
+})
+
 export const coldScript = defineScript({
   file: 'cold.lua',
   keys: words('ends meta'),

@@ -12,7 +12,7 @@ import type { Row, Stage } from '../row.ts'
 
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
 /**
- * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; a pause of all sessions would hold the other trials; announce is called once
+ * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; a pause of all sessions would hold the other trials; announcements are made and kinds forgotten once
  * a minute, a node rests only without work, nobody here amends a history or has a kind with gates, forks a session, has a blob or registers an endpoint, histories rest for minutes before they are packed, a look is the audit's, rights are asked at connect: test/store/resend.test.ts loses their answers.
  */
 const notCalled = [
@@ -32,6 +32,7 @@ const notCalled = [
   'prepare-fork.lua',
   'fork.lua',
   'keep-blob.lua',
+  'forget-kinds.lua',
   'cold.lua',
   'pack.lua',
   'deliver.lua',

@@ -36,6 +36,7 @@ export function sweepingBy(
     finishCancelled: () => store.finishCancelled(),
     prune: () => store.prune(),
     pack: () => store.pack(),
+    forgetKinds: () => store.forgetKinds(),
     redisProblem: () => store.redisProblem(),
     kindPools: () => store.kindPools(),
   }

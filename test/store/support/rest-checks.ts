@@ -1,6 +1,7 @@
 /** What a node without work asks, and what it is told. */
 import { expect } from 'vitest'
-import { gatesKey } from '../../../src/store/keys.ts'
+import { formerKey, gatesKey } from '../../../src/store/keys.ts'
+import type { RedisUpkeepStore } from '../../../src/store/upkeep-store.ts'
 import type { Place } from './place.ts'
 
 /** What there may be to do, as little of it as there can be, and how it goes away. */
@@ -107,6 +108,99 @@ export async function aDamagedVersionBeginsAnew(place: Place): Promise<void> {
   await place.redis.hset(place.keys.meta, 'kinds', 'many')
   await upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
   expect((await upkeep.rest())?.kinds).toMatch(/^\d+$/)
+}
+
+const long = 40 * 24 * 3_600_000
+
+/** Two kinds of a pool that no node hosts any more, so long ago as somebody may say. */
+async function formerKinds(place: Place): Promise<RedisUpkeepStore> {
+  const { upkeep } = place.node()
+  const kinds = ['old', 'older'].map((kind) => ({ kind, pool: 'gpu', description: '' }))
+  await place.node({ id: 'gone' }).upkeep.announce(1, kinds)
+  await upkeep.announce(1, [{ kind: 'echo', pool: 'default', description: '' }])
+  await place.redis.hdel(place.keys.nodes, 'gone')
+  Object.assign(place.policy, { pruneEveryMs: 0 })
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
+  return upkeep
+}
+
+async function longAgo({ redis, keys }: Place): Promise<void> {
+  for (const name of await redis.zrange(formerKey(keys.tag), 0, '-1'))
+    await redis.zincrby(formerKey(keys.tag), -long, name)
+}
+
+export async function aKindIsRememberedForLong(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
+  await longAgo(place)
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: ['old', 'older'], pools: [] })
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: ['gpu'] })
+  expect(await place.redis.hkeys(place.keys.kinds)).toEqual(['echo'])
+  expect(await place.redis.smembers(place.keys.pools)).toEqual(['default'])
+  expect(await place.redis.exists(formerKey(place.keys.tag))).toBe(0)
+}
+
+export async function aKindThatIsHostedAgainIsRememberedAnew(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  await longAgo(place)
+  await place.node({ id: 'back' }).upkeep.announce(1, [{ kind: 'old', pool: 'gpu', description: '' }])
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: ['older'], pools: [] })
+  await place.redis.hdel(place.keys.nodes, 'back')
+  await upkeep.forgetKinds()
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
+}
+
+/** In each queue in which work may wait. */
+export async function aKindStaysWhileWorkOfItWaits(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  await longAgo(place)
+  const { redis, keys } = place
+  const { root } = await place.create({ kind: 'old', pool: 'gpu' })
+  await redis.sadd(keys.kindQueues('gpu'), 'older')
+  await redis.zadd(keys.kindQueue('gpu', 'older'), 1, 'somebody')
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
+  await redis.del(keys.kindQueue('gpu', 'older'), keys.kindQueues('gpu'))
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: ['older'], pools: [] })
+  await redis.zrem(keys.run('gpu'), root)
+  await redis.zadd(keys.run('unhosted'), 1, root)
+  expect((await upkeep.forgetKinds()).kinds).toEqual([])
+  // Nobody can say what stands behind so many.
+  await redis.zrem(keys.run('unhosted'), root)
+  const many = Array.from({ length: 501 }, (_, index) => [index, root.slice(0, -3) + index] as const)
+  await redis.zadd(keys.run('gpu'), ...many.flat())
+  expect((await upkeep.forgetKinds()).kinds).toEqual([])
+  await redis.del(keys.run('gpu'))
+  expect((await upkeep.forgetKinds()).kinds).toEqual(['old'])
+}
+
+export async function aPoolStaysWhileItHasKindsOrWork(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  const { redis, keys } = place
+  await redis.zincrby(formerKey(keys.tag), -long, 'pool gpu')
+  expect((await upkeep.forgetKinds()).pools).toEqual([])
+  await redis.zadd(keys.wakeups('gpu'), 1, 'one')
+  await longAgo(place)
+  expect(await upkeep.forgetKinds()).toEqual({ kinds: ['old', 'older'], pools: [] })
+  await redis.del(keys.wakeups('gpu'))
+  expect((await upkeep.forgetKinds()).pools).toEqual(['gpu'])
+  // Work that was accepted is found, and known again with its queue.
+  await place.create({ kind: 'old', pool: 'gpu' })
+  expect(await redis.smembers(keys.pools)).toContain('gpu')
+}
+
+export async function nodesLearnThatAKindWasForgotten(place: Place): Promise<void> {
+  const upkeep = await formerKinds(place)
+  const before = (await upkeep.rest())?.kinds
+  await longAgo(place)
+  await upkeep.forgetKinds()
+  expect((await upkeep.rest())?.kinds).not.toBe(before)
+}
+
+export async function oneNodeLooksAtFormerKinds(place: Place): Promise<void> {
+  await formerKinds(place)
+  await longAgo(place)
+  Object.assign(place.policy, { pruneEveryMs: 60_000 })
+  expect(await place.node({ id: 'other' }).upkeep.forgetKinds()).toEqual({ kinds: [], pools: [] })
 }
 
 export async function eventsAreBoundedByBytes(place: Place): Promise<void> {

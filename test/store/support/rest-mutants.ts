@@ -1,13 +1,25 @@
 /** Guards of what a node without work asks. */
-import { announceScript, claimScript, restScript, sweepScript } from '../../../src/store/script/scripts.ts'
+import {
+  announceScript,
+  claimScript,
+  forgetKindsScript,
+  restScript,
+  sweepScript,
+} from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import {
   aClaimNamesManyKindsByTheirList,
   aDamagedVersionBeginsAnew,
+  aKindIsRememberedForLong,
+  aKindStaysWhileWorkOfItWaits,
+  aKindThatIsHostedAgainIsRememberedAnew,
   aNodeRestsOnlyWithoutWork,
+  aPoolStaysWhileItHasKindsOrWork,
   aRegisteredKindIsNoticed,
   aSweepSaysBrieflyThatItsNodeLives,
   eventsAreBoundedByBytes,
+  nodesLearnThatAKindWasForgotten,
+  oneNodeLooksAtFormerKinds,
 } from './rest-checks.ts'
 
 const rest = { script: restScript, check: aNodeRestsOnlyWithoutWork } as const
@@ -43,6 +55,42 @@ export const restMutants: readonly Mutant[] = [
     script: claimScript,
     takenOut: 'line',
     check: aClaimNamesManyKindsByTheirList,
+  },
+  {
+    guard: 'one node looks at the kinds that nobody hosts',
+    script: forgetKindsScript,
+    takenOut: 'line',
+    check: oneNodeLooksAtFormerKinds,
+  },
+  {
+    guard: 'a kind is remembered for long after its last node',
+    script: forgetKindsScript,
+    takenOut: { operandAfter: 2 },
+    check: aKindIsRememberedForLong,
+  },
+  {
+    guard: 'a kind that is hosted again is remembered anew',
+    script: forgetKindsScript,
+    takenOut: 'line',
+    check: aKindThatIsHostedAgainIsRememberedAnew,
+  },
+  {
+    guard: 'a kind stays while work of it waits',
+    script: forgetKindsScript,
+    takenOut: { value: 'true' },
+    check: aKindStaysWhileWorkOfItWaits,
+  },
+  {
+    guard: 'a pool stays while it has kinds or work',
+    script: forgetKindsScript,
+    takenOut: { value: 'true' },
+    check: aPoolStaysWhileItHasKindsOrWork,
+  },
+  {
+    guard: 'nodes learn that a kind was forgotten',
+    script: forgetKindsScript,
+    takenOut: 'line',
+    check: nodesLearnThatAKindWasForgotten,
   },
   {
     guard: 'events are bounded by bytes',

@@ -104,6 +104,16 @@ export const upkeepCalls: readonly Call[] = [
     },
   },
   {
+    name: 'look at kinds that no node hosts',
+    counts: true,
+    prepare: async (place) => {
+      const { upkeep } = place.node()
+      await place.node({ id: 'gone' }).upkeep.announce(1, [{ kind: 'old', pool: 'gpu', description: '' }])
+      await place.redis.hdel(place.keys.nodes, 'gone')
+      return () => upkeep.forgetKinds()
+    },
+  },
+  {
     name: 'walk over histories that have rested',
     prepare: async (place) => {
       await rested(place)

@@ -1,0 +1,117 @@
+--[[ forget-kinds – forgets kinds and pools that no node has hosted for long, and for which nothing waits.
+Why a script   a kind must not go while a node announces it, or while somebody queues a worker of it.
+KEYS[1] kinds     hash               KEYS[2] nodes    hash               KEYS[3] pools    set
+KEYS[4] meta      hash               KEYS[5] former   zset
+ARGV[1] forgottenMs how long no node must have hosted it
+ARGV[2] everyMs   it looks no more often than this
+ARGV[3] most      kinds that go in one call
+Returns {kinds, pools}: those that were forgotten
+Builds  T:run and T:kind-queues of the pools, T:run:unhosted, T:wakeups, T:busy, T:slots; T:w:<id> of queued workers.
+Events  none. ]]
+local kindsKey, nodesKey, poolsKey, metaKey, formerKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local forgottenMs, everyMs, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+
+checkArguments(forgottenMs, everyMs, most)
+local tag = tagOf(kindsKey)
+local now = nowMs()
+checkSort('hash', kindsKey, nodesKey, metaKey)
+checkSort('set', poolsKey)
+checkSort('zset', formerKey)
+local last = tonumber(redis.call('HGET', metaKey, 'formerAt') or 0) or 0
+if now - last < everyMs and last <= now then return { {}, {} } end -- guard: one node looks at the kinds that nobody hosts
+
+-- As the nodes say that are in the register, also those that were not seen for a while: all nodes of a pool say the same.
+local hosted, wasRead = {}, {}
+local function noteHosted(sort, names)
+  if wasRead[sort .. names] then return end
+  wasRead[sort .. names] = true
+  for name in string.gmatch(names, '[^,]+') do hosted[sort .. name] = true end
+end
+local lines = redis.call('HGETALL', nodesKey)
+for index = 2, #lines, 2 do
+  local pools, kinds = string.match(lines[index], '^%d+ %d+ (%S*) (%S*)')
+  noteHosted('pool ', pools or '')
+  noteHosted('kind ', kinds or '')
+end
+
+local known, kinds, names = {}, redis.call('HKEYS', kindsKey), redis.call('SMEMBERS', poolsKey)
+for index = 1, #kinds do known['kind ' .. kinds[index]] = true end
+for index = 1, #names do known['pool ' .. names[index]] = true end
+local since, due = {}, {}
+local former = redis.call('ZRANGE', formerKey, 0, -1, 'WITHSCORES')
+for index = 1, #former, 2 do since[former[index]] = tonumber(former[index + 1]) end
+for name in pairs(known) do
+  if since[name] and not hosted[name] and now - since[name] >= forgottenMs then due[#due + 1] = name end -- guard: a kind is remembered for long after its last node
+end
+-- Those that waited longest, and of the same time always in the same order.
+table.sort(due, function(one, other) return since[one] < since[other] or (since[one] == since[other] and one < other) end)
+
+-- The kinds of the workers in a run queue; nil if it is too long to be looked through, or cannot be read.
+local queuedMost, queuedIn = 500, {}
+local function kindsQueued(pool)
+  if queuedIn[pool] == nil then
+    local ids = redis.pcall('ZRANGE', tag .. ':run:' .. pool, 0, queuedMost)
+    local found = not ids.err and #ids <= queuedMost and {}
+    for index = 1, found and #ids or 0 do
+      local kind = redis.pcall('HGET', workerKey(tag, ids[index]), 'kind')
+      -- Of a record that cannot be read nobody knows the kind.
+      if type(kind) ~= 'string' then found = false break end
+      found[kind] = true
+    end
+    queuedIn[pool] = found
+  end
+  return queuedIn[pool]
+end
+
+local function waitsIn(pool, kind)
+  local queued = kindsQueued(pool)
+  return not queued or queued[kind] or redis.call('EXISTS', kindQueueKey(tag, pool, kind)) == 1
+end
+
+-- Which pools have a kind; read once somebody asks.
+local homes
+local function hasKinds(pool)
+  if not homes then
+    homes = {}
+    for from = 1, #kinds, 500 do
+      local some = redis.call('HMGET', kindsKey, unpack(kinds, from, math.min(from + 499, #kinds)))
+      for index = 1, #some do homes[string.match(some[index] or '', '^%S+') or ''] = true end
+    end
+  end
+  return homes[pool]
+end
+
+local goneKinds, gonePools = {}, {}
+local function mayGo(sort, name)
+  if sort == 'kind' then
+    local home = string.match(redis.call('HGET', kindsKey, name) or '', '^%S+') or atStart.pool
+    return not waitsIn('unhosted', name) and not waitsIn(home, name) -- guard: a kind stays while work of it waits
+  end
+  -- Whoever queues a worker registers its pool anew.
+  return not hasKinds(name) and redis.call('EXISTS', tag .. ':run:' .. name, tag .. ':kind-queues:' .. name, tag .. ':wakeups:' .. name, tag .. ':busy:' .. name) == 0 -- guard: a pool stays while it has kinds or work
+end
+for index = 1, math.min(#due, most) do
+  local sort, name = string.match(due[index], '^(%a+) (.*)$')
+  if mayGo(sort, name) then
+    local gone = sort == 'kind' and goneKinds or gonePools
+    gone[#gone + 1] = name
+    known[due[index]] = nil
+  end
+end
+
+-- First what takes no room.
+for name in pairs(since) do
+  if not known[name] or hosted[name] then redis.call('ZREM', formerKey, name) end -- guard: a kind that is hosted again is remembered anew
+end
+for index = 1, #goneKinds do redis.call('HDEL', kindsKey, goneKinds[index]) end
+for index = 1, #gonePools do
+  redis.call('SREM', poolsKey, gonePools[index])
+  redis.call('DEL', tag .. ':slots:' .. gonePools[index])
+end
+if #goneKinds > 0 then redis.pcall('HINCRBY', metaKey, 'kinds', 1) end -- guard: nodes learn that a kind was forgotten
+redis.call('HDEL', metaKey, 'formerAt')
+redis.call('HSET', metaKey, 'formerAt', digits(now))
+for name in pairs(known) do
+  if not hosted[name] and not since[name] then redis.call('ZADD', formerKey, digits(now), name) end
+end
+return { goneKinds, gonePools }
