@@ -19,7 +19,7 @@ export interface Webhook {
   readonly names: readonly string[] | null
   /** ids: what happened, when, and to which session. result: also its result, the question, the evidence. */
   readonly include: Include
-  /** failing: enabled, and deliveries to it wait for another attempt, or the last one was given up. */
+  /** failing: enabled, and deliveries to it wait for another attempt, or the last one failed for good. */
   readonly state: 'enabled' | 'disabled' | 'failing'
   readonly failing: { readonly retrying: number; readonly reason: string | null } | null
   /** When it last accepted a delivery that is still kept, in ms since 1970. */
@@ -42,7 +42,7 @@ export type DeliveryDetails = DeliveryRow
 export interface AddWebhook {
   /** An address of http or https, without a password. */
   readonly url: string
-  /** Default: session.completed, session.failed, session.cancelled. */
+  /** What it is told of. Default: session.completed, session.failed, session.cancelled. */
   readonly types?: readonly NoticeType[] | undefined
   /** Only sessions of these kinds. Default: of all. */
   readonly kinds?: readonly string[] | undefined

@@ -88,12 +88,13 @@ export class Webhooks {
     return { ...webhookOf({ id, record }), secret }
   }
 
-  /** In the order in which they were added. */
+  /** All of the namespace, in the order in which they were added. */
   async list(): Promise<Webhook[]> {
     const [endpoints, health] = await Promise.all([this.#o.store.list(), this.#queue.health()])
     return endpoints.map((endpoint) => webhookOf(endpoint, health.get(endpoint.id)))
   }
 
+  /** One of them. Throws `webhook_not_found`. */
   async get(id: string): Promise<Webhook> {
     return this.#withHealth(await this.#find(id))
   }
@@ -127,7 +128,7 @@ export class Webhooks {
     return this.#withHealth(await this.#change(webhookId, (record) => ({ ...record, isEnabled: true })))
   }
 
-  /** It is told of nothing until it is enabled. Deliveries that are on their way are given up; each can be made again. */
+  /** It is told of nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
   async disable(id: string): Promise<Webhook> {
     const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
     await this.#o.store.listen(changed.id, false)
@@ -159,11 +160,12 @@ export class Webhooks {
     return found.map(({ body: _, ...delivery }) => delivery)
   }
 
+  /** One of them, with what is sent. Throws `delivery_not_found`. */
   async delivery(id: string): Promise<DeliveryDetails> {
     return this.#findDelivery(id)
   }
 
-  /** Sends a delivery once more, as the same message, whether it was accepted, given up or waits for another attempt. */
+  /** Sends a delivery once more, as the same message, whether it was accepted, failed or waits for another attempt. */
   async redeliver(id: string): Promise<Delivery> {
     const { state, webhookId } = await this.#findDelivery(id)
     if (webhookId !== null) {
@@ -175,6 +177,7 @@ export class Webhooks {
     return delivery
   }
 
+  /** `troupe.close()` does it. */
   async close(): Promise<void> {
     await this.#opened?.close()
   }
