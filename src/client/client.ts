@@ -340,7 +340,7 @@ export class Troupe implements AsyncDisposable {
     return namespaceFacts(this.#inspect)
   }
 
-  /** What model calls used and cost, by day, kind and model. */
+  /** What model calls used and cost, by day or hour, kind and model. */
   usage(query: UsageQuery = {}): Promise<UsageRow[]> {
     checkOptions('usage', query, usageRules, InputError)
     return readUsage(this.#inspect, query)

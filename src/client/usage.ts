@@ -1,25 +1,30 @@
 /**
- * Duty: what model calls used and cost, by day, kind and model. The numbers are kept as calls are recorded, so reading them costs a command for each
- * day and partition.
- * USAGE-1 A day is one of UTC, by the clock of Redis. Days are kept for 400 days, also when their sessions are pruned.
+ * Duty: what model calls used and cost, by day or hour, kind and model. The numbers are kept as calls are recorded, so reading them costs a
+ * command for each day or hour, and partition.
+ * USAGE-1 Days and hours are those of UTC, by the clock of Redis. Days are kept for 400 days, hours for three, also when their sessions are pruned.
  */
 import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
+import { InputError } from '../core/errors.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
 import type { UsageLine } from '../store/audit/usage-lines.ts'
 
-export const usageParts = ['day', 'kind', 'model'] as const
+export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]
 
 export interface UsageQuery {
-  /** What the rows are of. Default: all three. */
+  /** What the rows are of. Default: day, kind and model. Not both day and hour. */
   readonly by?: readonly UsagePart[] | undefined
-  /** How many days, today among them. Default 30, at most 400. */
+  /** How many days, today among them. Default 30, at most 400. Not with rows by hour. */
   readonly days?: number | undefined
+  /** How many hours, this one among them. Default 24 with rows by hour, at most 72. */
+  readonly hours?: number | undefined
 }
 
 export interface UsageRow {
   /** `2026-11-27`. Absent if the rows are not by day. */
   readonly day?: string
+  /** The beginning of the hour: `2026-11-27T14:00Z`. Absent if the rows are not by hour. */
+  readonly hour?: string
   readonly kind?: string
   readonly model?: string
   readonly modelCalls: number
@@ -37,29 +42,37 @@ export const usageRules: Rules<UsageQuery> = {
     fits: (value) => Array.isArray(value) && value.every((part) => usageParts.includes(part as UsagePart)),
   },
   days: wholeNumberRule(1, 400),
+  hours: wholeNumberRule(1, 72),
 }
 
-const msOfDay = 86_400_000
+const defaultParts: readonly UsagePart[] = ['day', 'kind', 'model']
 
 export async function readUsage(
   stores: readonly InspectStore[],
-  { by = usageParts, days = 30 }: UsageQuery,
+  { by = defaultParts, days, hours }: UsageQuery,
 ): Promise<UsageRow[]> {
-  const today = Math.floor((await (stores[0] as InspectStore).now()) / msOfDay)
-  const wanted = Array.from({ length: days }, (_, index) => today - days + 1 + index)
-  const lines = (await Promise.all(stores.map((store) => store.usage(wanted)))).flat()
-  const groups = Map.groupBy(lines, (line) => usageParts.map((part) => (by.includes(part) ? line[part] : '')).join(' '))
-  const rows = [...groups.values()].map((group) => rowOf(group, by))
-  return rows.sort((a, b) => (a.day ?? '').localeCompare(b.day ?? '') || b.costMicroUsd - a.costMicroUsd)
+  const isByHour = by.includes('hour') || hours !== undefined
+  if (isByHour && (days !== undefined || by.includes('day')))
+    throw new InputError('usage is of days or of hours: leave out days and "day", or hours and "hour".')
+  const now = await (stores[0] as InspectStore).now()
+  const [period, count] = isByHour ? (['hour', hours ?? 24] as const) : (['day', days ?? 30] as const)
+  const lines = (await Promise.all(stores.map((store) => store.usage(period, count, now)))).flat()
+  const rows = [...Map.groupBy(lines, (line) => JSON.stringify(partsOf(line, by)))].map(([, group]) => rowOf(group, by))
+  return rows.sort((a, b) => momentOf(a).localeCompare(momentOf(b)) || b.costMicroUsd - a.costMicroUsd)
+}
+
+const momentOf = ({ day, hour }: UsageRow) => day ?? hour ?? ''
+
+function partsOf({ at, kind, model }: UsageLine, by: readonly UsagePart[]): Partial<Record<UsagePart, string>> {
+  const moment = new Date(at).toISOString()
+  const parts = { day: moment.slice(0, 10), hour: `${moment.slice(0, 16)}Z`, kind, model }
+  return Object.fromEntries(usageParts.filter((part) => by.includes(part)).map((part) => [part, parts[part]]))
 }
 
 function rowOf(lines: readonly UsageLine[], by: readonly UsagePart[]): UsageRow {
-  const [{ day, kind, model }] = lines as readonly [UsageLine]
   const sum = (of: (line: UsageLine) => number) => lines.reduce((total, line) => total + of(line), 0)
   return {
-    ...(by.includes('day') && { day: new Date(day * msOfDay).toISOString().slice(0, 10) }),
-    ...(by.includes('kind') && { kind }),
-    ...(by.includes('model') && { model }),
+    ...partsOf(lines[0] as UsageLine, by),
     modelCalls: sum((line) => line.modelCalls),
     inputTokens: sum((line) => line.inputTokens),
     outputTokens: sum((line) => line.outputTokens),

@@ -214,6 +214,11 @@ export function usageKey(tag: string, day: number): string {
   return `${tag}:usage:${day}`
 }
 
+/** hash; of an hour, counted from 1970: the same; 4 days. */
+export function usageHourKey(tag: string, hour: number): string {
+  return `${tag}:usage-hour:${hour}`
+}
+
 /** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */
 export function blobKey(tag: string, sessionId: string, id: string): string {
   return `${tag}:s:${sessionId}:blob:${id}`

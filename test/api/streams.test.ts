@@ -27,7 +27,7 @@ const talker = defineWorker({
 
 let api: TestApi
 beforeAll(async () => {
-  api = await TestApi.start({ child, parent, talker })
+  api = await TestApi.start({ child, parent, talker }, { partitions: 2 })
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
@@ -127,13 +127,10 @@ test('carries after a resume all entries once more, because no event says which 
   expect(await entries('&tail=2')).toBe(0)
 })
 
-test('a follower that is cut off again and again gets each stored event once', async () => {
-  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1, keepOpen: true })
-  const path = `/v1/sessions/${body.sessionId}`
-  const got: StreamedEvent[] = []
+/** Cuts each connection after three events. */
+function cuttingFetch() {
   let cuts = 0
-  // Each connection is cut after three events.
-  const cutting = async (request: Request) => {
+  const send = async (request: Request) => {
     const stop = new AbortController()
     const response = await fetch(request, { signal: AbortSignal.any([request.signal, stop.signal]) })
     let blocks = 0
@@ -149,9 +146,17 @@ test('a follower that is cut off again and again gets each stored event once', a
     })
     return new Response(response.body?.pipeThrough(cut) ?? null, response)
   }
+  return { send, cuts: () => cuts }
+}
+
+test('a follower that is cut off again and again gets each stored event once', async () => {
+  const { body } = await api.post('/v1/sessions', { kind: 'talker', input: 1, keepOpen: true })
+  const path = `/v1/sessions/${body.sessionId}`
+  const got: StreamedEvent[] = []
+  const { send, cuts } = cuttingFetch()
   const { url } = api.api
   const following = (async () => {
-    for await (const event of followEvents({ url, path: `${path}/events?after=0-0&transient=false`, fetch: cutting }))
+    for await (const event of followEvents({ url, path: `${path}/events?after=0-0&transient=false`, fetch: send }))
       got.push(event)
   })()
   for (let number = 0; number < 20; number++) await api.post(`${path}/messages`, { input: number })
@@ -160,7 +165,33 @@ test('a follower that is cut off again and again gets each stored event once', a
   await following
   const all = await stream(`${path}/events?after=0-0`)
   expect(got.map(({ position }) => position)).toEqual(all.map(({ id }) => id))
-  expect(cuts).toBeGreaterThan(1)
+  expect(cuts()).toBeGreaterThan(1)
+})
+
+test('so does a follower of all sessions, in whichever partition these are, and in the order of each', async () => {
+  const idsOf = (events: readonly { readonly data: unknown }[]) =>
+    (events as readonly { data: { id: string; sessionId: string } }[]).map(({ data }) => `${data.sessionId} ${data.id}`)
+  const got: StreamedEvent[] = []
+  const { send, cuts } = cuttingFetch()
+  const stop = new AbortController()
+  const following = (async () => {
+    const options = { url: api.api.url, path: '/v1/events?after=0-0', signal: stop.signal, fetch: send }
+    for await (const event of followEvents(options)) got.push(event)
+  })()
+  const sessions: string[] = []
+  for (let number = 0; number < 6; number++) sessions.push(await ended('parent'))
+  const isLast = ({ type, data }: StreamedEvent) =>
+    type === 'session.completed' && sessions.includes((data as { sessionId: string }).sessionId)
+  await waitUntil('the end of each is told', () => got.filter(isLast).length >= sessions.length)
+  stop.abort()
+  await following
+  const told = idsOf(got)
+  expect(new Set(told).size).toBe(told.length)
+  for (const id of sessions) {
+    const own = await stream(`/v1/sessions/${id}/events?after=0-0`)
+    expect(told.filter((one) => one.startsWith(id))).toEqual(idsOf(own))
+  }
+  expect(cuts()).toBeGreaterThan(1)
 })
 
 test('the stream of all sessions resumes behind the last event', async () => {

@@ -30,6 +30,7 @@ const usageRow = schemaOf<UsageRow>()(
   'UsageRow',
   z.object({
     day: z.string().exactOptional(),
+    hour: z.string().exactOptional().describe('Its beginning: `2026-11-27T14:00Z`.'),
     kind: z.string().exactOptional(),
     model: z.string().exactOptional(),
     modelCalls: z.number(),
@@ -43,7 +44,7 @@ const usageRow = schemaOf<UsageRow>()(
 const partsText = z
   .string()
   .regex(new RegExp(`^(${usageParts.join('|')})(,(${usageParts.join('|')}))*$`))
-  .describe(`What the rows are of: ${usageParts.join(', ')}, or several with commas. Default: all.`)
+  .describe(`What the rows are of: ${usageParts.join(', ')}, or several with commas. Default: day,kind,model.`)
 
 export const usage = route({
   id: 'usage',
@@ -51,11 +52,15 @@ export const usage = route({
   path: '/v1/usage',
   right: 'read',
   tag: 'server',
-  summary: 'What model calls used and cost, by day, kind and model',
-  query: z.strictObject({ by: partsText.optional(), days: count(400).optional().describe('Default 30.') }),
+  summary: 'What model calls used and cost, by day or hour, kind and model',
+  query: z.strictObject({
+    by: partsText.optional(),
+    days: count(400).optional().describe('Default 30.'),
+    hours: count(72).optional().describe('In place of days. Default 24 with rows by hour.'),
+  }),
   replies: { 200: z.object({ usage: z.array(usageRow) }) },
   cli: { command: 'usage' },
-  async handle({ troupe, query: { by, days } }) {
-    return { usage: await troupe.usage({ by: by?.split(',') as (typeof usageParts)[number][] | undefined, days }) }
+  async handle({ troupe, query: { by, ...query } }) {
+    return { usage: await troupe.usage({ ...query, by: by?.split(',') as (typeof usageParts)[number][] | undefined }) }
   },
 })

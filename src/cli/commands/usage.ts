@@ -1,4 +1,4 @@
-/** `troupe usage`: what model calls used and cost, by day, kind and model. */
+/** `troupe usage`: what model calls used and cost, by day or hour, kind and model. */
 import { type Command, InvalidArgumentError } from 'commander'
 import { type UsagePart, type UsageRow, usageParts } from '../../client/usage.ts'
 import { withTroupe } from '../host/connection.ts'
@@ -10,22 +10,25 @@ import { type Column, tableLines } from '../view/table.ts'
 interface UsageFlags extends ConnectionFlags {
   readonly by?: readonly UsagePart[]
   readonly days?: number
+  readonly hours?: number
 }
 
 export function addUsageCommand(program: Command): void {
   const command = program
     .command('usage')
-    .description('what model calls used and cost, by day, kind and model')
+    .description('what model calls used and cost, by day or hour, kind and model')
     .option(
       '--by <parts>',
       `what the rows are of: ${usageParts.join(', ')}, or several with commas; default: kind,model`,
       parts,
     )
     .option('--days <n>', 'how many days, today among them, up to 400; default: 30', wholeNumber(1))
+    .option('--hours <n>', 'how many hours in place of days, up to 72; default with --by hour: 24', wholeNumber(1))
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe usage', 'of the last 30 days, by kind and model'],
     ['troupe usage --by day --days 7', 'what each day of the last week cost'],
+    ['troupe usage --by hour', 'what each of the last 24 hours cost'],
     ["troupe usage --json | jq -s 'map(.costMicroUsd) | add / 1e6'", 'dollars in 30 days'],
   ])
   command.addHelpText(
@@ -42,8 +45,8 @@ function parts(text: string): UsagePart[] {
 }
 
 async function usage(flags: UsageFlags): Promise<void> {
-  const { by = ['kind', 'model'], days } = flags
-  const rows = await withTroupe(flags, 'look', (troupe) => troupe.usage({ by, days }))
+  const { by = ['kind', 'model'], days, hours } = flags
+  const rows = await withTroupe(flags, 'look', (troupe) => troupe.usage({ by, days, hours }))
   if (flags.json) for (const row of rows) printJson(row)
   else if (rows.length === 0) print('No model was called in that time.')
   else for (const line of tableLines(rows, columnsOf(by), pageOf())) print(line)

@@ -20,7 +20,8 @@ export class TestApi implements AsyncDisposable {
   }
 
   static async start(workers: Workers, options: StartApiOptions = {}): Promise<TestApi> {
-    const troupe = await TestTroupe.start({ workers })
+    const { partitions } = options
+    const troupe = await TestTroupe.start({ workers, ...(partitions && { partitions, client: { partitions } }) })
     const { redisUrl, namespace } = troupe
     return new TestApi(troupe, await startApi({ redisUrl, namespace, port: 0, ...options }))
   }

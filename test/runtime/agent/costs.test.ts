@@ -63,6 +63,12 @@ describe('the cost of a session', () => {
       },
     ])
     expect(await troupe.client.usage({ by: ['day'], days: 2 })).toMatchObject([{ modelCalls: 3, costMicroUsd: 741 }])
+    const hour = expect.stringMatching(/T\d\d:00Z$/)
+    expect(await troupe.client.usage({ by: ['hour', 'kind'] })).toMatchObject([
+      { hour, kind: 'boss', costMicroUsd: 741 },
+      { hour, kind: 'helper', unpricedModelCalls: 1 },
+    ])
+    await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('days or of hours')
     const [usageKey = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
     expect(await troupe.redis.pttl(usageKey)).toBeGreaterThan(399 * 86_400_000)
     expect((await troupe.client.audit()).findings).toEqual([])

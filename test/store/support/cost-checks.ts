@@ -22,7 +22,12 @@ export const usageGoes: Check = async (place) => {
   await place.create()
   const turn = await place.node().claim()
   await turn.record({ entries: ['{}'], costs: [cost(30), cost(null)] })
-  const [key = ''] = await place.redis.keys(`${place.keys.tag}:usage:*`)
-  expect(await place.redis.hgetall(key)).toEqual({ [`${turn.assignment.kind} test/m`]: '2 2 4 30 1' })
-  expect(await place.redis.pttl(key)).toBeGreaterThan(399 * 86_400_000)
+  for (const [name, days] of [
+    ['usage', 399],
+    ['usage-hour', 3],
+  ] as const) {
+    const [key = ''] = await place.redis.keys(`${place.keys.tag}:${name}:*`)
+    expect(await place.redis.hgetall(key)).toEqual({ [`${turn.assignment.kind} test/m`]: '2 2 4 30 1' })
+    expect(await place.redis.pttl(key)).toBeGreaterThan(days * 86_400_000)
+  }
 }

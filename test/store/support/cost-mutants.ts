@@ -11,7 +11,7 @@ export const costMutants: readonly Mutant[] = [
     check: checks.costOfAll,
   },
   {
-    guard: 'usage by day goes some day',
+    guard: 'usage goes some day',
     script: commitScript,
     takenOut: 'line',
     check: checks.usageGoes,
