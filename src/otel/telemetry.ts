@@ -10,7 +10,6 @@
 import {
   type Context,
   context,
-  isSpanContextValid,
   type Link,
   type Meter,
   metrics,
@@ -58,9 +57,10 @@ export function openTelemetry(options: OpenTelemetryOptions = {}): Telemetry {
       if (name === 'runs') counted.runEnded(attributes)
     },
     logFields(workerId) {
-      const at = turns.get(workerId)?.spanContext()
-      if (at === undefined || !isSpanContextValid(at)) return {}
-      return { trace_id: at.traceId, span_id: at.spanId, trace_flags: at.traceFlags.toString(16).padStart(2, '0') }
+      const span = turns.get(workerId)
+      if (span?.isRecording() !== true) return {}
+      const { traceId, spanId, traceFlags } = span.spanContext()
+      return { trace_id: traceId, span_id: spanId, trace_flags: traceFlags.toString(16).padStart(2, '0') }
     },
   }
 }

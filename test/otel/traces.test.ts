@@ -1,16 +1,34 @@
-/** The spans of a session are of one trace, on whatever nodes its workers run. */
-import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
+/** The spans of a session are of one trace, on whatever nodes its workers run, as a collector gets them. */
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace'
 import { expect, test } from 'vitest'
 import { startNode } from '../../src/compose.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { openTelemetry } from '../../src/otel/telemetry.ts'
+import { TurnIds } from '../../src/otel/turn-ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { Collector } from './support/collector.ts'
 
-const look = defineTool({ name: 'look', description: 'Looks.', effect: 'pure', run: () => 'the secret answer' })
+const look = defineTool({
+  name: 'look',
+  description: 'Looks.',
+  effect: 'pure',
+  run(_, { log }) {
+    log.info('looked')
+    return 'the secret answer'
+  },
+})
 const child = (kind: string) => call('spawn_workers', { tasks: [{ kind, input: 'a secret question' }] }, 'c1')
+const usage = { inputTokens: 20, outputTokens: 3 }
 const pools = {
   first: defineWorker({
     instructions: 'x',
@@ -27,33 +45,46 @@ const pools = {
   third: defineWorker({
     instructions: 'x',
     pool: 'three',
-    model: scriptedModel('test/c', [call('look', {}, 'c1'), say('done')]),
+    model: scriptedModel('test/c', [call('look', {}, 'c1'), { ...say('done'), usage }]),
     tools: [look],
   }),
 }
 
-test('a session that runs on three nodes is one trace, whose id is its own (OTEL-1, OTEL-2), without content (OTEL-NAMES-1)', async () => {
+test('a session on three nodes is one trace in a collector, whose id is its own, with links over parks and without content (OTEL-1, OTEL-2, OTEL-4, OTEL-NAMES-1)', async () => {
   await using troupe = await TestTroupe.connect()
+  await using collector = await Collector.start()
   const { redisUrl, namespace } = troupe
-  const exporters = [new InMemorySpanExporter(), new InMemorySpanExporter(), new InMemorySpanExporter()]
-  const nodes = await Promise.all(
-    Object.entries(pools).map(([kind, worker], index) => {
-      const processor = new SimpleSpanProcessor({ exporter: exporters[index] as InMemorySpanExporter })
-      const tracer = new TracerProvider({ spanProcessors: [processor] }).getTracer('test')
-      return startNode({ redisUrl, namespace, workers: { [kind]: worker }, telemetry: openTelemetry({ tracer }) })
-    }),
-  )
+  const lines: { readonly message: string; readonly [field: string]: unknown }[] = []
+  const note = (fields: object, message: string) => void lines.push({ ...fields, message })
+  const logger = { debug: note, info: note, warn: note, error: note }
+  const metricReader = new PeriodicExportingMetricReader({
+    exporter: new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE),
+  })
+  const meters = new MeterProvider({ readers: [metricReader] })
+  const tracing = Object.entries(pools).map(([kind, worker]) => {
+    const ids = new TurnIds()
+    const exporter = new OTLPTraceExporter({ url: collector.url(kind) })
+    const tracers = new TracerProvider({ idGenerator: ids, spanProcessors: [new SimpleSpanProcessor({ exporter })] })
+    const telemetry = openTelemetry({ tracer: tracers.getTracer('test'), meter: meters.getMeter('test'), ids })
+    return { tracers, options: { redisUrl, namespace, workers: { [kind]: worker }, telemetry, logger } }
+  })
+  const nodes = await Promise.all(tracing.map(({ options }) => startNode(options)))
   const session = await troupe.create('first', 'a secret question')
   expect(await session.result()).toMatchObject({ status: 'completed' })
-  const spans = () => exporters.flatMap((exporter) => exporter.getFinishedSpans())
-  await waitUntil(
-    'the last turn is reported',
-    () => spans().filter(({ name }) => name.startsWith('invoke_agent')).length >= 5,
-  )
-  expect(exporters.every((exporter) => exporter.getFinishedSpans().length > 0)).toBe(true)
-  expect(new Set(spans().map((span) => span.spanContext().traceId))).toEqual(new Set([session.id.replaceAll('-', '')]))
-  const tool = spans().find(({ name }) => name === 'execute_tool look')
-  const turn = spans().find((span) => span.spanContext().spanId === tool?.parentSpanContext?.spanId)
+  const { spans } = collector
+  const turnsOf = (kind: string) => spans.filter(({ name }) => name === `invoke_agent ${kind}`)
+  await waitUntil('the last turn is reported', () => ['first', 'second'].every((kind) => turnsOf(kind).length === 2))
+  await waitUntil('those of the third are too', () => turnsOf('third').length === 1)
+  expect(new Set(spans.map(({ from }) => from))).toEqual(new Set(['first', 'second', 'third']))
+  const traceId = session.id.replaceAll('-', '')
+  expect(new Set(spans.map((span) => span.traceId))).toEqual(new Set([traceId]))
+  for (const kind of ['first', 'second']) {
+    const [before, after] = turnsOf(kind)
+    expect(before?.links ?? []).toEqual([])
+    expect(after?.links).toMatchObject([{ traceId, spanId: before?.spanId }])
+  }
+  const tool = spans.find(({ name }) => name === 'execute_tool look')
+  const turn = spans.find(({ spanId }) => spanId === tool?.parentSpanId)
   expect(turn?.name).toBe('invoke_agent third')
   expect(turn?.attributes).toMatchObject({
     'gen_ai.operation.name': 'invoke_agent',
@@ -61,18 +92,37 @@ test('a session that runs on three nodes is one trace, whose id is its own (OTEL
     'gen_ai.agent.name': 'third',
     'troupe.outcome': 'ended',
   })
-  expect(spans().find(({ name }) => name === 'chat b')?.attributes).toMatchObject({
-    'gen_ai.request.model': 'b',
+  expect(spans.find(({ name }) => name === 'chat b')?.attributes).toMatchObject({
     'gen_ai.provider.name': 'test',
+    'gen_ai.request.model': 'b',
     'gen_ai.usage.output_tokens': expect.any(Number),
     'gen_ai.response.finish_reasons': ['tool-calls'],
   })
-  expect(JSON.stringify(spans().map(({ attributes, events }) => [attributes, events]))).not.toContain('secret')
+  expect(JSON.stringify(spans)).not.toContain('secret')
+  const looked = lines.find(({ message }) => message === 'looked')
+  expect(looked).toMatchObject({ trace_id: traceId, span_id: turn?.spanId, trace_flags: '01' })
+  const { resourceMetrics } = await metricReader.collect()
+  const counted = resourceMetrics.scopeMetrics.flatMap(({ metrics }) => metrics)
+  const sumOf = (name: string) =>
+    counted
+      .find(({ descriptor }) => descriptor.name === name)
+      ?.dataPoints.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : value.count), 0)
+  expect({
+    calls: sumOf('gen_ai.client.inference.duration'),
+    tools: sumOf('gen_ai.execute_tool.duration'),
+    runs: sumOf('gen_ai.invoke_agent.duration'),
+    runsCounted: sumOf('gen_ai.invoke_agent.inference_calls'),
+  }).toEqual({ calls: 6, tools: 1, runs: 3, runsCounted: 3 })
+  expect(sumOf('gen_ai.client.inference.usage.output_tokens')).toBe(3)
+  expect(JSON.stringify(counted)).not.toContain(session.id)
   await Promise.all(nodes.map((node) => node.stop()))
+  await Promise.all([meters.shutdown(), ...tracing.map(({ tracers }) => tracers.shutdown())])
 })
 
 test('without an SDK in the process nothing is recorded, and nothing fails (OTEL-3)', () => {
   const telemetry = openTelemetry()
   const attributes = { sessionId: '01a2008b-d1c6-760a-a7bb-d73604cac000', workerId: 'w', kind: 'echo' }
-  expect(() => telemetry.startSpan('turn', attributes).end({ outcome: 'ended' })).not.toThrow()
+  const span = telemetry.startSpan('turn', attributes)
+  expect(telemetry.logFields?.('w')).toEqual({})
+  expect(() => span.end({ outcome: 'ended' })).not.toThrow()
 })
