@@ -117,6 +117,7 @@ const confined: Readonly<Record<string, { readonly in: readonly string[]; readon
   '@tanstack/react-router': { in: ['page'] },
   '@tanstack/react-virtual': { in: ['page'] },
   marked: { in: ['page'] },
+  diff: { in: ['page'] },
 }
 
 export const confinement: Rule = (files) =>

@@ -1,80 +1,32 @@
 /** The page in a browser, on the real API and a real node: every screen, by keyboard, safe against what it shows, and honest about what is stale. */
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { createServer, type ServerResponse } from 'node:http'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, type TestContext, test } from 'vitest'
-import { buildPage } from '../../scripts/page.ts'
+import type { Page } from 'playwright-core'
+import { expect, test } from 'vitest'
 import { startApi } from '../../src/api/api.ts'
-import { TestApi } from '../api/support/test-api.ts'
+import { partitionKeys } from '../../src/store/keys.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { startBrowser } from './support/browser.ts'
-import { hostile, kinds } from './support/kinds.ts'
+import { hostile } from './support/kinds.ts'
+import { PageRig } from './support/page-rig.ts'
 import { sessionFileOf } from './support/session-file.ts'
 
 const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const jsKbMost = 250
 
-let folder: string
-let api: TestApi
-let browser: Browser | null
-let context: BrowserContext
-/** What no page of the tests may do: ask another host, break its policy, throw. */
-const complaints: string[] = []
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'troupe-page-'))
-  await buildPage(folder)
-  api = await TestApi.start(kinds, { page: folder, rate: 1_000_000 })
-  browser = await startBrowser()
-  if (browser === null) return
-  context = await browser.newContext({ viewport: { width: 1280, height: 800 } })
-  context.setDefaultTimeout(60_000)
-})
-
-afterAll(async () => {
-  await browser?.close()
-  await api?.[Symbol.asyncDispose]()
-  await rm(folder, { recursive: true, force: true })
-})
-
-const inBrowser =
-  (run: (page: Page) => Promise<void>) =>
-  async ({ skip }: TestContext) => {
-    if (browser === null) return skip('there is no chromium on the PATH, and no apt to install it')
-    complaints.length = 0
-    const page = await context.newPage()
-    page.on('pageerror', ({ message }) => complaints.push(message))
-    page.on('console', (said) => {
-      if (/Content Security Policy|Refused to/.test(said.text())) complaints.push(said.text())
-    })
-    page.on('request', (request) => {
-      const { protocol, hostname } = new URL(request.url())
-      if (protocol === 'http:' && hostname === '127.0.0.1' && !/:9\//.test(request.url())) return
-      if (protocol !== 'blob:') complaints.push(`asked ${request.url()}`)
-    })
-    await run(page)
-    await page.close()
-    expect(complaints).toEqual([])
-  }
-
-const create = async (kind: string, more: object = {}) => {
-  const { body, status } = await api.post('/v1/sessions', { kind, input: `Please: ${hostile}`, ...more })
-  expect({ status, body }).toMatchObject({ status: 202 })
-  return body.sessionId as string
-}
-
-const approvals = async () => (await api.get('/v1/approvals')).body.approvals as { readonly id: string }[]
+const rig = new PageRig()
+const inBrowser = rig.inBrowser.bind(rig)
+const create = rig.create.bind(rig)
+const approvals = rig.approvals.bind(rig)
 
 test('its code is small, and its HTML holds no script and no style', async () => {
-  const assets = join(folder, 'assets')
+  const assets = join(rig.folder, 'assets')
   const scripts = (await readdir(assets)).filter((name) => name.endsWith('.js'))
   const sizes = await Promise.all(scripts.map(async (name) => gzipSync(await readFile(join(assets, name))).length))
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(jsKbMost * 1_000)
-  const html = await readFile(join(folder, 'index.html'), 'utf8')
+  const html = await readFile(join(rig.folder, 'index.html'), 'utf8')
   expect(html).not.toMatch(/<style|style=|<script(?![^>]*\ssrc="\.\/)|(?:src|href)="(?!\.\/)/)
 })
 
@@ -85,17 +37,17 @@ test(
       await create('parent', { name: `two ${hostile}`.slice(0, 40) }),
       await create('asking', { keepOpen: true }),
     ]
-    await waitUntil('somebody is asked', async () => (await api.get('/v1/asks')).body.asks.length >= 2)
+    await waitUntil('somebody is asked', async () => (await rig.api.get('/v1/asks')).body.asks.length >= 2)
     const screens = ['', 'sessions', 'approvals', 'dead', 'fleet', 'costs', 'kinds', 'audit']
     const tabs = ['conversation', 'timeline', 'mailbox', 'state', 'calls', 'raw']
-    const { workers } = (await api.get(`/v1/sessions/${session}`)).body
+    const { workers } = (await rig.api.get(`/v1/sessions/${session}`)).body
     const clerk = workers.find(({ kind }: { readonly kind: string }) => kind === 'clerk')
     const places = [...screens, ...tabs.map((tab) => `sessions/${session}?worker=${clerk.id}&tab=${tab}`)]
     for (const width of [1280, 400]) {
       await page.setViewportSize({ width, height: 800 })
       await page.emulateMedia({ colorScheme: width === 400 ? 'dark' : 'light' })
       for (const place of places) {
-        await page.goto(`${api.url('/')}#/${place}`)
+        await page.goto(`${rig.api.url('/')}#/${place}`)
         await page.waitForFunction(() => !/Reading /.test(document.body.textContent ?? ''))
         expect(
           await page.evaluate(() =>
@@ -114,7 +66,7 @@ test(
     }
     const text = await page.evaluate(() => document.body.textContent)
     expect(text).toContain('<img src=')
-    await page.goto(`${api.url('/')}#/sessions/${session}?worker=${clerk.id}`)
+    await page.goto(`${rig.api.url('/')}#/sessions/${session}?worker=${clerk.id}`)
     await page.getByText('\\u{200b}').first().waitFor({ state: 'attached' })
   }),
 )
@@ -141,10 +93,10 @@ test(
     const session = await create('clerk')
     await waitUntil(
       'the call waits',
-      async () => (await api.get(`/v1/approvals?session=${session}`)).body.approvals.length === 1,
+      async () => (await rig.api.get(`/v1/approvals?session=${session}`)).body.approvals.length === 1,
     )
     const before = (await approvals()).length
-    await page.goto(api.url('/#/sessions'))
+    await page.goto(rig.url('sessions'))
     await page.getByRole('row').nth(1).waitFor()
     const filter = page.getByRole('button', { name: 'failed' })
     await filter.press('Enter')
@@ -162,7 +114,7 @@ test(
     await page.keyboard.press('a')
     await chosen.getByText('Decided.').waitFor()
     await page.goto('about:blank')
-    const result = await api.get(`/v1/sessions/${session}/result?wait=60`)
+    const result = await rig.api.get(`/v1/sessions/${session}/result?wait=60`)
     expect(result.body.status).toBe('completed')
   }),
 )
@@ -171,7 +123,7 @@ test(
   'a decision that was sent cannot be taken back',
   inBrowser(async (page) => {
     const session = await create('clerk')
-    await page.goto(api.url(`/#/sessions/${session}`))
+    await page.goto(rig.url(`sessions/${session}`))
     await page.getByRole('button', { name: 'Approve' }).first().click()
     const answer = Promise.withResolvers<void>()
     await page.route('**/v1/approvals/*', async (route) => {
@@ -189,9 +141,144 @@ test(
 )
 
 test(
+  'several sessions, calls and letters are picked by keyboard and handled at once',
+  inBrowser(async (page) => {
+    const opened = await Promise.all([1, 2, 3].map(() => create('asking', { keepOpen: true, name: 'herd' })))
+    await page.goto(rig.url('sessions?name=herd'))
+    await page.getByLabel('Pick herd').nth(2).waitFor()
+    const paused = async () =>
+      (await Promise.all(opened.map((id) => rig.api.get(`/v1/sessions/${id}`)))).filter(
+        ({ body }) => body.session.paused !== null,
+      ).length
+    for (const key of [' ', 'j', ' ']) await page.keyboard.press(key)
+    await page.getByRole('button', { name: 'Pause 2' }).click()
+    await page.getByText('2 sessions are paused.').waitFor()
+    expect(await paused()).toBe(2)
+    await page.keyboard.press('u')
+    await page.getByText('2 sessions go on.').waitFor()
+    expect(await paused()).toBe(0)
+    await page.keyboard.press('*')
+    await page.getByRole('button', { name: 'Cancel 3' }).click()
+    await page.getByLabel('Why?').fill('enough of these')
+    await page.getByRole('button', { name: 'Cancel 3 sessions' }).click()
+    await page.getByText('3 sessions were cancelled.').waitFor()
+    expect((await rig.api.get(`/v1/sessions/${opened[2]}`)).body.session.cancelReason).toBe('enough of these')
+
+    const asking = await Promise.all([1, 2].map(() => create('clerk')))
+    const open = async () => (await approvals()).filter(({ sessionId }) => asking.includes(sessionId)).length
+    await waitUntil('both are asked about', async () => (await open()) === 2)
+    const all = await approvals()
+    await page.goto(rig.url('approvals'))
+    await page
+      .getByRole('article')
+      .nth(all.length - 1)
+      .waitFor()
+    for (const { sessionId } of all) {
+      if (asking.includes(sessionId)) await page.keyboard.press(' ')
+      await page.keyboard.press('j')
+    }
+    const approve = async () => {
+      await page.getByRole('button', { name: 'Approve 2' }).click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Approve 2' }).click()
+      await page.getByText('Approved: 2 calls.').waitFor()
+    }
+    await approve()
+    await page.keyboard.press('u')
+    await page.getByText('Decided.').waitFor({ state: 'detached' })
+    expect(await open()).toBe(2)
+    for (const { sessionId } of all.toReversed()) {
+      if (asking.includes(sessionId)) await page.keyboard.press(' ')
+      await page.keyboard.press('k')
+    }
+    await approve()
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')))
+    await waitUntil('both are decided', async () => (await open()) === 0)
+
+    const { redis, tag } = rig.api.troupe
+    const { workers } = (await rig.api.get(`/v1/sessions/${asking[0]}`)).body
+    for (const mail of ['i\t-\t1', 'i\t-\t2'])
+      await redis.xadd(partitionKeys(tag).dead, '*', 'worker', workers[0].id, 'mail', mail)
+    await page.goto(rig.url('dead'))
+    await page.getByLabel('Pick all 2').check()
+    await page.getByRole('button', { name: 'Dismiss 2' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Dismiss' }).click()
+    await page.getByText('2 letters were dismissed.').waitFor()
+  }),
+)
+
+test(
+  'an edit shows what it changes before it is sent, and while it can be taken back',
+  inBrowser(async (page) => {
+    const session = await create('clerk')
+    await page.goto(rig.url(`sessions/${session}`))
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('path').fill('/docs/tea.md')
+    await page.getByLabel('draft').uncheck()
+    const changes = page.getByRole('region', { name: 'What you change' })
+    expect(await changes.locator('ins').allTextContents()).toEqual(expect.arrayContaining(['false']))
+    expect(await changes.locator('del').last().textContent()).toBe('true')
+    await page.getByRole('button', { name: 'Approve with these arguments' }).click()
+    await page.getByText('Decided.').waitFor()
+    expect(await changes.locator('ins').last().textContent()).toBe('false')
+    await page.goto('about:blank')
+    expect(await rig.endOf(session)).toBe('completed')
+    const { rootId } = (await rig.api.get(`/v1/sessions/${session}`)).body.session
+    const { entries } = (await rig.api.get(`/v1/workers/${rootId}/history`)).body
+    expect(JSON.stringify(entries)).toContain('published /docs/tea.md')
+  }),
+)
+
+test(
+  'from the first screen one finds why sessions stand still, and mends it there',
+  inBrowser(async (page) => {
+    const [ghost, budget, nested] = [
+      await create('ghost', { name: 'nobody home' }),
+      await create('clerk', { name: 'spent', limits: { modelCalls: 1 } }),
+      await create('parent', { name: 'deep' }),
+    ]
+    const asks = async (session: string) => (await approvals()).find(({ sessionId }) => sessionId === session)
+    const asked = await waitUntil('two calls wait', async () => (await asks(nested)) && asks(budget))
+    await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
+    const needs = page.getByRole('region', { name: 'Needs you' })
+
+    await page.goto(rig.url(''))
+    await needs.getByText('No live node hosts the kind ghost').waitFor()
+    await needs.getByRole('link', { name: 'Show the worker' }).first().click()
+    await page.getByText('waits for a node that hosts ghost').waitFor()
+    await page.getByRole('button', { name: 'Cancel' }).click()
+    await page.getByRole('button', { name: 'Cancel the session' }).click()
+    await waitUntil(
+      'it is cancelled',
+      async () => (await rig.api.get(`/v1/sessions/${ghost}`)).body.session.state === 'cancelled',
+    )
+
+    await page.goto(rig.url(''))
+    await needs.getByRole('link', { name: /^spent \(clerk\) waits for a higher limit/ }).click()
+    await page.getByRole('button', { name: 'Retry' }).click()
+    await page.getByRole('spinbutton', { name: 'Model calls' }).fill('5')
+    await page.getByRole('dialog').getByRole('button', { name: 'Retry' }).click()
+    await page.getByText('It goes on at the step that failed.').waitFor()
+    expect(await rig.endOf(budget)).toBe('completed')
+
+    await page.goto(rig.url(''))
+    await needs
+      .getByText(/^north/)
+      .last()
+      .waitFor()
+    const rows = needs.getByRole('listitem').filter({ hasText: /north/ })
+    await rows.last().getByRole('link').click()
+    const chosen = page.locator('article[data-chosen=true]')
+    await chosen.getByRole('link', { name: /north/ }).waitFor()
+    await chosen.getByRole('button', { name: 'Approve' }).first().click()
+    await page.goto('about:blank')
+    expect(await rig.endOf(nested)).toBe('completed')
+  }),
+)
+
+test(
   'a session is begun, followed, steered and cancelled from the page',
   inBrowser(async (page) => {
-    await page.goto(api.url('/#/kinds?kind=asking'))
+    await page.goto(rig.url('kinds?kind=asking'))
     await page.getByLabel('Input').fill('count')
     await page.getByRole('button', { name: 'Start' }).click()
     await page.getByLabel('Answer').fill('4')
@@ -199,7 +286,7 @@ test(
     await page.getByText('completed: 4').waitFor()
     await page.getByRole('button', { name: 'Fork' }).waitFor()
 
-    await page.goto(api.url('/#/kinds?kind=ordering'))
+    await page.goto(rig.url('kinds?kind=ordering'))
     await page.getByLabel('what').fill('tea')
     await page.getByLabel('often').check()
     await page.getByLabel('cups').fill('{"green":')
@@ -210,7 +297,7 @@ test(
     await page.getByText('completed: {"what":"tea","often":true,"cups":{"green":2}}').waitFor()
 
     const open = await create('asking', { keepOpen: true })
-    await page.goto(api.url(`/#/sessions/${open}`))
+    await page.goto(rig.url(`sessions/${open}`))
     // Longer than what a browser sends for a page that has gone.
     await page.getByLabel('Message').fill('茶'.repeat(25_000))
     await page.getByLabel('Message').press('Enter')
@@ -227,8 +314,8 @@ test(
 test(
   'it says since when it is stale, and goes on by itself',
   inBrowser(async (page) => {
-    const { redisUrl, namespace } = api.troupe
-    const settings = { redisUrl, namespace, page: folder, rate: 1_000_000 }
+    const { redisUrl, namespace } = rig.api.troupe
+    const settings = { redisUrl, namespace, page: rig.folder, rate: 1_000_000 }
     const first = await startApi({ ...settings, port: 0 })
     await page.clock.install()
     await page.goto(`${first.url}/#/sessions`)
@@ -252,7 +339,7 @@ test(
 test(
   'a session of ten thousand workers is read from a file, and only rows in sight are drawn',
   inBrowser(async (page) => {
-    await page.goto(api.url('/#/sessions'))
+    await page.goto(rig.url('sessions'))
     await page.getByRole('heading', { name: 'Sessions' }).waitFor()
     await page.evaluate((text) => {
       const data = new DataTransfer()
@@ -276,7 +363,7 @@ test(
     const asked: string[] = []
     const pass = async (url: string, response: ServerResponse) => {
       // A connection that ends with the page is no failure.
-      const reply = await fetch(api.url(url.replace(/^\/tools\/troupe/, ''))).catch(() => null)
+      const reply = await fetch(rig.api.url(url.replace(/^\/tools\/troupe/, ''))).catch(() => null)
       response.writeHead(reply?.status ?? 502, { 'content-type': reply?.headers.get('content-type') ?? '' })
       response.end(Buffer.from((await reply?.arrayBuffer().catch(() => null)) ?? new ArrayBuffer(0)))
     }

@@ -1,7 +1,7 @@
 /**
  * Duty: keys of the whole page and of its screens, and the list that `?` shows.
  * PAGE-KEYS-1 A key does nothing while somebody writes (but for Escape), or holds Ctrl, Alt or Meta down. A key that two parts want goes to the one that
- *             was shown last. Enter stays with the button, link or fold that has the focus.
+ *             was shown last. Enter and the space bar stay with the button, link, box or fold that has the focus.
  */
 import { useEffect, useRef } from 'react'
 import { newStore, useStore } from '../store.ts'
@@ -23,11 +23,15 @@ const groups = newStore<readonly { readonly current: Group }[]>([])
 let first: string | null = null
 
 function isWriting(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && target.closest('input, textarea, select, [contenteditable]') !== null
+  return (
+    target instanceof HTMLElement &&
+    target.closest('input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable]') !== null
+  )
 }
 
 function isOfElement({ key, target, isComposing }: KeyboardEvent): boolean {
-  if (key === 'Enter' && target instanceof HTMLElement && target.closest('a, button, summary') !== null) return true
+  const acts = key === 'Enter' || key === ' '
+  if (acts && target instanceof HTMLElement && target.closest('a, button, summary, input') !== null) return true
   return isWriting(target) && (key !== 'Escape' || isComposing)
 }
 

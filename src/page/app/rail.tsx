@@ -8,6 +8,8 @@ const logo = new URL('../icon.svg', import.meta.url).href
 interface Screen {
   readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/audit'
   readonly name: string
+  /** The rest of its name, for which a narrow window has no room. */
+  readonly rest?: string
   readonly icon: IconName
   /** The second key behind `g`. */
   readonly key: string
@@ -17,7 +19,7 @@ export const screens: readonly Screen[] = [
   { to: '/', name: 'Now', icon: 'now', key: 'n' },
   { to: '/sessions', name: 'Sessions', icon: 'sessions', key: 's' },
   { to: '/approvals', name: 'Approvals', icon: 'approvals', key: 'a' },
-  { to: '/dead', name: 'Dead letters', icon: 'dead', key: 'd' },
+  { to: '/dead', name: 'Dead', rest: ' letters', icon: 'dead', key: 'd' },
   { to: '/fleet', name: 'Fleet', icon: 'fleet', key: 'f' },
   { to: '/costs', name: 'Costs', icon: 'costs', key: 'c' },
   { to: '/kinds', name: 'Kinds', icon: 'kinds', key: 'k' },
@@ -30,7 +32,7 @@ export function Rail({ counts }: { readonly counts: Readonly<Record<string, numb
       <span className="rail-logo">
         <img src={logo} alt="troupe" />
       </span>
-      {screens.map(({ to, name, icon }) => {
+      {screens.map(({ to, name, rest = '', icon }) => {
         const count = counts[to] ?? 0
         return (
           <Link key={to} to={to} className="rail-link" activeOptions={{ exact: to !== '/sessions' }}>
@@ -42,6 +44,7 @@ export function Rail({ counts }: { readonly counts: Readonly<Record<string, numb
             )}
             <span className="rail-name">
               {name}
+              <span className="rail-rest">{rest}</span>
               {count > 0 && <span className="spoken"> ({count} wait)</span>}
             </span>
           </Link>

@@ -39,7 +39,12 @@ function NotFound() {
 }
 
 const now = createRoute({ getParentRoute: () => root, path: '/', component: NowScreen })
-const approvals = createRoute({ getParentRoute: () => root, path: '/approvals', component: ApprovalsScreen })
+const approvals = createRoute({
+  getParentRoute: () => root,
+  path: '/approvals',
+  validateSearch: (raw: Raw) => texts(raw, ['ask']),
+  component: ApprovalsScreen,
+})
 const dead = createRoute({ getParentRoute: () => root, path: '/dead', component: DeadScreen })
 const fleet = createRoute({ getParentRoute: () => root, path: '/fleet', component: FleetScreen })
 const costs = createRoute({

@@ -4,9 +4,8 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { whenTokenIsNeeded } from '../api/http.ts'
 import { togglePause, useLiveness } from '../api/liveness.ts'
 import { useAsks, useDeadLetters } from '../api/queries.ts'
-import { Notes } from '../parts/notes.tsx'
+import { Notes, undoNewest } from '../parts/notes.tsx'
 import { ageText } from '../parts/time.tsx'
-import { takeBack } from '../screens/approvals/decisions.ts'
 import { isOpenLetter } from '../screens/dead/open-letter.ts'
 import { useNow } from './clock.ts'
 import { DropFile } from './drop-file.tsx'
@@ -26,9 +25,13 @@ export function Shell(): ReactNode {
     { key: '?', does: 'this list', run: () => setHelpOpen(true) },
     { key: '/', does: 'search', run: () => document.querySelector<HTMLElement>('[data-search]')?.focus() },
     { key: '.', does: 'pause and resume the page', run: togglePause },
-    { key: 'u', does: 'take the last decision back, before it is sent', run: () => takeBack() },
+    { key: 'u', does: 'take back what the newest note says', run: undoNewest },
     { key: 'T', does: 'light, dark, or as the system says', run: nextTheme },
-    ...screens.map(({ to, name, key }) => ({ key: `g ${key}`, does: name, run: () => void navigate({ to }) })),
+    ...screens.map(({ to, name, rest = '', key }) => ({
+      key: `g ${key}`,
+      does: name + rest,
+      run: () => void navigate({ to }),
+    })),
   ])
   return (
     <div className="shell">

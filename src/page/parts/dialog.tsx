@@ -36,7 +36,7 @@ export function Dialog({ title, onClose, children, submit, onSubmit, isHarsh, is
             </button>
           )}
           <button type="button" className="button" onClick={onClose}>
-            {submit === undefined ? 'Close' : 'Cancel'}
+            {submit === undefined ? 'Close' : 'Back'}
           </button>
         </div>
       </form>

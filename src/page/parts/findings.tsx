@@ -1,4 +1,4 @@
-/** Duty: what `troupe doctor` finds, in its words, with the command that helps. */
+/** Duty: what `troupe doctor` finds, in its words, with the command that helps; problems first. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ShownFinding } from '../api/queries.ts'
@@ -8,7 +8,7 @@ import { Text } from './text.tsx'
 export function Findings({ findings }: { readonly findings: readonly ShownFinding[] }): ReactNode {
   return (
     <ul className="findings">
-      {findings.map((finding) => (
+      {findings.toSorted(byLevel).map((finding) => (
         <li key={`${finding.code} ${finding.what}`} className="finding" data-level={finding.level}>
           <span className={finding.level === 'problem' ? 'tag bad' : finding.level === 'warning' ? 'tag warn' : 'tag'}>
             {finding.level}
@@ -33,6 +33,12 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
       ))}
     </ul>
   )
+}
+
+const levels = ['problem', 'warning', 'ok']
+
+function byLevel(a: ShownFinding, b: ShownFinding): number {
+  return levels.indexOf(a.level) - levels.indexOf(b.level)
 }
 
 function sentence(text: string): string {

@@ -17,6 +17,7 @@ interface Shown extends Note {
 
 const notes = newStore<readonly Shown[]>([])
 let nextId = 0
+const notesMost = 4
 
 function close(id: number): void {
   notes.set(notes.get().filter((note) => note.id !== id))
@@ -25,9 +26,23 @@ function close(id: number): void {
 /** Shows a note, and returns a function that takes it away. */
 export function say(note: Note): () => void {
   const id = nextId++
-  notes.set([...notes.get().slice(-3), { ...note, id }])
+  // Who can take something back does not lose the way to it.
+  const older = notes.get().toSpliced(0, Math.max(0, notes.get().length - notesMost + 1))
+  const kept = notes.get().filter((one) => one.undo !== undefined || older.includes(one))
+  notes.set([...kept, { ...note, id }])
   if (note.kind !== 'bad') setTimeout(() => close(id), note.ms ?? 4_000)
   return () => close(id)
+}
+
+/** Takes back what the newest note can take back. */
+export function undoNewest(): void {
+  const note = notes.get().findLast(({ undo }) => undo !== undefined)
+  if (note !== undefined) undo(note)
+}
+
+function undo(note: Shown): void {
+  close(note.id)
+  note.undo?.()
 }
 
 export function sayError(error: unknown): void {
@@ -49,17 +64,13 @@ export function Notes(): ReactNode {
 }
 
 function NoteBox({ note }: { readonly note: Shown }): ReactNode {
-  const undo = () => {
-    close(note.id)
-    note.undo?.()
-  }
   return (
     <div className="note" data-kind={note.kind ?? 'good'}>
       <span>
         <Text text={note.text} />
       </span>
       {note.undo !== undefined && (
-        <button type="button" className="button" onClick={undo}>
+        <button type="button" className="button" onClick={() => undo(note)}>
           Undo <kbd>u</kbd>
         </button>
       )}

@@ -1,5 +1,5 @@
-/** Duty: rows of the same sort as a table. */
-import type { ReactNode } from 'react'
+/** Duty: rows of the same sort as a table; the one that the keyboard chooses comes into sight. */
+import { type ReactNode, useEffect, useRef } from 'react'
 
 export interface Column<Row> {
   readonly head: ReactNode
@@ -17,6 +17,13 @@ interface TableProps<Row> {
 }
 
 export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
+  const body = useRef<HTMLTableSectionElement>(null)
+  const last = useRef(chosen)
+  useEffect(() => {
+    if (last.current === chosen) return
+    last.current = chosen
+    body.current?.rows[chosen ?? -1]?.scrollIntoView({ block: 'nearest' })
+  }, [chosen])
   return (
     <div className="table-wrap">
       <table className="table">
@@ -30,7 +37,7 @@ export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): R
             ))}
           </tr>
         </thead>
-        <tbody>
+        <tbody ref={body}>
           {rows.map((row, index) => (
             <tr key={keyOf(row)} data-chosen={index === chosen}>
               {columns.map(({ cell, className }, at) => (

@@ -1,15 +1,16 @@
 /** Duty: one approval: who asks, what would run with which arguments, since when; and the decision about it. */
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, type SubmitEvent, useState } from 'react'
+import { type ReactNode, type SubmitEvent, useEffect, useRef, useState } from 'react'
 import { escapeLine } from '../../../cli/terminal/escape.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { isObject } from '../../../core/check/is-object.ts'
+import { Changes } from '../../parts/changes.tsx'
 import { JsonText } from '../../parts/json.tsx'
 import { type Schema, SchemaForm } from '../../parts/schema-form.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
-import { type Choice, decide, useDecided } from './decisions.ts'
+import { decide, useChoices } from './decisions.ts'
 
 export type Mode = 'look' | 'edit' | 'deny'
 
@@ -20,19 +21,29 @@ interface CardProps {
   readonly isChosen?: boolean
   /** Within its session it does not say where it comes from. */
   readonly isInSession?: boolean
+  /** At the beginning of its head. */
+  readonly children?: ReactNode
 }
 
-export function ApprovalCard({ approval, mode, onMode, isChosen = false, isInSession = false }: CardProps): ReactNode {
+export function ApprovalCard(props: CardProps): ReactNode {
+  const { approval, mode, onMode, isChosen = false, isInSession = false, children } = props
   const { id, tool, sessionId, workerId, workerName, workerKind, why, again, askedAt, expiresAt } = approval
-  const isDecided = useDecided().has(id)
+  const choice = useChoices().get(id)
+  const card = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (isChosen) card.current?.scrollIntoView({ block: 'nearest' })
+  }, [isChosen])
+  const isDecided = choice !== undefined
   return (
     <article
+      ref={card}
       className="box approval"
       data-chosen={isChosen}
       data-decided={isDecided}
       aria-label={`Approval of ${escapeLine(tool)}`}
     >
       <div className="box-head">
+        {children}
         <h2 className="mono">
           <Text text={tool} isLine />
         </h2>
@@ -56,6 +67,7 @@ export function ApprovalCard({ approval, mode, onMode, isChosen = false, isInSes
           )}
         </p>
         {mode === 'edit' ? <Edit approval={approval} onMode={onMode} /> : <JsonText value={approval.arguments} />}
+        {choice?.arguments !== undefined && <Changes before={approval.arguments} after={choice.arguments} />}
         {mode === 'deny' && <Deny approval={approval} onMode={onMode} />}
         {mode === 'look' && !isDecided && <Buttons approval={approval} onMode={onMode} isChosen={isChosen} />}
         {isDecided && <p className="muted">Decided. It can be taken back for a few seconds: u</p>}
@@ -78,7 +90,7 @@ function Buttons({ approval, onMode, isChosen }: PartProps & { readonly isChosen
   const key = (name: string) => isChosen && <kbd>{name}</kbd>
   return (
     <div className="buttons">
-      <button type="button" className="button main" onClick={() => decide(approval, { decision: 'approve' })}>
+      <button type="button" className="button main" onClick={() => decide([approval], { decision: 'approve' })}>
         Approve {key('a')}
       </button>
       <button type="button" className="button" onClick={() => onMode('edit')}>
@@ -91,7 +103,7 @@ function Buttons({ approval, onMode, isChosen }: PartProps & { readonly isChosen
         <button
           type="button"
           className="button plain"
-          onClick={() => decide(approval, { decision: 'approve', trust: 'tool' })}
+          onClick={() => decide([approval], { decision: 'approve', trust: 'tool' })}
         >
           Approve, and trust the tool in this session
         </button>
@@ -105,12 +117,13 @@ function Edit({ approval, onMode }: PartProps): ReactNode {
   const isSame = JSON.stringify(value) === JSON.stringify(approval.arguments)
   const onSubmit = (event: SubmitEvent) => {
     event.preventDefault()
-    decide(approval, { decision: 'approve', arguments: value })
+    decide([approval], { decision: 'approve', arguments: value })
     onMode('look')
   }
   return (
     <form className="labelled-group" onSubmit={onSubmit}>
       <SchemaForm schema={argumentsSchema(approval)} value={value} onChange={setValue} label="Arguments" />
+      {value !== undefined && !isSame && <Changes before={approval.arguments} after={value} />}
       <div className="buttons">
         <button type="submit" className="button main" disabled={value === undefined || isSame}>
           Approve with these arguments
@@ -133,8 +146,7 @@ function argumentsSchema({ schema }: Approval): Schema {
 function Deny({ approval, onMode }: PartProps): ReactNode {
   const [reason, setReason] = useState('')
   const onSend = () => {
-    const choice: Choice = { decision: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) }
-    decide(approval, choice)
+    decide([approval], { decision: 'deny', ...(reason.trim() !== '' && { reason: reason.trim() }) })
     onMode('look')
   }
   return (

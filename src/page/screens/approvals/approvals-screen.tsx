@@ -1,26 +1,30 @@
 /** Duty: the screen of what waits for people: approvals of calls and questions, the oldest first. */
 
-import { Link } from '@tanstack/react-router'
+import { getRouteApi, Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { count } from '../../../cli/view/amounts.ts'
 import type { Approval } from '../../../client/person/approvals.ts'
 import { useApprovals, useAsks } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { BatchDialog } from '../../parts/batch-dialog.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
-import { Text } from '../../parts/text.tsx'
+import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/picked.tsx'
 import { ApprovalCard, type Mode } from './approval-card.tsx'
 import { QuestionCard } from './ask-card.tsx'
 import { decide } from './decisions.ts'
+
+const route = getRouteApi('/approvals')
+const idOf = ({ id }: Approval) => id
 
 export function ApprovalsScreen(): ReactNode {
   useTitle('Approvals')
   const query = useApprovals()
   const approvals = query.data?.approvals ?? []
   const questions = useAsks().data?.asks.filter(({ kind }) => kind !== 'approval') ?? []
-  const [chosenId, setChosenId] = useState<string | null>(null)
+  const [chosenId, setChosenId] = useState<string | null>(route.useSearch().ask ?? null)
   const [mode, setMode] = useState<Mode>('look')
-  const [isAll, setAll] = useState(false)
+  const picked = usePicked(approvals, idOf)
   const index = Math.max(
     0,
     approvals.findIndex(({ id }) => id === chosenId),
@@ -39,10 +43,11 @@ export function ApprovalsScreen(): ReactNode {
   useKeys('Approvals', [
     { key: 'j', does: 'next', run: () => choose(index + 1) },
     { key: 'k', does: 'the one before', run: () => choose(index - 1) },
-    { key: 'a', does: 'approve', run: () => chosen && decide(chosen, { decision: 'approve' }) },
+    { key: 'a', does: 'approve', run: () => chosen && decide([chosen], { decision: 'approve' }) },
     { key: 'd', does: 'deny, and say why', run: () => open('deny') },
     { key: 'e', does: 'edit the arguments', run: () => open('edit') },
-    { key: 'Escape', does: 'back', run: () => setMode('look') },
+    { key: 'Escape', does: 'back; pick none', run: () => (mode === 'look' ? picked.clear() : setMode('look')) },
+    ...pickKeys(picked, chosen),
   ])
   return (
     <div className="screen-body narrow">
@@ -55,11 +60,10 @@ export function ApprovalsScreen(): ReactNode {
         </div>
       )}
       {approvals.length > 1 && (
-        <div className="buttons">
-          <button type="button" className="button" onClick={() => setAll(true)}>
-            Decide about all {approvals.length} …
-          </button>
-        </div>
+        <label className="check">
+          <input type="checkbox" checked={picked.isAll} onChange={picked.toggleAll} />
+          Pick all {approvals.length}, to decide about them at once
+        </label>
       )}
       {approvals.map((approval, at) => (
         <ApprovalCard
@@ -68,7 +72,9 @@ export function ApprovalsScreen(): ReactNode {
           isChosen={at === index}
           mode={approval.id === chosenId ? mode : 'look'}
           onMode={(next) => open(next, approval.id)}
-        />
+        >
+          {approvals.length > 1 && <PickBox picked={picked} row={approval} name={approval.tool} />}
+        </ApprovalCard>
       ))}
       {questions.map((ask) => (
         <QuestionCard key={ask.id} ask={ask}>
@@ -77,74 +83,60 @@ export function ApprovalsScreen(): ReactNode {
           </Link>
         </QuestionCard>
       ))}
-      {isAll && <AllDialog approvals={approvals} onClose={() => setAll(false)} />}
+      <Batch picked={picked} />
     </div>
   )
 }
 
-/** From so many on, the reader types the number. */
-const typedFrom = 5
+type BatchProps = { readonly picked: Picked<Approval> }
 
-function AllDialog({
-  approvals,
-  onClose,
-}: {
-  readonly approvals: readonly Approval[]
-  readonly onClose: () => void
-}): ReactNode {
-  const [typed, setTyped] = useState('')
-  const [decision, setDecision] = useState<'approve' | 'deny'>('approve')
-  const mustType = approvals.length >= typedFrom
-  const onSubmit = () => {
-    onClose()
-    for (const approval of approvals) decide(approval, { decision })
-  }
-  const byTool = [...Map.groupBy(approvals, ({ tool }) => tool)]
+/** What can be decided about all picked calls at once. */
+function Batch({ picked }: BatchProps): ReactNode {
+  const [asked, setAsked] = useState<'approve' | 'deny' | null>(null)
   return (
-    <Dialog
-      title={`Decide about ${approvals.length} calls at once`}
-      submit={decision === 'approve' ? 'Approve all' : 'Deny all'}
+    <>
+      <PickBar picked={picked}>
+        <button type="button" className="button main" onClick={() => setAsked('approve')}>
+          Approve {picked.rows.length}
+        </button>
+        <button type="button" className="button harsh" onClick={() => setAsked('deny')}>
+          Deny {picked.rows.length}
+        </button>
+      </PickBar>
+      {asked !== null && <DecideDialog picked={picked} decision={asked} onClose={() => setAsked(null)} />}
+    </>
+  )
+}
+
+interface DecideDialogProps extends BatchProps {
+  readonly decision: 'approve' | 'deny'
+  readonly onClose: () => void
+}
+
+function DecideDialog({ picked, decision, onClose }: DecideDialogProps): ReactNode {
+  const [reason, setReason] = useState('')
+  const { rows } = picked
+  const onSubmit = () => {
+    decide(rows, { decision, ...(reason.trim() !== '' && { reason: reason.trim() }) })
+    picked.clear()
+  }
+  const what = decision === 'approve' ? 'Approve' : 'Deny'
+  return (
+    <BatchDialog
+      title={`${what} ${count(rows.length, 'call')}`}
+      submit={`${what} ${rows.length}`}
+      names={rows.map(({ tool }) => tool)}
+      isTyped
       isHarsh={decision === 'deny'}
-      isBlocked={mustType && typed !== String(approvals.length)}
       onSubmit={onSubmit}
       onClose={onClose}
     >
-      <ul>
-        {byTool.map(([tool, { length }]) => (
-          <li key={tool}>
-            {length} ×{' '}
-            <code>
-              <Text text={tool} isLine />
-            </code>
-          </li>
-        ))}
-      </ul>
-      <fieldset className="buttons plain-set">
-        <legend className="spoken">Decision</legend>
-        <label className="check">
-          <input
-            type="radio"
-            name="decision"
-            checked={decision === 'approve'}
-            onChange={() => setDecision('approve')}
-          />{' '}
-          approve
-        </label>
-        <label className="check">
-          <input type="radio" name="decision" checked={decision === 'deny'} onChange={() => setDecision('deny')} /> deny
-        </label>
-      </fieldset>
-      {mustType && (
-        <label className="labelled">
-          <span className="label">Type {approvals.length} to go on</span>
-          <input
-            className="field"
-            inputMode="numeric"
-            value={typed}
-            onChange={({ target }) => setTyped(target.value)}
-          />
-        </label>
-      )}
-    </Dialog>
+      <label className="labelled">
+        <span className="label">
+          {decision === 'deny' ? 'Why not? The models read it.' : 'Why?'} (May be left out.)
+        </span>
+        <input className="field" value={reason} onChange={({ target }) => setReason(target.value)} />
+      </label>
+    </BatchDialog>
   )
 }

@@ -1,5 +1,5 @@
 /**
- * Duty: decisions about approvals, which can be taken back for a few seconds before they are sent.
+ * Duty: decisions about approvals, one or several at once, which can be taken back for a few seconds before they are sent.
  * DECISIONS-1 A decision that was not taken back is sent once, also if the page is closed before its time. Once it is sent, it cannot be taken back.
  * DECISIONS-2 It carries the hash of what the reader saw: if the arguments have changed since, the server refuses it.
  */
@@ -16,67 +16,87 @@ export interface Choice {
   readonly trust?: 'tool'
 }
 
-interface Pending {
-  readonly approval: Approval
+/** The same choice about all of these. */
+interface Decided {
+  readonly approvals: readonly Approval[]
   readonly choice: Choice
-  readonly key: string
   readonly timer: ReturnType<typeof setTimeout>
   readonly closeNote: () => void
   isSent: boolean
 }
 
 const undoMs = 5_000
-const pending = new Map<string, Pending>()
-const decided = newStore<ReadonlySet<string>>(new Set())
+/** What the server takes in one request. */
+const sentAtOnce = 100
+const waiting = new Set<Decided>()
+/** By the id of the approval. */
+const choices = newStore<ReadonlyMap<string, Choice>>(new Map())
 
 function notify(): void {
-  decided.set(new Set(pending.keys()))
+  choices.set(new Map([...waiting].flatMap(({ approvals, choice }) => approvals.map(({ id }) => [id, choice]))))
 }
 
-export function decide(approval: Approval, choice: Choice): void {
-  const { id, tool } = approval
-  if (pending.has(id)) return
-  const text = `${choice.decision === 'approve' ? 'Approved' : 'Denied'}: ${tool}. It is sent in ${undoMs / 1_000} s.`
-  const closeNote = say({ text, ms: undoMs, undo: () => takeBack(id) })
-  const timer = setTimeout(() => void sendNow(id), undoMs)
-  pending.set(id, { approval, choice, key: newKey(), timer, closeNote, isSent: false })
+export function decide(about: readonly Approval[], choice: Choice): void {
+  const approvals = about.filter(({ id }) => !choices.get().has(id))
+  const [first] = approvals
+  if (first === undefined) return
+  const what = approvals.length === 1 ? first.tool : `${approvals.length} calls`
+  const text = `${choice.decision === 'approve' ? 'Approved' : 'Denied'}: ${what}. It is sent in ${undoMs / 1_000} s.`
+  const one: Decided = {
+    approvals,
+    choice,
+    timer: setTimeout(() => void sendNow(one), undoMs),
+    closeNote: say({ text, ms: undoMs, undo: () => takeBack(one) }),
+    isSent: false,
+  }
+  waiting.add(one)
   notify()
 }
 
-/** Takes back the newest decision that was not sent, or the one with this id. */
-export function takeBack(id?: string): void {
-  const one = [...pending.values()].findLast(({ approval, isSent }) => !isSent && approval.id === (id ?? approval.id))
-  if (one === undefined) return
+function takeBack(one: Decided): void {
+  if (one.isSent) return
   clearTimeout(one.timer)
-  one.closeNote()
-  pending.delete(one.approval.id)
+  waiting.delete(one)
   notify()
 }
 
-async function sendNow(id: string): Promise<void> {
-  const one = pending.get(id)
-  if (one === undefined || one.isSent) return
+interface Reply {
+  readonly decided: readonly { readonly problem?: { readonly detail: string } }[]
+}
+
+async function sendNow(one: Decided): Promise<void> {
+  if (one.isSent) return
   one.isSent = true
   clearTimeout(one.timer)
-  try {
-    const { hash } = one.approval as Approval & { readonly hash?: string }
-    await change('POST', `approvals/${id}`, {
-      body: { ...one.choice, ...(hash !== undefined && { hash }) },
-      key: one.key,
-    })
-  } catch (error) {
-    say({ text: `Decision about ${one.approval.tool}: ${messageOf(error)}`, kind: 'bad' })
+  one.closeNote()
+  const requests = []
+  for (let at = 0; at < one.approvals.length; at += sentAtOnce) {
+    const approvals = one.approvals.slice(at, at + sentAtOnce)
+    requests.push(sendSome(approvals, one.choice))
   }
-  pending.delete(id)
+  await Promise.all(requests)
   await queries.invalidateQueries({ queryKey: ['approvals'] })
+  waiting.delete(one)
   notify()
+}
+
+async function sendSome(approvals: readonly Approval[], choice: Choice): Promise<void> {
+  const complain = (tool: string, why: string) => say({ text: `Decision about ${tool}: ${why}`, kind: 'bad' })
+  try {
+    const decisions = approvals.map(({ id, hash }) => ({ ...choice, id, hash }))
+    const { decided } = await change<Reply>('POST', 'approvals/decide', { body: { decisions }, key: newKey() })
+    for (const [at, { problem }] of decided.entries())
+      if (problem !== undefined) complain(approvals[at]?.tool ?? 'a call', problem.detail)
+  } catch (error) {
+    complain(approvals.length === 1 ? (approvals[0]?.tool ?? '') : `${approvals.length} calls`, messageOf(error))
+  }
 }
 
 addEventListener('pagehide', () => {
-  for (const id of pending.keys()) void sendNow(id)
+  for (const one of waiting) void sendNow(one)
 })
 
-/** The ids of approvals that were decided here, and of which the server has not answered yet. */
-export function useDecided(): ReadonlySet<string> {
-  return useStore(decided)
+/** What was decided here, by the id of its approval, while the server has not answered yet. */
+export function useChoices(): ReadonlyMap<string, Choice> {
+  return useStore(choices)
 }

@@ -1,4 +1,4 @@
-/** Duty: the screen of what model calls used and cost in the last 30 days: by kind, model or day. */
+/** Duty: the screen of what model calls used and cost: of each of the last 24 hours; and in the last 30 days by kind, model or day. */
 import { getRouteApi } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { costText, tokensText } from '../../../cli/view/amounts.ts'
@@ -8,9 +8,10 @@ import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Line } from '../../parts/text.tsx'
+import { hourText, SpendPerHour } from './spend-per-hour.tsx'
 
 const route = getRouteApi('/costs')
-const ways = ['kind', 'model', 'day'] as const
+const ways = ['kind', 'model', 'day', 'hour'] as const
 type Way = (typeof ways)[number]
 
 export function CostsScreen(): ReactNode {
@@ -22,6 +23,7 @@ export function CostsScreen(): ReactNode {
   const rows = query.data?.usage ?? []
   return (
     <div className="screen-body">
+      <SpendPerHour />
       <div className="pills">
         {ways.map((way) => (
           <button
@@ -34,6 +36,7 @@ export function CostsScreen(): ReactNode {
             by {way}
           </button>
         ))}
+        <span className="muted">{by === 'hour' ? 'in the last 24 hours' : 'in the last 30 days'}</span>
       </div>
       <div className="box">
         <Waiting query={query} what="costs" />
@@ -49,7 +52,7 @@ export function CostsScreen(): ReactNode {
 function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
   const most = Math.max(1, ...rows.map(tokensOf))
   return [
-    { head: by, cell: (row) => <Line text={row[by] ?? ''} /> },
+    { head: by, cell: (row) => <Line text={by === 'hour' ? hourText(row.hour) : (row[by] ?? '')} /> },
     {
       head: <span className="spoken">Part</span>,
       cell: (row) => (
@@ -62,7 +65,7 @@ function columnsOf(rows: readonly UsageRow[], by: Way): Column<UsageRow>[] {
     { head: 'Tokens in', cell: ({ inputTokens }) => tokensText(inputTokens), className: 'number' },
     { head: 'Tokens out', cell: ({ outputTokens }) => tokensText(outputTokens), className: 'number' },
     { head: 'Model calls', cell: ({ modelCalls }) => modelCalls, className: 'number' },
-    { head: 'Cost', cell: (row) => costText(row) ?? '–', className: 'number' },
+    { head: 'Cost', cell: (row) => costText(row) ?? '–', className: 'number long' },
   ]
 }
 

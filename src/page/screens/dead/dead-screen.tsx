@@ -1,17 +1,19 @@
 /** Duty: the screen of dead letters: what was put aside, what took its node down, and putting it back or dismissing it. */
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
+import { count } from '../../../cli/view/amounts.ts'
 import { messageLine } from '../../../cli/view/lines/message-line.ts'
 import type { DeadLetter } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
 import { queries, useDeadLetters } from '../../api/queries.ts'
 import { useKeys } from '../../app/keys.ts'
 import { useTitle } from '../../app/title.tsx'
+import { BatchDialog } from '../../parts/batch-dialog.tsx'
 import { Id } from '../../parts/command.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { doWithEach } from '../../parts/do-with-each.ts'
 import { Empty, Waiting } from '../../parts/empty.tsx'
 import { JsonText } from '../../parts/json.tsx'
-import { say, sayError } from '../../parts/notes.tsx'
+import { PickBar, PickBox, type Picked, pickKeys, usePicked } from '../../parts/picked.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
 import { isOpenLetter } from './open-letter.ts'
@@ -19,38 +21,36 @@ import { isOpenLetter } from './open-letter.ts'
 type Deed = 'redrive' | 'dismiss'
 
 async function handle(letters: readonly DeadLetter[], deed: Deed): Promise<void> {
-  let done = 0
-  for (const { id, workerId } of letters) {
-    try {
-      await change('POST', `dead/${id}/${deed}`, { body: { worker: workerId } })
-      done++
-    } catch (error) {
-      sayError(error)
-    }
-  }
-  if (done > 0)
-    say({
-      text: `${done} ${done === 1 ? 'letter was' : 'letters were'} ${deed === 'redrive' ? 'put back' : 'dismissed'}.`,
-    })
+  await doWithEach(
+    letters,
+    ({ id, workerId }) => change('POST', `dead/${id}/${deed}`, { body: { worker: workerId } }),
+    ({ length }) => ({
+      text: `${count(length, 'letter')} ${length === 1 ? 'was' : 'were'} ${deed === 'redrive' ? 'put back' : 'dismissed'}.`,
+    }),
+  )
   await queries.invalidateQueries({ queryKey: ['dead'] })
 }
+
+const idOf = ({ id, workerId }: DeadLetter) => `${workerId} ${id}`
 
 export function DeadScreen(): ReactNode {
   useTitle('Dead letters')
   const query = useDeadLetters()
   const [isAll, setAll] = useState(false)
   const [chosen, setChosen] = useState(0)
-  const [deed, setDeed] = useState<Deed | null>(null)
   const letters = query.data?.letters ?? []
   const open = letters.filter(isOpenLetter)
   const shown = isAll ? letters : open
   const at = Math.min(chosen, shown.length - 1)
   const one = shown[at]
+  const picked = usePicked(open, idOf)
   useKeys('Dead letters', [
     { key: 'j', does: 'next letter', run: () => setChosen(Math.min(shown.length - 1, at + 1)) },
     { key: 'k', does: 'letter before', run: () => setChosen(Math.max(0, at - 1)) },
     { key: 'b', does: 'put it back', run: () => void (one && handle([one], 'redrive')) },
     { key: 'x', does: 'dismiss it', run: () => void (one && handle([one], 'dismiss')) },
+    ...pickKeys(picked, one),
+    { key: 'Escape', does: 'pick none', run: picked.clear },
   ])
   return (
     <div className="screen-body narrow">
@@ -59,14 +59,10 @@ export function DeadScreen(): ReactNode {
           also those that were dealt with
         </button>
         {open.length > 1 && (
-          <>
-            <button type="button" className="button" onClick={() => setDeed('redrive')}>
-              Put all {open.length} back
-            </button>
-            <button type="button" className="button" onClick={() => setDeed('dismiss')}>
-              Dismiss all
-            </button>
-          </>
+          <label className="check">
+            <input type="checkbox" checked={picked.isAll} onChange={picked.toggleAll} />
+            Pick all {open.length}
+          </label>
         )}
       </div>
       <Waiting query={query} what="dead letters" />
@@ -79,19 +75,29 @@ export function DeadScreen(): ReactNode {
         </div>
       )}
       {shown.map((letter, index) => (
-        <LetterCard key={`${letter.workerId} ${letter.id}`} letter={letter} isChosen={index === at} />
+        <LetterCard key={idOf(letter)} letter={letter} isChosen={index === at}>
+          {open.length > 1 && isOpenLetter(letter) && <PickBox picked={picked} row={letter} name={letter.killedBy} />}
+        </LetterCard>
       ))}
-      {deed !== null && <AllDialog letters={open} deed={deed} onClose={() => setDeed(null)} />}
+      <Batch picked={picked} />
     </div>
   )
 }
 
-function LetterCard({ letter, isChosen }: { readonly letter: DeadLetter; readonly isChosen: boolean }): ReactNode {
+interface LetterCardProps {
+  readonly letter: DeadLetter
+  readonly isChosen: boolean
+  /** At the beginning of its head. */
+  readonly children: ReactNode
+}
+
+function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode {
   const { id, workerId, sessionId, message, unreadable, killedBy, redrivenAs, dismissed, evidence } = letter
   const [at] = id.split('-')
   return (
     <article className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
       <div className="box-head">
+        {children}
         <h2>
           <Text text={killedBy} isLine />
         </h2>
@@ -139,33 +145,40 @@ function LetterCard({ letter, isChosen }: { readonly letter: DeadLetter; readonl
   )
 }
 
-interface AllDialogProps {
-  readonly letters: readonly DeadLetter[]
-  readonly deed: Deed
-  readonly onClose: () => void
-}
-
-function AllDialog({ letters, deed, onClose }: AllDialogProps): ReactNode {
+/** What can be done with all picked letters at once. */
+function Batch({ picked }: { readonly picked: Picked<DeadLetter> }): ReactNode {
+  const [deed, setDeed] = useState<Deed | null>(null)
+  const { rows } = picked
   const onSubmit = () => {
-    onClose()
-    void handle(letters, deed)
+    if (deed !== null) void handle(rows, deed)
+    picked.clear()
   }
   const what = deed === 'redrive' ? 'Put back' : 'Dismiss'
   return (
-    <Dialog title={`${what} ${letters.length} letters`} submit={what} onSubmit={onSubmit} onClose={onClose}>
-      <p>
-        {deed === 'redrive'
-          ? 'Each goes to the end of the mailbox of its worker, once.'
-          : 'They stay as evidence, and can still be put back one by one.'}
-      </p>
-      <ul>
-        {letters.slice(0, 8).map(({ id, killedBy }) => (
-          <li key={id} className="cut">
-            <Text text={killedBy} isLine />
-          </li>
-        ))}
-        {letters.length > 8 && <li className="muted">and {letters.length - 8} more</li>}
-      </ul>
-    </Dialog>
+    <>
+      <PickBar picked={picked}>
+        <button type="button" className="button main" onClick={() => setDeed('redrive')}>
+          Put {rows.length} back
+        </button>
+        <button type="button" className="button" onClick={() => setDeed('dismiss')}>
+          Dismiss {rows.length}
+        </button>
+      </PickBar>
+      {deed !== null && (
+        <BatchDialog
+          title={`${what} ${count(rows.length, 'letter')}`}
+          submit={what}
+          names={rows.map(({ killedBy }) => killedBy)}
+          onSubmit={onSubmit}
+          onClose={() => setDeed(null)}
+        >
+          <p>
+            {deed === 'redrive'
+              ? 'Each goes to the end of the mailbox of its worker, once.'
+              : 'They stay as evidence, and can still be put back one by one.'}
+          </p>
+        </BatchDialog>
+      )}
+    </>
   )
 }

@@ -39,16 +39,10 @@ export function FleetScreen(): ReactNode {
           <h2>What doctor finds</h2>
         </div>
         <Waiting query={health} what="the health of Redis, nodes and queues" />
-        {health.data !== undefined && <Findings findings={byLevel(health.data)} />}
+        {health.data !== undefined && <Findings findings={health.data.findings} />}
       </section>
     </div>
   )
-}
-
-const levels = ['problem', 'warning', 'ok']
-
-function byLevel({ findings }: HealthView): HealthView['findings'] {
-  return findings.toSorted((a, b) => levels.indexOf(a.level) - levels.indexOf(b.level))
 }
 
 const nodeColumns: readonly Column<NodeSummary>[] = [

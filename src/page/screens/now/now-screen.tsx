@@ -1,7 +1,12 @@
 /** Duty: the screen of this moment: four numbers, what needs somebody, and the newest sessions. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { useAsks, useDeadLetters, useHealth, useSessions } from '../../api/queries.ts'
+import { costText } from '../../../cli/view/amounts.ts'
+import { waitingText } from '../../../cli/view/holdup-text.ts'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
+import type { Ask } from '../../../client/person/asks.ts'
+import { useAsks, useDeadLetters, useHealth, useSessions, useWorker } from '../../api/queries.ts'
+import { useNow } from '../../app/clock.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Waiting } from '../../parts/empty.tsx'
 import { Findings } from '../../parts/findings.tsx'
@@ -9,11 +14,13 @@ import { useRowKeys } from '../../parts/rows.ts'
 import { Sparkline } from '../../parts/sparkline.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age, ageText } from '../../parts/time.tsx'
+import { useSpentThisHour } from '../costs/spend-per-hour.tsx'
 import { isOpenLetter } from '../dead/open-letter.ts'
 import { NoSessions, SessionTable } from '../sessions/session-table.tsx'
 
 const sessionsShown = 10
-const needsShown = 8
+const asksShown = 6
+const heldUpShown = 4
 
 export function NowScreen(): ReactNode {
   useTitle('Now')
@@ -45,16 +52,27 @@ function Numbers(): ReactNode {
   const health = useHealth().data
   const people = useAsks().data?.asks.length
   const queued = health?.pools.reduce((sum, pool) => sum + pool.queued, 0)
+  const spent = useSpentThisHour()
   const oldestMs = health === undefined ? undefined : Math.max(0, ...health.pools.map((pool) => pool.oldestMs ?? 0))
   return (
     <section className="numbers" aria-label="Numbers">
       <NumberBox name="turns running" value={health?.running} />
       <NumberBox name="wait for somebody" value={people} to="/approvals" />
-      <NumberBox name="workers wait for a slot" value={queued} />
       <NumberBox
-        name="oldest of them waits"
+        name={
+          queued === undefined || queued === 0
+            ? 'no worker waits for a slot'
+            : `oldest of ${queued} that wait for a slot`
+        }
+        of="waits for a slot"
         value={oldestMs}
         text={oldestMs === undefined ? undefined : ageText(oldestMs)}
+      />
+      <NumberBox
+        name="spent in this hour"
+        value={spent?.costMicroUsd}
+        text={spent === undefined ? undefined : (costText(spent) ?? '–')}
+        to="/costs"
       />
     </section>
   )
@@ -62,27 +80,32 @@ function Numbers(): ReactNode {
 
 interface NumberBoxProps {
   readonly name: string
+  /** What the number is, if its name changes with it. */
+  readonly of?: string
   readonly value: number | undefined
   readonly text?: string | undefined
-  readonly to?: '/approvals'
+  readonly to?: '/approvals' | '/costs'
 }
 
-function NumberBox({ name, value, text, to }: NumberBoxProps): ReactNode {
+function NumberBox({ name, of = name, value, text, to }: NumberBoxProps): ReactNode {
   return (
     <div className="box number-box">
       <span className="big number">{text ?? value ?? '–'}</span>
       <span className="muted">{to === undefined ? name : <Link to={to}>{name}</Link>}</span>
-      <Sparkline name={name} value={value} />
+      <Sparkline name={of} value={value} />
     </div>
   )
 }
 
 function NeedsYou(): ReactNode {
   const health = useHealth()
-  const findings = health.data?.findings.filter(({ level, code }) => level !== 'ok' && !saidBelow.has(code)) ?? []
   const asks = useAsks().data?.asks ?? []
   const letters = useDeadLetters().data?.letters.filter(isOpenLetter) ?? []
-  const isQuiet = health.data !== undefined && findings.length + asks.length + letters.length === 0
+  const all = health.data?.findings ?? []
+  const findings = all.filter(({ level, code }) => level !== 'ok' && !saidBelow.has(code))
+  const asking = new Set(asks.map(({ workerId }) => workerId))
+  const heldUp = all.find(({ code }) => code === 'workers_held_up')?.workerIds?.filter((id) => !asking.has(id)) ?? []
+  const isQuiet = health.data !== undefined && findings.length + asks.length + letters.length + heldUp.length === 0
   return (
     <section className="box" aria-label="Needs you">
       <div className="box-head">
@@ -91,38 +114,70 @@ function NeedsYou(): ReactNode {
       <Waiting query={health} what="what waits" />
       {isQuiet && <p className="box-body muted">Nothing needs you.</p>}
       <ul className="findings">
-        {asks.slice(0, needsShown).map((ask) => (
-          <li key={ask.id} className="finding">
-            <span className="tag warn">{ask.kind}</span>
-            <Link
-              className="finding-text"
-              to={ask.kind === 'approval' ? '/approvals' : '/sessions/$id'}
-              params={{ id: ask.sessionId }}
-            >
-              <Text text={ask.question} isLine />
-            </Link>
-            <span className="muted">
-              <Age since={ask.askedAt} />
-            </span>
-          </li>
+        {asks.slice(0, asksShown).map((ask) => (
+          <AskRow key={ask.id} ask={ask} />
         ))}
-        {asks.length > needsShown && (
+        {asks.length > asksShown && (
           <li className="finding">
-            <Link to="/approvals">and {asks.length - needsShown} more</Link>
+            <Link to="/approvals">and {asks.length - asksShown} more that ask</Link>
           </li>
         )}
         {letters.length > 0 && (
           <li className="finding">
             <span className="tag bad">dead letters</span>
             <Link className="finding-text" to="/dead">
-              {letters.length === 1 ? 'A message was' : `${letters.length} messages were`} put aside, because it took
-              its node down
+              {letters.length === 1
+                ? 'A message was put aside, because it took its node down'
+                : `${letters.length} messages were put aside, because they took their nodes down`}
             </Link>
           </li>
+        )}
+        {heldUp.slice(0, heldUpShown).map((id) => (
+          <HeldUpRow key={id} id={id} />
+        ))}
+        {heldUp.length > heldUpShown && (
+          <li className="finding muted">and {heldUp.length - heldUpShown} more that wait</li>
         )}
       </ul>
       <Findings findings={findings} />
     </section>
+  )
+}
+
+function AskRow({ ask }: { readonly ask: Ask }): ReactNode {
+  const { id, kind, sessionId, workerId, workerName, workerKind, question, askedAt } = ask
+  const text = <Text text={question} isLine />
+  return (
+    <li className="finding">
+      <span className="tag warn">{kind}</span>
+      {kind === 'approval' ? (
+        <Link className="finding-text" to="/approvals" search={{ ask: id }}>
+          {text}
+        </Link>
+      ) : (
+        <Link className="finding-text" to="/sessions/$id" params={{ id: sessionId }} search={{ worker: workerId }}>
+          {text}
+        </Link>
+      )}
+      <span className="muted">
+        <Text text={nameAndKind(workerName ?? '', workerKind ?? '')} isLine />, <Age since={askedAt} />
+      </span>
+    </li>
+  )
+}
+
+/** A worker that waits for somebody and asks nobody: for a higher limit. */
+function HeldUpRow({ id }: { readonly id: string }): ReactNode {
+  const worker = useWorker(id).data
+  const now = useNow()
+  if (worker?.holdup == null) return null
+  return (
+    <li className="finding">
+      <span className="tag warn">waits</span>
+      <Link className="finding-text" to="/workers/$id" params={{ id }}>
+        <Text text={`${nameAndKind(worker.name, worker.kind)} waits for ${waitingText(worker.holdup, now)}`} isLine />
+      </Link>
+    </li>
   )
 }
 

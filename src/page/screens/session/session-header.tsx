@@ -54,6 +54,12 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
       {failure !== null && (
         <p className="bad">
           <Text text={failureSentence(failure)} />
+          {failure.code === 'poison' && (
+            <>
+              {' '}
+              <Link to="/dead">To its dead letter</Link>
+            </>
+          )}
         </p>
       )}
       {cancelReason !== null && (

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { Empty } from '../../parts/empty.tsx'
+import { type Picked, pickColumn } from '../../parts/picked.tsx'
 import { SessionState } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Line } from '../../parts/text.tsx'
@@ -59,14 +60,17 @@ const columns: readonly Column<ListedSession>[] = [
 interface SessionTableProps {
   readonly sessions: readonly ListedSession[]
   readonly chosen: number
+  /** Absent: none can be picked. */
+  readonly picked?: Picked<ListedSession>
 }
 
-export function SessionTable({ sessions, chosen }: SessionTableProps): ReactNode {
-  return <Table columns={columns} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
+export function SessionTable({ sessions, chosen, picked }: SessionTableProps): ReactNode {
+  const all = picked === undefined ? columns : [pickColumn(picked, ({ name }) => name), ...columns]
+  return <Table columns={all} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
 }
 
 function waitsFor({ openAsks, askedAt, paused }: ListedSession): ReactNode {
-  if (paused !== null) return <Line text={`to be resumed${paused.why === null ? '' : ` (${paused.why})`}`} />
+  if (paused !== null) return <Line text={`to be resumed${paused.why === undefined ? '' : ` (${paused.why})`}`} />
   if (openAsks === 0) return null
   return (
     <>

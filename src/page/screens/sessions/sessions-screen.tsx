@@ -1,17 +1,22 @@
 /** Duty: the screen of all sessions, newest first, filtered as the address says. */
 import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
 import { type KeyboardEvent, type ReactNode, useState } from 'react'
+import type { ListedSession } from '../../../client/summaries.ts'
 import { type SessionsFilter, useSessions } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
+import { pickKeys, usePicked } from '../../parts/picked.tsx'
 import { useRowKeys } from '../../parts/rows.ts'
 import { Line } from '../../parts/text.tsx'
+import { SessionBatch } from './session-batch.tsx'
 import { NoSessions, SessionTable } from './session-table.tsx'
 
 const route = getRouteApi('/sessions')
 const states = ['active', 'completed', 'failed', 'cancelled'] as const
 const pageSize = 50
 const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[78][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i
+
+const idOf = ({ id }: ListedSession) => id
 
 export function SessionsScreen(): ReactNode {
   useTitle('Sessions')
@@ -26,7 +31,11 @@ export function SessionsScreen(): ReactNode {
     const session = sessions[index]
     if (session !== undefined) void navigate({ to: '/sessions/$id', params: { id: session.id } })
   }
-  const { chosen } = useRowKeys('Sessions', sessions.length, open)
+  const picked = usePicked(sessions, idOf)
+  const { chosen } = useRowKeys('Sessions', sessions.length, open, (at) => [
+    ...pickKeys(picked, sessions[at]),
+    { key: 'Escape', does: 'pick none', run: picked.clear },
+  ])
   const isFiltered = Object.values(search).some((value) => value !== undefined)
   return (
     <div className="screen-body">
@@ -36,13 +45,14 @@ export function SessionsScreen(): ReactNode {
         {query.data !== undefined &&
           sessions.length === 0 &&
           (isFiltered ? <Empty>No session fits these filters.</Empty> : <NoSessions />)}
-        {sessions.length > 0 && <SessionTable sessions={sessions} chosen={chosen} />}
+        {sessions.length > 0 && <SessionTable sessions={sessions} chosen={chosen} picked={picked} />}
       </div>
       {sessions.length >= limit && (
         <button type="button" className="button" onClick={() => setLimit(limit + pageSize)}>
           Load earlier sessions
         </button>
       )}
+      <SessionBatch picked={picked} />
     </div>
   )
 }

@@ -1,0 +1,57 @@
+/** Duty: ask before one thing is done with several, by their names and their number; who does much harm at once types the number. */
+import { type ReactNode, useState } from 'react'
+import { Dialog } from './dialog.tsx'
+import { Text } from './text.tsx'
+
+interface BatchDialogProps {
+  readonly title: string
+  readonly submit: string
+  /** One for each, in words. */
+  readonly names: readonly string[]
+  readonly isHarsh?: boolean
+  /** From five on, the number of them is typed. */
+  readonly isTyped?: boolean
+  readonly isBlocked?: boolean
+  readonly onSubmit: () => void
+  readonly onClose: () => void
+  readonly children?: ReactNode
+}
+
+const typedFrom = 5
+const namesShown = 8
+
+export function BatchDialog({
+  names,
+  isTyped = false,
+  isBlocked = false,
+  children,
+  ...dialog
+}: BatchDialogProps): ReactNode {
+  const [text, setText] = useState('')
+  const groups = [...Map.groupBy(names, (name) => name)]
+  const mustType = isTyped && names.length >= typedFrom
+  const onSubmit = () => {
+    dialog.onClose()
+    dialog.onSubmit()
+  }
+  return (
+    <Dialog {...dialog} isBlocked={isBlocked || (mustType && text.trim() !== String(names.length))} onSubmit={onSubmit}>
+      <ul className="names" aria-label="Of these">
+        {groups.slice(0, namesShown).map(([name, { length }]) => (
+          <li key={name} className="cut">
+            {length > 1 && `${length} × `}
+            <Text text={name} isLine />
+          </li>
+        ))}
+        {groups.length > namesShown && <li className="muted">and {groups.length - namesShown} more</li>}
+      </ul>
+      {children}
+      {mustType && (
+        <label className="labelled">
+          <span className="label">Type {names.length} to go on</span>
+          <input className="field" inputMode="numeric" value={text} onChange={({ target }) => setText(target.value)} />
+        </label>
+      )}
+    </Dialog>
+  )
+}

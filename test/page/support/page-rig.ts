@@ -1,0 +1,92 @@
+/** The page, built into a folder of its own, on the API in front of a node; and a browser that looks at it. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Browser, BrowserContext, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, type TestContext } from 'vitest'
+import { buildPage } from '../../../scripts/page.ts'
+import { TestApi } from '../../api/support/test-api.ts'
+import { startBrowser } from './browser.ts'
+import { hostile, kinds } from './kinds.ts'
+
+interface Asked {
+  readonly id: string
+  readonly hash: string
+  readonly sessionId: string
+}
+
+export class PageRig {
+  /** Before the first test they are there. */
+  folder!: string
+  api!: TestApi
+  #browser: Browser | null = null
+  #context!: BrowserContext
+  /** What no page of the tests may do: ask another host, break its policy, throw. */
+  readonly #complaints: string[] = []
+
+  constructor() {
+    beforeAll(() => this.#open())
+    afterAll(() => this.#close())
+  }
+
+  async #open(): Promise<void> {
+    this.folder = await mkdtemp(join(tmpdir(), 'troupe-page-'))
+    await buildPage(this.folder)
+    this.api = await TestApi.start(kinds, { page: this.folder, rate: 1_000_000 })
+    this.#browser = await startBrowser()
+    if (this.#browser === null) return
+    this.#context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } })
+    this.#context.setDefaultTimeout(60_000)
+  }
+
+  async #close(): Promise<void> {
+    await this.#browser?.close()
+    await this.api?.[Symbol.asyncDispose]()
+    await rm(this.folder, { recursive: true, force: true })
+  }
+
+  /** A test on a page of its own. */
+  inBrowser(run: (page: Page) => Promise<void>) {
+    return async ({ skip }: TestContext) => {
+      if (this.#browser === null) return skip('there is no chromium on the PATH, and no apt to install it')
+      this.#complaints.length = 0
+      const page = await this.#context.newPage()
+      this.#listen(page)
+      await run(page)
+      await page.close()
+      expect(this.#complaints).toEqual([])
+    }
+  }
+
+  #listen(page: Page): void {
+    const complaints = this.#complaints
+    page.on('pageerror', ({ message }) => complaints.push(message))
+    page.on('console', (said) => {
+      if (/Content Security Policy|Refused to/.test(said.text())) complaints.push(said.text())
+    })
+    page.on('request', (request) => {
+      const { protocol, hostname } = new URL(request.url())
+      if (protocol === 'http:' && hostname === '127.0.0.1' && !/:9\//.test(request.url())) return
+      if (protocol !== 'blob:') complaints.push(`asked ${request.url()}`)
+    })
+  }
+
+  url(place: string): string {
+    return this.api.url(`/#/${place}`)
+  }
+
+  async create(kind: string, more: object = {}): Promise<string> {
+    const { body, status } = await this.api.post('/v1/sessions', { kind, input: `Please: ${hostile}`, ...more })
+    expect({ status, body }).toMatchObject({ status: 202 })
+    return body.sessionId
+  }
+
+  async approvals(): Promise<readonly Asked[]> {
+    return (await this.api.get('/v1/approvals?limit=200')).body.approvals
+  }
+
+  /** Its state, once that is known for good. */
+  async endOf(session: string): Promise<string> {
+    return (await this.api.get(`/v1/sessions/${session}/result?wait=60`)).body.status
+  }
+}
