@@ -34,7 +34,7 @@ const kinds = {
 
 let api: TestApi
 beforeAll(async () => {
-  api = await TestApi.start(kinds, { rate: 1_000_000 })
+  api = await TestApi.start(kinds, { rate: 1_000_000, webhooks: { allowPrivateAddresses: true } })
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
@@ -94,6 +94,12 @@ const ofTalk = (verb: string, body?: object, before?: (ids: Ids) => Promise<unkn
   return [`/v1/workers/${ids.workerId}/${verb}`, body, ids]
 }
 
+/** Nothing listens there. */
+async function webhook(): Promise<string> {
+  return (await api.post('/v1/webhooks', { url: 'http://127.0.0.1:9/hook' })).body.id
+}
+const ofWebhook = (verb: string) => async (): Promise<Scene> => [`/v1/webhooks/${await webhook()}${verb}`]
+
 const scenes: Readonly<Record<string, () => Promise<Scene>>> = {
   createSession: async () => ['/v1/sessions', { kind: 'asker', input: 1 }],
   cancelSession: ofSession('cancel', { reason: 'enough' }),
@@ -132,6 +138,16 @@ const scenes: Readonly<Record<string, () => Promise<Scene>>> = {
   ],
   redriveDeadLetter: async () => [`/v1/dead/${await letter()}/redrive`],
   dismissDeadLetter: async () => [`/v1/dead/${await letter()}/dismiss`],
+  addWebhook: async () => ['/v1/webhooks', { url: 'http://127.0.0.1:9/hook' }],
+  removeWebhook: ofWebhook(''),
+  rotateWebhook: ofWebhook('/rotate'),
+  enableWebhook: ofWebhook('/enable'),
+  disableWebhook: ofWebhook('/disable'),
+  testWebhook: ofWebhook('/test'),
+  redeliver: async () => {
+    const { id } = (await api.post(`/v1/webhooks/${await webhook()}/test`)).body
+    return [`/v1/webhooks/deliveries/${id}/redeliver`]
+  },
   pauseAll: async () => ['/v1/pause'],
   resumeAll: async () => ['/v1/resume'],
 }
@@ -142,9 +158,12 @@ const changing = routes.filter(({ method, changes }) => changes ?? method !== 'G
 async function tracesOf(ids: Ids | undefined): Promise<readonly unknown[]> {
   const byState = (await api.get('/v1/counts')).body.sessions as Record<string, number>
   const sessions = Object.values(byState).reduce((sum, count) => sum + count)
-  if (ids === undefined) return [sessions]
+  const { webhooks } = (await api.get('/v1/webhooks')).body
+  const { deliveries } = (await api.get('/v1/webhooks/deliveries')).body
+  const all = [sessions, webhooks.length, deliveries.length]
+  if (ids === undefined) return all
   await sessionOf(ids).idle()
-  return [sessions, (await api.get(`/v1/workers/${ids.workerId}/history?limit=1`)).body.length]
+  return [...all, (await api.get(`/v1/workers/${ids.workerId}/history?limit=1`)).body.length]
 }
 
 describe.each(changing.map(({ id, method }) => [id, method] as const))('%s', (id, method) => {

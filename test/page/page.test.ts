@@ -212,7 +212,7 @@ test(
     const session = await create('clerk')
     await page.goto(rig.url(`sessions/${session}`))
     await page.getByRole('button', { name: 'Edit' }).click()
-    await page.getByLabel('path').fill('/docs/tea.md')
+    await page.getByLabel('path').fill('/pages/tea')
     await page.getByLabel('draft').uncheck()
     const changes = page.getByRole('region', { name: 'What you change' })
     expect(await changes.locator('ins').allTextContents()).toEqual(expect.arrayContaining(['false']))
@@ -224,7 +224,7 @@ test(
     expect(await rig.endOf(session)).toBe('completed')
     const { rootId } = (await rig.api.get(`/v1/sessions/${session}`)).body.session
     const { entries } = (await rig.api.get(`/v1/workers/${rootId}/history`)).body
-    expect(JSON.stringify(entries)).toContain('published /docs/tea.md')
+    expect(JSON.stringify(entries)).toContain('published /pages/tea')
   }),
 )
 
