@@ -1,10 +1,13 @@
 /** Endpoints: addresses that are told of what happens in a namespace; what is sent, how it is signed, and what becomes of it. */
+import { Queue } from 'bullmq'
 import { Webhook as Verifier } from 'standardwebhooks'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AddWebhook, WebhookWithSecret } from '../../src/client/webhook/webhook.ts'
+import type { AddWebhook, NoticeType, WebhookWithSecret } from '../../src/client/webhook/webhook.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
+import { partitionOf, rootIdOf } from '../../src/core/ids.ts'
 import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
-import { endpointKeys } from '../../src/store/keys.ts'
+import { endpointKeys, tagOf } from '../../src/store/keys.ts'
+import { instructions, pay, scripted, tools } from '../support/approvals.ts'
 import { Harness } from '../support/harness.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -16,6 +19,10 @@ const workers = {
   asking: defineWorker({
     receive: (message, self) => void (message.kind === 'input' ? self.ask('May I?') : self.reply('done')),
   }),
+}
+
+const agent = {
+  paying: defineWorker({ instructions, model: 'test/m', tools: tools().tools }),
 }
 
 const isPrivate = { allowPrivateAddresses: true }
@@ -30,8 +37,9 @@ describe('an endpoint', () => {
   beforeAll(async () => {
     // A request that is not accepted waits until the test makes it again.
     troupe = await TestTroupe.start({
-      workers,
-      client: { webhooks: isPrivate, actor: 'ada' },
+      workers: { ...workers, ...agent },
+      modelsByName: { 'test/m': scripted(pay(5)) },
+      client: { webhooks: isPrivate, actor: 'ada', partitions: 2 },
       webhooks: { ...isPrivate, retryMs: 3_600_000 },
     })
   })
@@ -54,8 +62,28 @@ describe('an endpoint', () => {
     }
   }
 
+  const placeOf = (sessionId: string) => ({
+    tag: tagOf(troupe.namespace, partitionOf(sessionId)),
+    root: rootIdOf(sessionId),
+  })
+
   const nothingToTell = () =>
-    waitUntil('all is told', async () => (await troupe.redis.zcard(`${troupe.tag}:timers`)) === 0)
+    waitUntil('all is told', async () => {
+      const timers = [0, 1].map((partition) => troupe.redis.zcard(`${tagOf(troupe.namespace, partition)}:timers`))
+      return (await Promise.all(timers)).every((count) => count === 0)
+    })
+
+  /** Another endpoint, which was there when it happened, is not told of it now. */
+  async function expectUntold(sessionId: string, notice: string, type: NoticeType): Promise<void> {
+    const { webhooks } = troupe.client
+    const { id } = await webhooks.add({ url, types: [type] })
+    const { tag } = placeOf(sessionId)
+    await troupe.redis.zadd(endpointKeys(tag).since, 1, id)
+    await troupe.redis.zadd(`${tag}:timers`, 0, notice)
+    await nothingToTell()
+    expect(await webhooks.deliveries({ webhookId: id })).toEqual([])
+    await webhooks.remove(id)
+  }
 
   test('is told of the ends of sessions from then on, in few words that its secret verifies', async () => {
     await troupe.run('echo', 'before')
@@ -113,13 +141,54 @@ describe('an endpoint', () => {
         expect(receiver.received[0]?.body).not.toContain('May I?')
         await troupe.client.asks.answer(ask?.id as string, 'yes')
         await session.result()
-        // As if a node had died before it said that the ask was told.
-        await troupe.redis.zadd(`${troupe.tag}:timers`, 0, `${ask?.workerId}:notify:${ask?.id}`)
-        await nothingToTell()
+        await expectUntold(session.id, `${ask?.workerId}:notify:${ask?.id}`, 'ask.opened')
         expect(receiver.received).toHaveLength(1)
       },
       { types: ['ask.opened'] },
     )
+  })
+
+  test('is told of approvals and of dead letters, with the call and the evidence if it asks for them', async () => {
+    await registered(
+      async () => {
+        const { id } = await troupe.create('paying', 'go')
+        await waitUntil('the approval is told', () => receiver.received.length === 1)
+        // As a script puts a message aside that took its node down five times.
+        const { tag, root } = placeOf(id)
+        const letter = ['session', id, 'worker', root, 'evidence', '{"step":"a message"}']
+        const letterId = await troupe.redis.xadd(`${tag}:dead`, '*', ...letter)
+        await troupe.redis.zadd(`${tag}:timers`, 0, `${root}:notify:${letterId}`)
+        await waitUntil('the letter is told', () => receiver.received.length === 2)
+        const ids = { sessionId: id, workerId: root, kind: 'paying' }
+        expect(receiver.received.map(bodyOf)).toMatchObject([
+          { type: 'approval.requested', data: { ...ids, details: { tool: 'pay', arguments: { amount: 5 } } } },
+          {
+            type: 'message.deadLettered',
+            data: { ...ids, letterId, killedBy: 'a message', path: `/v1/dead?worker=${root}` },
+          },
+        ])
+        expect(bodyOf(receiver.received[0] as Received).data.path).toMatch(/^\/v1\/approvals\//)
+      },
+      { types: ['approval.requested', 'message.deadLettered'], include: 'result' },
+    )
+  })
+
+  test('is told of no dry run, and of nothing that happened before it was there', async () => {
+    await registered(async () => {
+      const session = await troupe.create('echo', 1, { keepOpen: true })
+      await session.result({ run: 1 })
+      const copy = await session.fork({ dryRun: true })
+      await copy.close()
+      await session.close()
+      await nothingToTell()
+      expect(receiver.received.map((one) => bodyOf(one).data.sessionId)).toEqual([session.id])
+      const { id } = await troupe.client.webhooks.add({ url })
+      const { tag, root } = placeOf(session.id)
+      await troupe.redis.zadd(`${tag}:timers`, 0, `${root}:notify:end`)
+      await nothingToTell()
+      expect(await troupe.client.webhooks.deliveries({ webhookId: id })).toEqual([])
+      await troupe.client.webhooks.remove(id)
+    })
   })
 
   test('has two secrets for a day when it is rotated, and one if the old one ends at once', async () => {
@@ -184,9 +253,18 @@ describe('an endpoint', () => {
         const { webhooks } = troupe.client
         expect(await webhooks.disable(id)).toMatchObject({ state: 'disabled' })
         await troupe.run('echo')
-        expect(await troupe.redis.exists(endpointKeys(troupe.tag).since)).toBe(0)
+        for (const partition of [0, 1])
+          expect(await troupe.redis.exists(endpointKeys(tagOf(troupe.namespace, partition)).since)).toBe(0)
         expect(await webhooks.deliveries({ webhookId: id })).toHaveLength(1)
         await expect(webhooks.redeliver(waiting?.id as string)).rejects.toThrow(/is disabled: enable it/)
+        const queue = new Queue('deliveries', { connection: troupe.redis, prefix: `${troupe.tag}:q` })
+        await (await queue.getJob(waiting?.id as string))?.promote()
+        await queue.close()
+        const failed = await waitUntil('its next attempt has come', async () => {
+          const one = await webhooks.delivery(waiting?.id as string)
+          return one.state === 'failed' && one
+        })
+        expect(failed).toMatchObject({ reason: 'its endpoint is disabled', attempts: 2 })
         await expect(webhooks.test(id)).rejects.toMatchObject({ code: 'transition_illegal' })
         await webhooks.enable(id)
         const { id: testId } = await webhooks.test(id)
