@@ -360,7 +360,8 @@ export class Troupe implements AsyncDisposable {
     const { live, stalled: stalledNodes } = await this.#allNodes()
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
-    return { ...health, stalledNodes, ...heldUp, ...newest }
+    const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')
+    return { ...health, stalledNodes, failingWebhooks, ...heldUp, ...newest }
   }
 
   /**

@@ -224,6 +224,7 @@ describe('an endpoint', () => {
         expect(refused?.reason).toMatch(/^127\.0\.0\.1:\d+ answered with status 503$/)
         expect(refused?.nextAt).toBeGreaterThan(Date.now() + 2_000_000)
         expect(await troupe.client.webhooks.get(id)).toMatchObject({ state: 'failing', failing: { retrying: 1 } })
+        expect((await troupe.client.health()).failingWebhooks).toMatchObject([{ id }])
         await troupe.client.webhooks.redeliver(refused?.id as string)
         await waitUntil('it is accepted', () => receiver.received.length === 2)
         await waitUntil('that is known', async () => (await troupe.client.webhooks.get(id)).state === 'enabled')

@@ -47,6 +47,7 @@ export const healthySystem: Health = {
   stalledNodes: [],
   timers: 0,
   cancelling: 0,
+  failingWebhooks: [],
   deadLetters: 0,
   settled: 0,
 }

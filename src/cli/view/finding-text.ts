@@ -217,6 +217,10 @@ const workTexts = {
       ? 'nothing: a live node takes them over within seconds; if they stay, read its log'
       : 'start a node: it continues the work of their workers',
   }),
+  webhooks_failing: ({ webhooks, host, reason }, { command }) => ({
+    what: `${count(webhooks, 'endpoint')} of webhooks ${webhooks === 1 ? 'does' : 'do'} not accept what ${webhooks === 1 ? 'it is' : 'they are'} told: ${host}${reason === null ? '' : ` (${reason})`}`,
+    todo: `see \`${command}\`; what it did not accept is tried again, and \`troupe webhook redeliver\` sends it by hand`,
+  }),
   dead_letters: ({ kept, open }, { command }) => {
     if (kept === 0) return { what: 'there are no dead letters' }
     if (open === 0) return { what: 'all dead letters were put back or dismissed' }

@@ -71,6 +71,8 @@ export interface FindingFacts {
     readonly isNodeLive: boolean
     readonly workers: readonly ExpiredWorker[]
   }
+  /** Endpoints that do not accept what they are told, and one of them. */
+  webhooks_failing: { readonly webhooks: number; readonly host: string; readonly reason: string | null }
   dead_letters: { readonly kept: number; readonly open: number }
 }
 
@@ -123,6 +125,7 @@ export function judge(health: Health): Finding[] {
     ...judgeWakeups(health),
     ...judgeStalled(health),
     ...judgeLeases(health),
+    ...judgeWebhooks(health),
     judgeDeadLetters(health),
   ]
 }
@@ -347,6 +350,18 @@ function judgeLeases({ redis, expiredLeases: leases, expiredWorkers: workers, no
       { workerIds: workers.map(({ id }) => id) },
     ),
   ]
+}
+
+/** Of the address only the host: the rest of it is often a secret. */
+function judgeWebhooks({ failingWebhooks }: Health): Finding[] {
+  const [first] = failingWebhooks
+  if (first === undefined) return []
+  const facts = {
+    webhooks: failingWebhooks.length,
+    host: new URL(first.url).host,
+    reason: first.failing?.reason ?? null,
+  }
+  return [finding('webhooks_failing', 'warning', facts, { command: `troupe webhook show ${first.id}` })]
 }
 
 function judgeDeadLetters({ deadLetters: kept, settled }: Health): Finding {

@@ -8,6 +8,7 @@ import type { RecordFields } from '../../store/script/replies.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
+import type { Webhook } from '../webhook/webhook.ts'
 import type { HeldUp } from './held-up.ts'
 import type { NewestWorkers, Stranded } from './stranded.ts'
 
@@ -72,6 +73,8 @@ export interface Health {
   readonly expiredWorkers: readonly ExpiredWorker[]
   readonly timers: number
   readonly cancelling: number
+  /** Endpoints that do not accept what they are told. */
+  readonly failingWebhooks: readonly Webhook[]
   /** Dead letters that are kept. */
   readonly deadLetters: number
   /** Dead letters among them that were put back or dismissed. */
@@ -103,7 +106,7 @@ export async function readHealth(
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'stalledNodes'>> {
+): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'stalledNodes' | 'failingWebhooks'>> {
   const first = stores[0] as InspectStore
   const { redisNow, clockSkewMs } = await clockOf(first)
   const info = await first.info()

@@ -90,7 +90,9 @@ export class Webhooks {
 
   /** All of the namespace, in the order in which they were added. */
   async list(): Promise<Webhook[]> {
-    const [endpoints, health] = await Promise.all([this.#o.store.list(), this.#queue.health()])
+    const endpoints = await this.#o.store.list()
+    if (endpoints.length === 0) return []
+    const health = await this.#queue.health()
     return endpoints.map((endpoint) => webhookOf(endpoint, health.get(endpoint.id)))
   }
 

@@ -197,6 +197,17 @@ describe('judge', () => {
       /1 node stalled: h \(7\), not seen for 20(\.0)?s$/,
     ],
     [
+      'an endpoint that does not accept what it is told',
+      {
+        ...well,
+        failingWebhooks: [
+          { id: 'w', url: 'https://example.com/secret', failing: { retrying: 1, reason: 'no answer' } },
+        ] as unknown as Health['failingWebhooks'],
+      },
+      'warning',
+      /^1 endpoint of webhooks does not accept what it is told: example\.com \(no answer\)$/,
+    ],
+    [
       'dead letters',
       { ...well, deadLetters: 1 },
       'warning',
