@@ -14,6 +14,7 @@ export default defineConfig({
     // Only tests of this name are compiled: `npm run types` compiles everything.
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.types.json' },
     globalSetup: ['test/support/global-setup.ts'],
+    setupFiles: ['test/support/forget-keys.ts'],
     pool: 'forks',
     // Most tests wait for most of their time, for a lease to end or a process to start. Two for each core keep the cores busy.
     maxWorkers: 2 * availableParallelism(),

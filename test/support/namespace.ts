@@ -3,8 +3,17 @@ import { randomBytes } from 'node:crypto'
 import { basename } from 'node:path'
 import { expect } from 'vitest'
 
+const made = new Set<string>()
+
+/** Those of this test file. */
+export function namespacesMade(): ReadonlySet<string> {
+  return made
+}
+
 /** Outside of vitest a name must be given. */
 export function newNamespace(name?: string): string {
   const file = (name ?? basename(expect.getState().testPath ?? 'test', '.test.ts')).replace(/[^A-Za-z0-9_-]/g, '-')
-  return `${file.slice(0, 40)}-${randomBytes(6).toString('hex')}`
+  const namespace = `${file.slice(0, 40)}-${randomBytes(6).toString('hex')}`
+  made.add(namespace)
+  return namespace
 }

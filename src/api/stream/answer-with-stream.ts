@@ -1,6 +1,6 @@
 /**
  * Duty: answer a call with a stream, from the first byte to its end.
- * STREAM-1 A stream that fails is cut off, and the log says why: its caller must not take that for the end of what it follows.
+ * ANSWER-STREAM-1 A stream that fails is cut off, and the log says why: its caller must not take that for the end of what it follows.
  */
 import { replyHeaders } from '../guard/headers.ts'
 import type { Call } from '../route.ts'

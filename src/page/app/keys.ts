@@ -3,7 +3,7 @@
  * PAGE-KEYS-1 A key does nothing while somebody writes (but for Escape), or holds Ctrl, Alt or Meta down. A key that two parts want goes to the one that
  *             was shown last. Enter and the space bar stay with the button, link, box or fold that has the focus.
  */
-import { useEffect, useRef } from 'react'
+import { useLayoutEffect, useRef } from 'react'
 import { newStore, useStore } from '../store.ts'
 
 export interface Key {
@@ -60,7 +60,8 @@ export function listenToKeys(): void {
 export function useKeys(title: string, keys: readonly Key[]): void {
   const group = useRef<Group>({ title, keys })
   group.current = { title, keys }
-  useEffect(() => {
+  // Before it is painted: who sees it may press a key at once.
+  useLayoutEffect(() => {
     groups.set([...groups.get(), group])
     return () => groups.set(groups.get().filter((other) => other !== group))
   }, [])

@@ -9,6 +9,8 @@ export interface Column<Row> {
 }
 
 interface TableProps<Row> {
+  /** Said to who hears the page. */
+  readonly name: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
@@ -16,7 +18,7 @@ interface TableProps<Row> {
   readonly chosen?: number
 }
 
-export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
+export function Table<Row>({ name, columns, rows, keyOf, chosen }: TableProps<Row>): ReactNode {
   const body = useRef<HTMLTableSectionElement>(null)
   const last = useRef(chosen)
   useEffect(() => {
@@ -25,7 +27,8 @@ export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): R
     body.current?.rows[chosen ?? -1]?.scrollIntoView({ block: 'nearest' })
   }, [chosen])
   return (
-    <div className="table-wrap">
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: in a narrow window it scrolls, and the keyboard must reach it for that
+    <section className="table-wrap" tabIndex={0} aria-label={name}>
       <table className="table">
         <thead>
           <tr>
@@ -50,6 +53,6 @@ export function Table<Row>({ columns, rows, keyOf, chosen }: TableProps<Row>): R
           ))}
         </tbody>
       </table>
-    </div>
+    </section>
   )
 }

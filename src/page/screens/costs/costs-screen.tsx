@@ -43,7 +43,9 @@ export function CostsScreen(): ReactNode {
         {query.data !== undefined && rows.length === 0 && (
           <Empty commands={['troupe demo']}>No model was asked yet.</Empty>
         )}
-        {rows.length > 0 && <Table columns={columnsOf(rows, by)} rows={rows} keyOf={(row) => row[by] ?? ''} />}
+        {rows.length > 0 && (
+          <Table name="Costs" columns={columnsOf(rows, by)} rows={rows} keyOf={(row) => row[by] ?? ''} />
+        )}
       </div>
     </div>
   )

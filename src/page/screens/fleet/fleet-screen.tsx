@@ -30,7 +30,7 @@ export function FleetScreen(): ReactNode {
           <Empty commands={['troupe node', 'troupe dev']}>No node is live, so nothing runs. Start one:</Empty>
         )}
         {nodes.data !== undefined && nodes.data.nodes.length > 0 && (
-          <Table columns={nodeColumns} rows={nodes.data.nodes} keyOf={({ id }) => id} />
+          <Table name="Nodes" columns={nodeColumns} rows={nodes.data.nodes} keyOf={({ id }) => id} />
         )}
       </section>
       {health.data !== undefined && <Pools health={health.data} />}
@@ -77,7 +77,7 @@ function Pools({ health: { pools, running, timers } }: { readonly health: Health
           {count(running, 'turn')} running, {count(timers, 'timer')} set
         </span>
       </div>
-      <Table columns={poolColumns} rows={pools} keyOf={({ pool }) => pool} />
+      <Table name="Pools" columns={poolColumns} rows={pools} keyOf={({ pool }) => pool} />
     </section>
   )
 }

@@ -66,7 +66,7 @@ interface SessionTableProps {
 
 export function SessionTable({ sessions, chosen, picked }: SessionTableProps): ReactNode {
   const all = picked === undefined ? columns : [pickColumn(picked, ({ name }) => name), ...columns]
-  return <Table columns={all} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
+  return <Table name="Sessions" columns={all} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
 }
 
 function waitsFor({ openAsks, askedAt, paused }: ListedSession): ReactNode {

@@ -69,7 +69,7 @@ const countColumns: readonly Column<MadeOfTool>[] = [
 
 function Counts({ calls }: { readonly calls: readonly Made[] }): ReactNode {
   const rows = [...Map.groupBy(calls, ({ call }) => call.toolName)]
-  return <Table columns={countColumns} rows={rows} keyOf={([tool]) => tool} />
+  return <Table name="Calls of tools" columns={countColumns} rows={rows} keyOf={([tool]) => tool} />
 }
 
 function longest(made: readonly Made[]): string {
