@@ -247,8 +247,8 @@ export class HandlerSelf implements Self<unknown> {
     checkInput(childKind, kind, inputJson)
     const mail = encodeInput(this.id, inputJson)
     const permissions = encodePermissions(assignment.permissions)
-    // The record of each child holds them.
-    this.#countBytes('spawn', mail, permissions)
+    // A commit has them once for all children.
+    this.#countBytes('spawn', mail, this.requests.spawns.length === 0 ? permissions : '')
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
     this.requests.spawns.push({ ...order, permissions })
     this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })

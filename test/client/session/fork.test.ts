@@ -6,8 +6,8 @@ import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
 
 describe('session.fork', () => {
-  test('of a live tree of 50 workers at several moments: each letter arrives once in each, and both finish', async () => {
-    await using troupe = await TestTroupe.start({ workers: chatter })
+  test('of a live tree of 50 workers at several moments, read in parts: each letter arrives once in each, and both finish', async () => {
+    await using troupe = await TestTroupe.start({ workers: chatter, client: { policy: { forkPartWorkers: 8 } } })
     const session = await troupe.create('root', { letters }, { keepOpen: true })
     const copies: Session[] = []
     for (const share of [0, 0.1, 0.3, 0.6]) {

@@ -156,6 +156,8 @@ export function delegate(
   poolOf: (kind: string) => string,
 ): Delegation {
   let bytes = 0
+  /** A commit has each once, however many children have it. */
+  const texts = new Set<string>()
   const made = tasks.map((task, index) => {
     const call = callsBefore + index + 1
     const { kind, tools } = task
@@ -165,7 +167,8 @@ export function delegate(
     const name = checkName(task.name ?? defaultName(kind, call))
     const mail = mailOf(task, name, assignment.workerId, facts)
     const permissions = encodePermissions(allowed)
-    bytes += Buffer.byteLength(mail) + Buffer.byteLength(permissions)
+    bytes += Buffer.byteLength(mail) + (texts.has(permissions) ? 0 : Buffer.byteLength(permissions))
+    texts.add(permissions)
     if (bytes > policy.stepBytesMax) throw tooBig(index)
     const note = {
       call,
