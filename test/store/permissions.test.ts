@@ -1,6 +1,8 @@
 /** Permissions: what a session gives its root is in the record, and no child's permissions are wider than its parent's (I13). */
 import { describe, expect, test } from 'vitest'
 import { isWithinFolder } from '../../src/core/worker/permissions.ts'
+import type { Picture } from '../../src/store/audit/audit-picture.ts'
+import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { commitArgs } from '../../src/store/commit-args.ts'
 import type { KindLists } from '../../src/store/kind-lists.ts'
 import * as checks from './support/permission-checks.ts'
@@ -42,6 +44,23 @@ describe('permissions of over 64 bytes', () => {
     const texts = await place.redis.hgetall(kept)
     expect(Object.keys(texts).sort()).toEqual([own.slice(1), its.slice(1)].sort())
     expect(texts[own.slice(1)]).toBe(checks.longPermissions)
+  })
+
+  test('that are lost, or are another text than they were, are seen by the audit, and their workers are not claimed', async () => {
+    await using place = await Place.open()
+    const { id, root, turn, spawns, kept } = await checks.family(place)
+    await turn.park('signals', { spawns, pendingCalls: [1, 2] })
+    const [own = ''] = [(await place.record(root)).permissions?.slice(1)]
+    const audit = new AuditStore(place.redis, place.caller, place.keys, 0, place.deadlineMs)
+    const look = () => audit.look(id, [root, ...spawns.map((spawn) => spawn.id)], [])
+    const damageIn = ({ workers }: Picture) => workers.map(({ fieldDamage }) => fieldDamage.map(({ field }) => field))
+    const whole = await look()
+    expect([whole.session?.brokenPermissions, damageIn(whole)]).toEqual([[], [[], [], []]])
+    await place.redis.hset(kept, own, 'tools other')
+    expect((await look()).session?.brokenPermissions).toEqual([own])
+    await place.redis.del(kept)
+    expect(damageIn(await look())).toEqual([['permissions'], ['permissions'], ['permissions']])
+    expect(await place.node().ask()).toEqual({ kind: 'empty' })
   })
 
   test('are sent once with a commit', async () => {

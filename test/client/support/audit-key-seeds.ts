@@ -12,7 +12,7 @@ async function writeHash({ redis }: Hand, key: string): Promise<void> {
 }
 
 type WorkerKey = 'record' | 'log' | 'timers' | 'asks' | 'signals' | 'results' | 'inbox' | 'state' | 'failure'
-type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks' | 'blobs'
+type SessionKey = 'runResults' | 'workers' | 'cancelled' | 'asks' | 'blobs' | 'permissions'
 
 const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   record: 'hash',
@@ -28,6 +28,7 @@ const sorts: Readonly<Record<WorkerKey | SessionKey, string>> = {
   workers: 'list',
   cancelled: 'set',
   blobs: 'hash',
+  permissions: 'hash',
 }
 
 const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 'state', 'failure'] as const).map(
@@ -44,7 +45,7 @@ const ofWorkers = (['record', 'log', 'timers', 'signals', 'results', 'inbox', 's
   }),
 )
 
-const ofSessions = (['runResults', 'workers', 'cancelled', 'blobs'] as const).map(
+const ofSessions = (['runResults', 'workers', 'cancelled', 'blobs', 'permissions'] as const).map(
   (name): Seed => ({
     what: `a key of a session (${name})`,
     scene: 'parentWithChildren',
@@ -91,7 +92,27 @@ const ofBlobs: readonly Seed[] = (
   words,
 }))
 
+const ofPermissions: readonly Seed[] = [
+  {
+    what: 'permissions of another text',
+    scene: 'parentWithChildren',
+    tamper: (hand) => hand.redis.hset(hand.own.permissions, 'a'.repeat(40), 'tools x'),
+    invariant: 'I13',
+    names: 'session',
+    words: /keeps permissions as "?a{40}"?, and their text has another digest$/,
+  },
+  {
+    what: 'permissions that are lost',
+    scene: 'parentWithChildren',
+    tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'permissions', `@${'a'.repeat(40)}`),
+    invariant: 'key',
+    names: 'root',
+    words: /^field permissions of its record should not be "@a+"$/,
+  },
+]
+
 export const keySeeds: readonly Seed[] = [
+  ...ofPermissions,
   ...ofWorkers,
   ...ofBlobs,
   ...ofSessions,
