@@ -98,7 +98,7 @@ describe('an endpoint', () => {
         timestamp: expect.stringMatching(/^\d{4}-\d\d-\d\dT.*Z$/),
         data: { sessionId: session.id, name: 'first', kind: 'echo', run: 1, path: `/v1/sessions/${session.id}` },
       })
-      expect(typesIn(receiver).sort()).toEqual(['session.completed', 'session.failed'])
+      expect(new Set(typesIn(receiver))).toEqual(new Set(['session.completed', 'session.failed']))
       expect(told.headers['webhook-id']).toBe(`msg_${id}.${session.id}-1`)
       expect(shown).toMatchObject({ state: 'enabled', include: 'ids', createdBy: 'ada', previousSecretUntil: null })
       await nothingToTell()
@@ -308,9 +308,12 @@ describe('an address', () => {
     ['example.com', /must be an address of http or https/],
   ])('that is %s is not registered, and the refusal helps', async (url, words) => {
     await using troupe = await TestTroupe.connect()
-    const refused = troupe.client.webhooks.add({ url })
-    await expect(refused).rejects.toThrow(words)
-    await refused.catch(({ message }: Error) => expect(message).not.toContain('pw'))
+    const { message } = await troupe.client.webhooks.add({ url }).then(
+      () => expect.unreachable(),
+      (error: Error) => error,
+    )
+    expect(message).toMatch(words)
+    expect(message).not.toContain('pw')
     expect(await troupe.client.webhooks.list()).toEqual([])
   })
 })

@@ -60,7 +60,7 @@ export function telling(
       },
       () => {},
     )
-  const looking = setInterval(look, lookEveryMs).unref()
+  const looking = setInterval(() => void look(), lookEveryMs).unref()
   void look()
   return {
     async tell(text) {

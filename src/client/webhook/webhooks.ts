@@ -159,7 +159,7 @@ export class Webhooks {
     const found = await this.#queue.list({ webhookId: id, state, limit })
     // What an endpoint that was removed was told is still kept.
     if (found.length === 0 && id !== undefined) await this.#find(id)
-    return found.map(({ body: _, ...delivery }) => delivery)
+    return found.map(withoutBody)
   }
 
   /** One of them, with what is sent. Throws `delivery_not_found`. */
@@ -175,8 +175,7 @@ export class Webhooks {
       if (!record.isEnabled) throw isDisabled(webhookId, 'deliver it')
     }
     await this.#queue.redeliver(id, state)
-    const { body: _, ...delivery } = await this.#findDelivery(id)
-    return delivery
+    return withoutBody(await this.#findDelivery(id))
   }
 
   /** `troupe.close()` does it. */
@@ -223,6 +222,11 @@ export class Webhooks {
       code: 'store_unavailable',
     })
   }
+}
+
+function withoutBody(row: DeliveryRow): Delivery {
+  const { body: _, ...delivery } = row
+  return delivery
 }
 
 function newSecret(): string {

@@ -44,7 +44,7 @@ export function decodeEndpoint(text: string): EndpointRecord | null {
     names: texts(value.names),
     include: value.include === 'result' ? 'result' : 'ids',
     secret: value.secret,
-    previous: typeof previous?.secret === 'string' ? { secret: previous.secret, until: Number(previous.until) } : null,
+    previous: typeof previous?.secret === 'string' ? { secret: previous.secret, until: previous.until } : null,
     isEnabled: value.isEnabled === true,
     createdAt: Number(value.createdAt) || 0,
     createdBy: typeof value.createdBy === 'string' ? value.createdBy : null,

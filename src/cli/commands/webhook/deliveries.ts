@@ -34,7 +34,7 @@ export function addDeliveriesCommand(group: Command): void {
 10 000 of each. troupe webhook show <id> has one of them, with what is sent.`,
     purpose: 'look',
     answer: async (troupe, { more: [webhook], flags: { state, limit } }) => {
-      const webhookId = webhook === undefined ? undefined : String(webhook)
+      const webhookId = webhook as string | undefined
       const deliveries = await troupe.webhooks.deliveries({ webhookId, state, limit })
       return listing(deliveries, {
         columns,
