@@ -97,7 +97,7 @@ function checkEvents(): string[] {
 /** Names in each diagram of docs/reference/lifecycles.md are the states of the sources. */
 function checkStates(): string[] {
   const page = 'docs/reference/lifecycles.md'
-  const source = read('src/client/session/session-summary.ts')
+  const source = read('src/client/session/session-state.ts')
   const sessionStates = [...(/type SessionState =(.*)/.exec(source)?.[1] ?? '').matchAll(/'(\w+)'/g)].map(
     ([, name]) => name as string,
   )

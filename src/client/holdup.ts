@@ -13,7 +13,7 @@ import type { WorkerState } from '../core/worker/run-state.ts'
 import { waitText } from '../core/worker/wait.ts'
 import type { OpenAsk } from '../store/person/open-asks.ts'
 import type { WorkerMode, WorkerRecord } from '../store/record/worker-record.ts'
-import type { SessionState } from './session/session-summary.ts'
+import type { SessionState } from './session/session-state.ts'
 import type { ReadableRow } from './worker-rows.ts'
 
 /** Nobody but somebody outside ends these. */

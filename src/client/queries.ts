@@ -11,7 +11,7 @@ import {
   yesOrNo,
 } from '../core/check/check-options.ts'
 import { type AskSort, type AskState, askSorts, askStates } from '../core/worker/ask/ask.ts'
-import { type ListedState, listedStates } from './session/session-summary.ts'
+import { type ListedState, listedStates } from './session/session-state.ts'
 import type { Dismissed, Redriven } from './summaries.ts'
 
 export interface SessionsQuery {

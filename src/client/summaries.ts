@@ -2,7 +2,7 @@
 import type { ErrorCode } from '../core/errors.ts'
 import type { Message } from '../core/worker/message.ts'
 import type { SessionReport } from './report.ts'
-import type { ListedState } from './session/session-summary.ts'
+import type { ListedState } from './session/session-state.ts'
 
 export type ListedSession = Pick<
   SessionReport,

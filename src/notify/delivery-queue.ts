@@ -8,6 +8,7 @@ import { Job, Queue } from 'bullmq'
 import type { Redis } from 'ioredis'
 import { ConflictError } from '../core/errors.ts'
 import { fromJson } from '../core/json.ts'
+import { type DeliveryState, deliveryStates } from '../core/webhook/delivery-state.ts'
 import { statusIn } from './request-failure.ts'
 
 export const queueName = 'deliveries'
@@ -43,9 +44,7 @@ const sets = {
   retrying: 'delayed',
   delivered: 'completed',
   failed: 'failed',
-} as const
-export type DeliveryState = keyof typeof sets
-export const deliveryStates = Object.keys(sets) as readonly DeliveryState[]
+} as const satisfies Readonly<Record<DeliveryState, string>>
 
 export interface DeliveryRow {
   readonly id: string

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { findingText } from '../../cli/view/finding-text.ts'
 import { judge } from '../../client/health/findings.ts'
-import { listedStates } from '../../client/session/session-summary.ts'
+import { listedStates } from '../../client/session/session-state.ts'
 import { Answer, route } from '../route.ts'
 import { audit, finding, kindSummary, node } from '../schemas/fleet.ts'
 import { reason, sessionId } from '../schemas/parts.ts'

@@ -1,6 +1,6 @@
 /** Duty: the routes that change a session that exists. */
 import { z } from 'zod'
-import { unknownDecisions } from '../../core/history/run/retry-plan.ts'
+import { unknownDecisions } from '../../core/history/run/unknown-decision.ts'
 import { approvalPolicies } from '../../core/worker/ask/session-approval.ts'
 import { Answer, route } from '../route.ts'
 import { sent } from '../schemas/history.ts'

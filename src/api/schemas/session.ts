@@ -1,7 +1,7 @@
 /** Duty: the schemas of sessions: in a list, in a report, their results, and what creates them. */
 import { z } from 'zod'
 import type { Report, SessionReport } from '../../client/report.ts'
-import { listedStates, type SessionState } from '../../client/session/session-summary.ts'
+import { listedStates, type SessionState } from '../../client/session/session-state.ts'
 import type { CreateSession } from '../../client/submission/submission.ts'
 import type { ListedSession } from '../../client/summaries.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'

@@ -13,7 +13,7 @@ import { addConnectionOptions, addExamples, addWorkersOption, type ConnectionFla
 import { print, safe, tell } from '../terminal/output.ts'
 import { count } from '../view/amounts.ts'
 import { listing } from '../view/answer.ts'
-import { type DefinitionFacts, definitionFacts } from '../view/definition-facts.ts'
+import type { DefinitionFacts } from '../view/definition-facts.ts'
 import { kindTypesMark, kindTypesText } from '../view/kind-types-text.ts'
 import type { Column } from '../view/table.ts'
 import { printAnswer } from './verb.ts'
@@ -109,6 +109,7 @@ async function hostedKinds(config: Config, mayFail: boolean): Promise<KindSummar
 }
 
 async function localKinds(folder: string): Promise<LocalKind[]> {
+  const { definitionFacts } = await import('../view/definition-facts.ts')
   return [...(await loadLocalKinds(folder))].map(([kind, definition]) => ({
     kind,
     pool: definition.pool ?? defaultPool,

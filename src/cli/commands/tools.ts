@@ -7,7 +7,6 @@ import { loadLocalKinds, workersFolder } from '../host/worker-files.ts'
 import { addExamples, addJsonOption, addWorkersOption } from '../options.ts'
 import { safe } from '../terminal/output.ts'
 import { listing } from '../view/answer.ts'
-import { toolsOf } from '../view/definition-facts.ts'
 import type { Column } from '../view/table.ts'
 import { printAnswer } from './verb.ts'
 
@@ -32,7 +31,7 @@ export function addToolsCommand(program: Command): void {
   ])
   command.action(async (flags: ToolsFlags) => {
     const folder = await workersFolder(await configOf(flags))
-    const rows = folder === undefined ? [] : toolRows(await loadLocalKinds(folder))
+    const rows = folder === undefined ? [] : await toolRows(await loadLocalKinds(folder))
     const empty =
       folder === undefined
         ? 'There is no folder of worker files; name one with --workers.'
@@ -42,7 +41,8 @@ export function addToolsCommand(program: Command): void {
 }
 
 /** Sorted by name. Different tools with the same name are different rows. */
-export function toolRows(kinds: ReadonlyMap<string, WorkerDefinition>): ToolRow[] {
+export async function toolRows(kinds: ReadonlyMap<string, WorkerDefinition>): Promise<ToolRow[]> {
+  const { toolsOf } = await import('../view/definition-facts.ts')
   const users = new Map<Tool, string[]>()
   for (const [kind, definition] of kinds) {
     for (const tool of toolsOf(definition)) users.set(tool, [...(users.get(tool) ?? []), kind])

@@ -9,7 +9,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Approval } from '../../client/person/approvals.ts'
 import { readEditor } from '../../config.ts'
-import { answerProblem } from '../../core/check/answer-problem.ts'
 import { InputError } from '../../core/errors.ts'
 import { parseExactJson } from '../../core/exact-json.ts'
 import { safe, tell } from './output.ts'
@@ -23,7 +22,7 @@ export async function editArguments({ arguments: args, schema }: Approval): Prom
     for (let wrong: string | undefined; ; ) {
       await runEditor(file)
       const text = await readFile(file, 'utf8')
-      const read = readArguments(text, schema)
+      const read = await readArguments(text, schema)
       if (read.problem === null) return read.value
       if (text === wrong) throw new InputError(`the arguments were not used: ${read.problem}.`)
       wrong = text
@@ -34,13 +33,20 @@ export async function editArguments({ arguments: args, schema }: Approval): Prom
   }
 }
 
-function readArguments(text: string, schema: Approval['schema']): { value: unknown; problem: string | null } {
+interface ReadArguments {
+  readonly value: unknown
+  readonly problem: string | null
+}
+
+async function readArguments(text: string, schema: Approval['schema']): Promise<ReadArguments> {
   let value: unknown
   try {
     value = parseExactJson(text)
   } catch (thrown) {
     return { value: null, problem: `this is no JSON (${(thrown as Error).message})` }
   }
+  // Checks by schemas, which commands that edit nothing need not load.
+  const { answerProblem } = await import('../../core/check/answer-problem.ts')
   const problem = schema === null ? null : answerProblem({ schema }, { decision: 'approve', arguments: value })
   return { value, problem: problem === null ? null : `what you wrote ${problem}` }
 }

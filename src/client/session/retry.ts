@@ -9,12 +9,8 @@ import { ConflictError, InputError, TransientError } from '../../core/errors.ts'
 import type { EventNote } from '../../core/event/event.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import { decodeEntry, type Entry } from '../../core/history/entry.ts'
-import {
-  planRetry,
-  type RetryVerdict,
-  type UnknownDecision,
-  unknownDecisions,
-} from '../../core/history/run/retry-plan.ts'
+import { planRetry, type RetryVerdict } from '../../core/history/run/retry-plan.ts'
+import { type UnknownDecision, unknownDecisions } from '../../core/history/run/unknown-decision.ts'
 import { rootIdOf } from '../../core/ids.ts'
 import type { Spending } from '../../core/policy.ts'
 import { sessionNotFound } from '../../core/worker/refusal.ts'

@@ -16,7 +16,8 @@ import type { SessionsQuery, WorkersQuery } from '../queries.ts'
 import { type WorkerReport, workerReport } from '../report.ts'
 import type { ListedSession, SessionsPage } from '../summaries.ts'
 import { readRows } from '../worker-rows.ts'
-import { factsOf, type ListedState, listedStates } from './session-summary.ts'
+import { type ListedState, listedStates } from './session-state.ts'
+import { factsOf } from './session-summary.ts'
 
 /** How many sessions one read takes: few enough that it is short, and many enough that there are few reads. */
 const pageMost = 500

@@ -17,18 +17,7 @@ import {
   type SessionRecord,
 } from '../../store/record/session-record.ts'
 import type { WorkerMode } from '../../store/record/worker-record.ts'
-
-export type SessionState = 'active' | 'completed' | 'failed' | 'cancelling' | 'cancelled'
-/** damaged: another program wrote over a key of the session, or over a field of its root's record. `report` names it. */
-export type ListedState = SessionState | 'damaged'
-export const listedStates: readonly ListedState[] = [
-  'active',
-  'completed',
-  'failed',
-  'cancelling',
-  'cancelled',
-  'damaged',
-]
+import type { SessionState } from './session-state.ts'
 
 export interface SessionFacts {
   readonly id: string

@@ -25,7 +25,7 @@ import { blobsNamedIn, copyBlobs } from './branch-blobs.ts'
 import { type ForkQuery, forkRequest, forkRules } from './branches.ts'
 import { Session, type SessionContext } from './session.ts'
 import type { SessionIndex } from './session-index.ts'
-import type { ListedState } from './session-summary.ts'
+import type { ListedState } from './session-state.ts'
 
 /** What `sessions.create` takes beside a definition. A conversation that begins with a history may wait for its first message. */
 export type CreateOf<Given> = Omit<CreateSession, 'kind' | 'input'> &

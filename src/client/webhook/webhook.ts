@@ -1,9 +1,10 @@
 /** Duty: endpoints of webhooks and deliveries as programs see them, and the options of their calls. */
 import { keyRule, oneOfRule, type Rule, type Rules, wholeNumberRule, yesOrNo } from '../../core/check/check-options.ts'
+import { type DeliveryState, deliveryStates } from '../../core/webhook/delivery-state.ts'
 import { type Include, includes } from '../../core/webhook/endpoint.ts'
 import { type NoticeType, noticeTypes } from '../../core/webhook/notice.ts'
 import { addressProblem } from '../../core/worker/notify.ts'
-import { type DeliveryRow, type DeliveryState, deliveryStates } from '../../notify/delivery-queue.ts'
+import type { DeliveryRow } from '../../notify/delivery-queue.ts'
 
 export type { DeliveryState, Include, NoticeType }
 export { deliveryStates, includes, noticeTypes }

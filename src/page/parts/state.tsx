@@ -2,7 +2,7 @@
 import type { ReactNode } from 'react'
 import type { Holdup } from '../../client/holdup.ts'
 import type { WorkerReport } from '../../client/report.ts'
-import type { ListedState } from '../../client/session/session-summary.ts'
+import type { ListedState } from '../../client/session/session-state.ts'
 import type { Activity } from '../../core/worker/activity.ts'
 
 type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'

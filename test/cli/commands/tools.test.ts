@@ -4,7 +4,7 @@ import { defineWorker, type WorkerDefinition } from '../../../src/core/definitio
 import { defineTool, type Tool } from '../../../src/core/definition/tool/define-tool.ts'
 
 describe('toolRows', () => {
-  it('lists each tool once, with the kinds that use it', () => {
+  it('lists each tool once, with the kinds that use it', async () => {
     const tool = (name: string, description: string) =>
       defineTool({ name, description, effect: 'pure', run: () => null })
     const [read, list] = [tool('read', 'Reads.'), tool('list', 'Lists.')]
@@ -15,7 +15,7 @@ describe('toolRows', () => {
       ['other', agent(tool('read', 'Another.'))],
       ['echo', defineWorker({ receive() {} })],
     ])
-    expect(toolRows(kinds)).toEqual([
+    expect(await toolRows(kinds)).toEqual([
       { name: 'list', effect: 'pure', kinds: ['reader'], description: 'Lists.' },
       { name: 'read', effect: 'pure', kinds: ['reader', 'writer'], description: 'Reads.' },
       { name: 'read', effect: 'pure', kinds: ['other'], description: 'Another.' },

@@ -1,7 +1,7 @@
 /** `troupe session close` and `troupe session cancel`: the two ways to end a session. */
 import type { Command } from 'commander'
 import type { Session } from '../../../client/session/session.ts'
-import type { ListedState } from '../../../client/session/session-summary.ts'
+import type { ListedState } from '../../../client/session/session-state.ts'
 import { damageOf } from '../../../core/errors.ts'
 import { sentence } from '../../view/answer.ts'
 import { addVerb } from '../verb.ts'

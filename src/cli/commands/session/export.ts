@@ -5,7 +5,6 @@ import type { Worker } from '../../../client/worker.ts'
 import { InputError } from '../../../core/errors.ts'
 import type { ChatMessage } from '../../../core/history/chat/chat-message.ts'
 import type { Entry } from '../../../core/history/entry.ts'
-import { saidIn } from '../../../core/history/said-in.ts'
 import { withTroupe } from '../../host/connection.ts'
 import type { ConnectionFlags } from '../../options.ts'
 import { escapeJson } from '../../terminal/escape.ts'
@@ -73,6 +72,7 @@ async function exportConversation(text: string, flags: ExportFlags): Promise<voi
 
 async function messagesOf(worker: Worker): Promise<ChatMessage[]> {
   const entries: Entry[] = []
+  const { saidIn } = await import('../../../core/history/said-in.ts')
   for (let after = -1; ; ) {
     const page = await worker.history({ after, limit: pageSize })
     entries.push(...page.map(({ entry }) => entry))

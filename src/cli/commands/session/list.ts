@@ -1,6 +1,6 @@
 /** `troupe session list`: the newest sessions. */
 import { type Command, Option } from 'commander'
-import { type ListedState, listedStates } from '../../../client/session/session-summary.ts'
+import { type ListedState, listedStates } from '../../../client/session/session-state.ts'
 import type { ListedSession } from '../../../client/summaries.ts'
 import { costText } from '../../view/amounts.ts'
 import { listing, moreNote } from '../../view/answer.ts'

@@ -1,6 +1,6 @@
 /** `troupe session retry <session>`: a session that failed goes on at its failed step. */
 import { type Command, Option } from 'commander'
-import { type UnknownDecision, unknownDecisions } from '../../../core/history/run/retry-plan.ts'
+import { type UnknownDecision, unknownDecisions } from '../../../core/history/run/unknown-decision.ts'
 import type { Spending } from '../../../core/policy.ts'
 import { spendingLimits } from '../../options.ts'
 import { sentence } from '../../view/answer.ts'

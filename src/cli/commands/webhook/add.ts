@@ -1,6 +1,6 @@
 /** `troupe webhook add <url>`: registers an address that is told of what happens from now on. */
 import { type Command, InvalidArgumentError } from 'commander'
-import { type NoticeType, noticeTypes } from '../../../client/webhook/webhook.ts'
+import { type NoticeType, noticeTypes } from '../../../core/webhook/notice.ts'
 import { addVerb } from '../verb.ts'
 import { secretAnswer } from './webhook-text.ts'
 

@@ -12,10 +12,7 @@ import type { RunState } from '../../worker/run-state.ts'
 import { readChatMessage } from '../chat/chat-codec.ts'
 import { type ToolCallBlock, type ToolResultMessage, toolCallsOf } from '../chat/chat-message.ts'
 import { type Entry, entryJson, type ReceivedEntry, type SpawnNote, type StepEntry } from '../entry.ts'
-
-/** What a person says of `once` calls of unknown outcome. again: run them again. failed: they took no effect. done: they took effect. */
-export const unknownDecisions = ['again', 'failed', 'done'] as const
-export type UnknownDecision = (typeof unknownDecisions)[number]
+import type { UnknownDecision } from './unknown-decision.ts'
 
 export interface FailedRunFacts {
   readonly run: number

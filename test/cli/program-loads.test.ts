@@ -1,0 +1,39 @@
+/** What a process loads that does little: others wait for it at each start. */
+import { execFile } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+async function loadedBy(...args: string[]): Promise<string[]> {
+  const flags = ['--conditions=troupe-source', '--import', `${root}test/support/tell-loaded.ts`]
+  const { stderr } = await promisify(execFile)(process.execPath, [...flags, ...args], { cwd: root })
+  return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')
+}
+
+const rooms = (loaded: readonly string[]) => loaded.filter((name) => name.startsWith('src/'))
+const packages = (loaded: readonly string[]) => loaded.filter((name) => !name.startsWith('src/'))
+
+test('the help of the command line loads commander and small files (PROG-1)', async () => {
+  const loaded = await loadedBy('src/cli/main.ts', '--help')
+  expect(packages(loaded)).toEqual(['commander', 'uuid'])
+  expect(rooms(loaded)).toEqual([
+    'src/api',
+    'src/cli',
+    'src/client',
+    'src/config.ts',
+    'src/core',
+    'src/node-version.ts',
+  ])
+})
+
+test('a program that only defines workers loads neither Redis nor BullMQ, and no server', async () => {
+  const loaded = await loadedBy(
+    '--input-type=module',
+    '--eval',
+    "import { defineWorker } from 'troupe'; defineWorker({ receive() {} })",
+  )
+  expect(packages(loaded)).toEqual(['uuid', 'zod'])
+  expect(rooms(loaded)).toEqual(['src/client', 'src/core', 'src/index.ts', 'src/node-version.ts'])
+})
