@@ -6,7 +6,14 @@
  */
 import type { IncomingMessage } from 'node:http'
 import rateLimit from '@fastify/rate-limit'
-import { type FastifyInstance, type FastifyReply, type FastifyRequest, fastify, type RouteOptions } from 'fastify'
+import {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+  fastify,
+  type RouteOptions,
+} from 'fastify'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
 import { InvariantError } from '../core/errors.ts'
 import type { AppSettings } from './app-settings.ts'
@@ -40,6 +47,14 @@ const headerBytesMax = 16_384
 /** A request that has not arrived after this is closed. */
 const arriveMsMax = 8_000
 
+/** In place of fastify's own compilers, which make code of JSON Schema. These are not even loaded, and its types know no others. */
+const schemaController = {
+  compilersFactory: {
+    buildValidator: () => checkRequestPart,
+    buildSerializer: () => () => (value: unknown) => JSON.stringify(value),
+  },
+} as unknown as NonNullable<FastifyServerOptions['schemaController']>
+
 export async function buildApp(settings: AppSettings): Promise<FastifyInstance> {
   const app = fastify({
     logger: false,
@@ -49,6 +64,7 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     requestTimeout: arriveMsMax,
     return503OnClosing: false,
     routerOptions: { maxParamLength: urlCharsMax },
+    schemaController,
     // Addresses that cannot be read meet no hook.
     frameworkErrors: (thrown, request, reply) =>
       answerError(thrown, request, reply.headers(replyHeaders), settings.log),
@@ -56,8 +72,6 @@ export async function buildApp(settings: AppSettings): Promise<FastifyInstance> 
     clientErrorHandler: closeWith400,
   })
   readJsonAlone(app)
-  app.setValidatorCompiler(checkRequestPart)
-  app.setSerializerCompiler(() => (value) => JSON.stringify(value))
   app.decorateRequest('caller', null as never)
   app.addHook('onRoute', refuseWithoutRight)
   app.addHook('onRequest', async (request, reply) => checkRequest(request, reply, settings))
