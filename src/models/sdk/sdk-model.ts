@@ -189,7 +189,8 @@ async function heldTo(
 }
 
 /** What a provider says that does not hold replies to schemas, or not to this one. */
-const refusesSchema = /response_?format|text\.format|output_?(?:config|format)|json_?schema|structured[ _-]?outputs?/i
+const refusesSchema =
+  /response[_ ]?format|text\.format|output[_ ]?(?:config|format)|json[_ ]?schema|structured[ _-]?outputs?/i
 
 /** What the provider said. The name of the model, which comes before it, may hold any word. */
 function saidIn(message: string): string {

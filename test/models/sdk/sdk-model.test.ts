@@ -85,10 +85,15 @@ describe.each(surfaces)('$provider', (surface) => {
     expect(sent[0]).not.toMatch(/tool_choice":\{?"?(?:any|required|tool)/)
   })
 
-  test('a provider that takes no schema is asked again without one, and from then on', async () => {
-    const said = JSON.stringify({ error: { message: 'This response_format type is unavailable now', type: 'x' } })
+  test.each([
+    'This response_format type is unavailable now',
+    'This model does not support response format `json_schema`. See supported models.',
+    "Invalid schema for response_format 'output': In context=(), 'tags' is not permitted.",
+    'output_config: Extra inputs are not permitted',
+    'Structured outputs are not supported by this model.',
+  ])('a provider that takes no schema is asked again without one, and from then on: %s', async (message) => {
     await using raw = await rawProvider((response) => {
-      response.writeHead(400, { 'content-type': 'application/json' }).end(said)
+      response.writeHead(400, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message } }))
     })
     const name = surface.provider === 'anthropic' ? 'claude-sonnet-4-5' : 'test-model'
     const held = openAt(surface, raw.url, name)

@@ -230,7 +230,8 @@ export const aSessionThatIsOverIsNotForked: Check = async (place) => {
 export const aKeyIsOneCopy: Check = async (place) => {
   const { session } = await live(place)
   const [first, second] = [await written(place, session), await written(place, session)]
-  await place.sessions.forks.appear({ ...first.order, key: 'k' })
+  const appeared = await place.sessions.forks.appear({ ...first.order, key: 'k' })
+  expect(await place.sessions.forks.appear({ ...first.order, key: 'k' })).toEqual(appeared)
   expect(await place.sessions.forks.appear({ ...second.order, key: 'k' })).toEqual({
     kind: 'again',
     sessionId: first.id,

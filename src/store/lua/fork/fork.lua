@@ -35,7 +35,7 @@ checkTextsIfAny(header, 'key')
 local idemKey = header.key and tag .. ':idem:' .. header.key
 if idemKey then checkNumbers(header, 'keyMs') end
 local known = idemKey and readAnswer(idemKey, '^(%x+%-%x+%-%x+%-%x+%-%x+)$')
-if known then return { 'again', known } end -- guard: idempotency key of a fork
+if known and known ~= header.session then return { 'again', known } end -- guard: idempotency key of a fork
 checkScores(due, 1, #due)
 checkScores(open, 1, #open)
 checkSort('zset', sessionsKey, endsKey, timersKey, asksKey)
