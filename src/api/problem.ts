@@ -11,6 +11,7 @@ export const httpCodes = [
   'token_missing',
   'token_unknown',
   'right_missing',
+  'ceiling_exceeded',
   'host_unknown',
   'origin_foreign',
   'type_unsupported',

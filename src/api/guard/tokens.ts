@@ -6,12 +6,14 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
 import { ConfigError } from '../../core/errors.ts'
+import { ceilingSchema } from './ceiling.ts'
 import { type Caller, rights } from './rights.ts'
 
 /** A token as a file or an option keeps it. */
 export const tokenEntry = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_.@-]{0,62}$/, 'must be 1 to 63 letters, digits, "_", ".", "@" or "-"'),
   rights: z.array(z.enum(rights)).min(1),
+  ceiling: ceilingSchema.exactOptional(),
   sha256: z.string().regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits'),
 })
 export type TokenEntry = z.infer<typeof tokenEntry>
@@ -19,12 +21,12 @@ export type TokenEntry = z.infer<typeof tokenEntry>
 const tokenCharsMin = 32
 
 /** An entry for a token that somebody chose. Throws a ConfigError if it is too short to be one. */
-export function entryOf(token: string, { name, rights }: Caller, where: string): TokenEntry {
+export function entryOf(token: string, { name, rights, ceiling }: Caller, where: string): TokenEntry {
   if (token.length < tokenCharsMin)
     throw new ConfigError(
       `${where} has ${token.length} characters, and a token needs at least ${tokenCharsMin}: make one with \`troupe token create\`, or with \`openssl rand -hex 32\`.`,
     )
-  return { name, rights: [...rights], sha256: hash('sha256', token) }
+  return { name, rights: [...rights], ...(ceiling !== undefined && { ceiling }), sha256: hash('sha256', token) }
 }
 
 /** A new token, and the entry that recognises it. The token itself is kept nowhere. */
@@ -82,6 +84,6 @@ export class Tokens {
     const digest = Buffer.from(hash('sha256', token), 'hex')
     let found: Caller | undefined
     for (const entry of this.#entries) if (timingSafeEqual(entry.digest, digest)) found = entry
-    return found && { name: found.name, rights: found.rights }
+    return found && { name: found.name, rights: found.rights, ceiling: found.ceiling }
   }
 }

@@ -1,5 +1,6 @@
 /** Duty: the routes of dead letters. */
 import { z } from 'zod'
+import { refuseCopy } from '../guard/ceiling.ts'
 import { route } from '../route.ts'
 import { dismissed, letter, redriven } from '../schemas/fleet.ts'
 import { count, letterId, workerId } from '../schemas/parts.ts'
@@ -35,7 +36,8 @@ export const redriveLetter = route({
   body: z.strictObject({ worker, newSession: z.boolean().optional() }).optional(),
   replies: { 200: redriven },
   cli: { command: 'mailbox redrive' },
-  async handle({ troupe, params, body }) {
+  async handle({ troupe, caller, params, body }) {
+    if (body?.newSession) refuseCopy(caller)
     const [one] = await troupe.redrive({ letter: params.id, workerId: body?.worker, newSession: body?.newSession })
     return one
   },

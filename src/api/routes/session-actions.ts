@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { unknownDecisions } from '../../core/history/run/unknown-decision.ts'
 import { approvalPolicies } from '../../core/worker/ask/session-approval.ts'
+import { checkLimits, refuseCopy } from '../guard/ceiling.ts'
 import { Answer, route } from '../route.ts'
 import { sent } from '../schemas/history.ts'
 import { reason, sessionParams } from '../schemas/parts.ts'
@@ -67,7 +68,10 @@ export const retrySession = route({
     .optional(),
   replies: { 200: z.object({ run: z.int(), step: z.string() }) },
   cli: { command: 'session retry' },
-  handle: ({ troupe, params, body }) => troupe.sessions.get(params.id).retry(body),
+  handle({ troupe, caller, params, body }) {
+    checkLimits(caller, body?.limits)
+    return troupe.sessions.get(params.id).retry(body)
+  },
 })
 
 export const forkSession = route({
@@ -80,7 +84,8 @@ export const forkSession = route({
     .optional(),
   replies: { 201: created },
   cli: { command: 'session fork' },
-  async handle({ troupe, params, body, idempotencyKey }) {
+  async handle({ troupe, caller, params, body, idempotencyKey }) {
+    refuseCopy(caller)
     const { id, rootId } = await troupe.sessions.get(params.id).fork({ ...body, idempotencyKey })
     return new Answer(201, { sessionId: id, workerId: rootId, warning: null }, { location: `/v1/sessions/${id}` })
   },
@@ -121,7 +126,10 @@ export const limitSession = route({
   body: givenSpending,
   replies: { 200: spending },
   cli: { command: 'session limit' },
-  handle: ({ troupe, params, body }) => troupe.sessions.get(params.id).limit(body),
+  handle({ troupe, caller, params, body }) {
+    checkLimits(caller, body)
+    return troupe.sessions.get(params.id).limit(body)
+  },
 })
 
 export const setApproval = route({

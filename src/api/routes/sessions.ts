@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Session } from '../../client/session/session.ts'
 import type { RunResult } from '../../core/history/entry.ts'
+import { underCeiling } from '../guard/ceiling.ts'
 import { waited } from '../prefer.ts'
 import { Answer, type Call, route } from '../route.ts'
 import { count, kind, sessionId, sessionParams } from '../schemas/parts.ts'
@@ -48,7 +49,8 @@ export const createSession = route({
   replies: { 200: created, 202: created },
   cli: { command: 'submit' },
   async handle(call) {
-    const { troupe, body, idempotencyKey, request } = call
+    const { troupe, caller, idempotencyKey, request } = call
+    const body = underCeiling(caller, call.body)
     refuseFiles(body.input)
     const session = await troupe.sessions.create({ ...body, ...(idempotencyKey !== undefined && { idempotencyKey }) })
     const { id, rootId, warning } = session

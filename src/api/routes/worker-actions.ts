@@ -1,5 +1,6 @@
 /** Duty: the routes that change one worker. */
 import { z } from 'zod'
+import { checkModel, refuseCopy } from '../guard/ceiling.ts'
 import { Answer, route } from '../route.ts'
 import { compacted, sent } from '../schemas/history.ts'
 import { json, name, reason, workerParams } from '../schemas/parts.ts'
@@ -122,7 +123,10 @@ export const configureWorker = route({
   }),
   replies: { 200: configuration },
   cli: { command: 'worker configure' },
-  handle: ({ troupe, params, body, signal }) => troupe.workers.get(params.id).configure({ ...body, signal }),
+  handle({ troupe, caller, params, body, signal }) {
+    checkModel(caller, body.model)
+    return troupe.workers.get(params.id).configure({ ...body, signal })
+  },
 })
 
 export const forkWorker = route({
@@ -139,7 +143,8 @@ export const forkWorker = route({
     .optional(),
   replies: { 201: created },
   cli: { command: 'worker fork' },
-  async handle({ troupe, params, body = {}, idempotencyKey }) {
+  async handle({ troupe, caller, params, body = {}, idempotencyKey }) {
+    refuseCopy(caller)
     refuseFiles(body.input)
     const session = await troupe.sessions.fork(troupe.workers.get(params.id), { ...body, idempotencyKey })
     const { id, rootId, warning } = session

@@ -1,10 +1,13 @@
 /** `troupe token create|list|remove`: changes the file of access tokens. */
 import { type Command, InvalidArgumentError } from 'commander'
+import type { Ceiling } from '../../../api/guard/ceiling.ts'
 import { type Right, rights } from '../../../api/guard/rights.ts'
 import { didYouMean } from '../../../core/check/closest.ts'
 import { InputError } from '../../../core/errors.ts'
+import { limitNames, type SessionLimits } from '../../../core/policy.ts'
+import type { Permissions } from '../../../core/worker/permissions.ts'
 import { readTokenFile, replaceTokenFile } from '../../host/token-file.ts'
-import { addExamples, addJsonOption } from '../../options.ts'
+import { addExamples, addJsonOption, limits, permissions } from '../../options.ts'
 import { print, printJson, safe, tell } from '../../terminal/output.ts'
 
 interface FileFlags {
@@ -22,8 +25,16 @@ export function addTokenChanges(group: Command): void {
       'read: look; operate: create, send, change; decide: answer asks and approvals; admin: all (with commas between them)',
       rightsIn,
     )
+    .option('--kinds <names>', 'it creates sessions of these kinds alone', namesIn)
+    .option('--models <names>', 'it sets these models alone for an agent', namesIn)
+    .option('--limit <name=n,…>', `at most this for each of its sessions: ${limitNames.join(', ')}`, limits)
+    .option('--permissions <what=…>', 'at most this for each of its sessions, as for submit', permissions)
   addExamples(create, [
     ['troupe token create ci --rights operate | tail -1 > ci.token', 'the token alone is on stdout'],
+    [
+      'troupe token create shop --rights operate --kinds clerk --limit tokens=50000',
+      'sessions of one kind, with a ceiling for each',
+    ],
   ])
   create.action(createToken)
   withFile(group.command('list'), 'names and rights of the access tokens').action(listTokens)
@@ -35,6 +46,11 @@ function withFile(command: Command, description: string): Command {
 }
 
 /** A parser for commander. */
+function namesIn(text: string): string[] {
+  return text.split(',').map((name) => name.trim())
+}
+
+/** A parser for commander. */
 function rightsIn(text: string): Right[] {
   const names = text.split(',').map((name) => name.trim())
   const unknown = names.find((name) => !rights.includes(name as Right))
@@ -42,14 +58,36 @@ function rightsIn(text: string): Right[] {
   return names as Right[]
 }
 
-async function createToken(name: string, flags: FileFlags & { readonly rights: readonly Right[] }): Promise<void> {
+interface CreateFlags extends FileFlags {
+  readonly rights: readonly Right[]
+  readonly kinds?: string[]
+  readonly models?: string[]
+  readonly limit?: Partial<SessionLimits>
+  readonly permissions?: Permissions
+}
+
+/** Undefined if nothing restricts the token. */
+function ceilingOf({ kinds, models, limit, permissions: most }: CreateFlags): Ceiling | undefined {
+  const ceiling = {
+    ...(kinds && { kinds }),
+    ...(models && { models }),
+    ...(limit && { limits: limit }),
+    ...(most && { permissions: most }),
+  }
+  return Object.keys(ceiling).length === 0 ? undefined : (ceiling as Ceiling)
+}
+
+async function createToken(name: string, flags: CreateFlags): Promise<void> {
   const { newToken, tokenEntry } = await import('../../../api/guard/tokens.ts')
   const entries = (await readTokenFile(flags.file)) ?? []
   if (entries.some((entry) => entry.name === name))
     throw new InputError(`${flags.file} has a token named ${name}: remove it first, or choose another name.`)
-  const { token, entry } = newToken({ name, rights: flags.rights })
+  const { token, entry } = newToken({ name, rights: flags.rights, ceiling: ceilingOf(flags) })
   const problem = tokenEntry.safeParse(entry).error?.issues[0]
-  if (problem !== undefined) throw new InputError(`the name of a token ${problem.message}.`)
+  if (problem !== undefined) {
+    const what = problem.path[0] === 'name' ? 'the name of a token' : problem.path.join('.')
+    throw new InputError(`${what} ${problem.message}.`)
+  }
   replaceTokenFile(flags.file, [...entries, entry])
   if (flags.json) printJson({ type: 'tokenCreated', name, rights: entry.rights, file: flags.file, token })
   else {
@@ -60,9 +98,9 @@ async function createToken(name: string, flags: FileFlags & { readonly rights: r
 
 async function listTokens(flags: FileFlags): Promise<void> {
   const entries = (await readTokenFile(flags.file)) ?? []
-  for (const { name, rights } of entries) {
-    if (flags.json) printJson({ type: 'token', name, rights })
-    else print(`${name}  ${rights.join(', ')}`)
+  for (const { name, rights, ceiling } of entries) {
+    if (flags.json) printJson({ type: 'token', name, rights, ...(ceiling && { ceiling }) })
+    else print(`${name}  ${rights.join(', ')}${ceiling === undefined ? '' : `  at most ${JSON.stringify(ceiling)}`}`)
   }
   if (entries.length === 0 && !flags.json) tell(`${safe(flags.file)} has no tokens.`)
 }

@@ -1,0 +1,114 @@
+/**
+ * Duty: what a caller may ask for at most, as the ceiling of its access token says.
+ * CEILING-1 Who asks for more is refused. Who asks for nothing gets no more than the ceiling, also where the default is higher.
+ * CEILING-2 What would give more in another way is refused: copies have the limits and permissions of what they copy.
+ * Does not own: what exists already. A message to a session of somebody else spends what that session may.
+ */
+import { z } from 'zod'
+import { defaultSessionLimits, type Spending } from '../../core/policy.ts'
+import { commonPermissions, isWithinFolder, type Permissions } from '../../core/worker/permissions.ts'
+import { ApiError } from '../problem.ts'
+
+const limit = z.int().min(0).optional()
+const names = z.array(z.string().min(1).max(200)).min(1).max(200).optional()
+
+export const ceilingSchema = z.strictObject({
+  /** Of which kinds it may create sessions. */
+  kinds: names,
+  /** Which models it may set for an agent. */
+  models: names,
+  /** Of each session that it creates, or whose limits it changes. */
+  limits: z
+    .strictObject({
+      modelCalls: limit,
+      tokens: limit,
+      toolCalls: limit,
+      workers: limit,
+      children: limit,
+      depth: limit,
+      mailbox: limit,
+    })
+    .optional(),
+  /** Of each session that it creates. */
+  permissions: z
+    .strictObject({
+      tools: z.array(z.string()).optional(),
+      kinds: z.array(z.string()).optional(),
+      folder: z.string().optional(),
+      send: z.enum(['none', 'family', 'session']).optional(),
+    })
+    .optional(),
+})
+export type Ceiling = z.infer<typeof ceilingSchema>
+
+/** Who calls, as far as a ceiling is concerned. */
+interface Ceiled {
+  readonly name: string
+  readonly ceiling?: Ceiling | undefined
+}
+
+interface Creation {
+  readonly kind: string
+  readonly limits?: Partial<Record<string, number | undefined>> | undefined
+  readonly permissions?: Permissions | undefined
+}
+
+/** What is created for this caller: what it asks for, and no more than its ceiling. */
+export function underCeiling<Asked extends Creation>(caller: Ceiled, asked: Asked): Asked {
+  const { ceiling } = caller
+  if (ceiling === undefined) return asked
+  checkName(caller, 'kind', asked.kind, ceiling.kinds)
+  checkLimits(caller, asked.limits)
+  const { permissions } = ceiling
+  return {
+    ...asked,
+    ...(ceiling.limits !== undefined && { limits: { ...lowered(ceiling.limits), ...asked.limits } }),
+    ...(permissions !== undefined && { permissions: narrowed(caller, permissions, asked.permissions) }),
+  }
+}
+
+/** Throws if one of these is above the ceiling. */
+export function checkLimits(
+  caller: Ceiled,
+  limits: Partial<Record<keyof Spending | string, number | undefined>> = {},
+): void {
+  for (const [name, most] of Object.entries(caller.ceiling?.limits ?? {}))
+    if (most !== undefined && (limits[name] ?? 0) > most)
+      throw exceeded(caller, `limits.${name} of at most ${most}, not ${limits[name]}`)
+}
+
+export function checkModel(caller: Ceiled, model: string | null | undefined): void {
+  if (model != null) checkName(caller, 'model', model, caller.ceiling?.models)
+}
+
+/** CEILING-2 */
+export function refuseCopy(caller: Ceiled): void {
+  if (caller.ceiling !== undefined)
+    throw exceeded(caller, 'no copies, which have the limits and permissions of what they copy')
+}
+
+function checkName(caller: Ceiled, what: string, name: string, allowed: readonly string[] | undefined): void {
+  if (allowed !== undefined && !allowed.includes(name))
+    throw exceeded(caller, `only the ${what}${allowed.length === 1 ? '' : 's'} ${allowed.join(', ')}, not ${name}`)
+}
+
+/** The defaults, where they are above the ceiling. */
+function lowered(limits: NonNullable<Ceiling['limits']>): Record<string, number> {
+  const defaults: Readonly<Record<string, number>> = { ...defaultSessionLimits }
+  return Object.fromEntries(
+    Object.entries(limits).flatMap(([name, most]) =>
+      most === undefined ? [] : [[name, Math.min(most, defaults[name] ?? most)]],
+    ),
+  )
+}
+
+function narrowed(caller: Ceiled, ceiling: Permissions, asked: Permissions | undefined): Permissions {
+  const { folder } = asked ?? {}
+  if (folder !== undefined && ceiling.folder !== undefined && !isWithinFolder(folder, ceiling.folder))
+    throw exceeded(caller, `the folder ${ceiling.folder}, not ${folder}`)
+  return commonPermissions(ceiling, asked ?? null)
+}
+
+function exceeded({ name }: Ceiled, allows: string): ApiError {
+  return new ApiError(403, 'ceiling_exceeded', `the ceiling of token "${name}" allows ${allows}.`)
+}
