@@ -3,6 +3,7 @@
  * AUDIT-1 It writes nothing, reads in pages, and asks no worker and no node.
  * AUDIT-2 Two workers are compared only if one script read them at the same moment (a picture).
  * AUDIT-3 It looks at a fault again before it reports it: the fault must stay the same. So a running system gives no finding.
+ * AUDIT-4 What it remembers does not grow with what is stored: faults, and what the event stream says, which is bounded.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { preview } from '../core/check/preview.ts'
@@ -21,6 +22,8 @@ export interface AuditReport {
   readonly workers: number
   /** How many sessions and workers were pruned. */
   readonly removed: { readonly sessions: number; readonly workers: number }
+  /** Sessions that had ended before this time, in ms, were not looked at. Absent: all were. */
+  readonly since?: number | undefined
   readonly counts: Counts
   readonly findings: readonly AuditFinding[]
 }
@@ -29,6 +32,14 @@ export interface AuditReport {
 export interface AuditProgress {
   readonly sessions: number
   readonly workers: number
+  /** Of how many sessions; absent: it is not known. */
+  readonly of?: number | undefined
+}
+
+/** What is audited: one session, or all of a namespace; `since`: without those that had ended before this time, in ms. */
+export interface AuditScope {
+  readonly sessionId?: string | undefined
+  readonly since?: number | undefined
 }
 
 /** How long the audit waits before it looks at a fault again. */
@@ -38,7 +49,7 @@ const slackMs = 5_000
 
 export async function audit(
   stores: readonly AuditStore[],
-  sessionId: string | null,
+  { sessionId, since }: AuditScope = {},
   onProgress: (progress: AuditProgress) => void = () => {},
 ): Promise<AuditReport> {
   const tally = new Tally()
@@ -47,21 +58,23 @@ export async function audit(
   const total = { sessions: 0, workers: 0 }
   const removed = { sessions: 0, workers: 0 }
   const walk = new RecordWalk(stores)
+  const counts = sessionId === undefined ? await Promise.all(stores.map((store) => store.countSessions(since))) : []
+  const of = sessionId === undefined ? counts.reduce((sum, count) => sum + count, 0) : undefined
   for (const store of stores) {
     const before = { ...total }
     const part = new PartitionAudit(store, tally, walk, ({ sessions, workers }) =>
-      onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers }),
+      onProgress({ sessions: before.sessions + sessions, workers: before.workers + workers, of }),
     )
-    findings = [...findings, ...(await (sessionId === null ? part.everything() : part.one(sessionId)))]
+    findings = [...findings, ...(await (sessionId === undefined ? part.everything(since) : part.one(sessionId)))]
     total.sessions += part.sessions
     total.workers += part.workers
-    if (sessionId !== null) continue
+    if (sessionId !== undefined || since !== undefined) continue
     const retired = await store.retired()
     tally.remove(retired)
     removed.sessions += retired.sessions
     removed.workers += retired.workers
   }
-  return { ...total, removed, counts: tally.counts, findings }
+  return { ...total, removed, ...(since !== undefined && { since }), counts: tally.counts, findings }
 }
 
 class PartitionAudit {
@@ -71,12 +84,13 @@ class PartitionAudit {
   readonly #tally: Tally
   readonly #walk: RecordWalk
   readonly #onProgress: (progress: AuditProgress) => void
-  readonly #known = new Set<string>()
-  readonly #sessionsKnown = new Set<string>()
-  /** Workers that have a record, but belong to no session that the audit looked at. */
+  /** Workers that exist, but cannot be read. */
+  readonly #unread = new Set<string>()
+  /** Workers that have a record and belong to no session that is there. */
   #orphans: Promise<readonly string[]> | undefined
   #pools: readonly string[] = []
   #isWhole = true
+  #findsOrphans = true
 
   constructor(store: AuditStore, tally: Tally, walk: RecordWalk, onProgress: (progress: AuditProgress) => void) {
     this.#store = store
@@ -106,17 +120,18 @@ class PartitionAudit {
     return findings
   }
 
-  async everything(): Promise<AuditFinding[]> {
+  /** Sessions that had ended before this time do not change any more. Workers of no session are looked for among all, or not at all. */
+  async everything(since?: number): Promise<AuditFinding[]> {
+    this.#findsOrphans = since === undefined
+    const until = await (since === undefined ? this.#store.newest() : this.#store.now())
     this.#pools = await this.#store.pools()
     const streams = new StreamFacts(this.#store, 0)
-    const found = await this.#round(streams, this.#sessionIds())
-    const lost = await lostSessions(this.#store, streams, this.#unseen(streams))
+    const found = await this.#round(
+      streams,
+      itemsOf((cursor) => this.#store.sessionIds(cursor, until, since)),
+    )
+    const lost = await lostSessions(this.#store, streams, streams.created)
     return this.#settle(streams, [...found, ...lost, ...(await this.#around(streams))])
-  }
-
-  /** Sessions whose creation is in the event stream, and that the audit has not looked at. */
-  #unseen(streams: StreamFacts): string[] {
-    return streams.created.filter((id) => !this.#sessionsKnown.has(id))
   }
 
   /** Faults of the partition, and of workers that belong to no session that the audit looked at. */
@@ -127,16 +142,8 @@ class PartitionAudit {
       ...keys,
       ...(await this.#lookAtOrphans()),
       ...(await orphanAsks(this.#store)),
-      ...(await lostEndedSessions(this.#store, streams, this.#unseen(streams))),
+      ...(await lostEndedSessions(this.#store, streams, streams.created)),
     ]
-  }
-
-  async *#sessionIds(): AsyncGenerator<string> {
-    for await (const id of itemsOf((cursor) => this.#store.sessionIds(cursor))) {
-      if (this.#sessionsKnown.has(id)) continue
-      this.#sessionsKnown.add(id)
-      yield id
-    }
   }
 
   /** The first look at these sessions. */
@@ -150,10 +157,9 @@ class PartitionAudit {
       this.workers += found.unread.length
       for (const seen of found.seen) {
         this.workers++
-        this.#known.add(seen.picture.id)
         this.#tally.add(seen)
       }
-      for (const id of found.unread) this.#known.add(id)
+      for (const id of found.unread) this.#unread.add(id)
       suspicions.push(...found.suspicions)
       ahead.push(...found.ahead)
       this.#onProgress({ sessions: this.sessions, workers: this.workers })
@@ -203,16 +209,17 @@ class PartitionAudit {
     const places = ['leases' as const, 'timers' as const, ...this.#pools.map((pool) => ({ pool }))]
     for (const place of places) {
       const name = typeof place === 'object' ? `the run queue of pool ${place.pool}` : place
-      for await (const member of itemsOf((cursor) => this.#store.members(place, cursor))) {
+      for await (const member of itemsOf((cursor) => this.#store.withoutRecord(place, cursor))) {
         const id = member.slice(0, 36)
-        if (this.#known.has(id)) continue
         const { missing } = await this.#store.look(null, [id], [], 'count')
         if (missing.length > 0 && (await this.#stands(place, member)))
           say('I7', `orphan-${name}`, id, `${name} names worker ${idText(id)}, which has no record`)
       }
     }
-    this.#orphans ??= this.#walk.unknown(this.#store, this.#known)
+    if (!this.#findsOrphans) return suspicions
+    this.#orphans ??= this.#walk.orphans(this.#store)
     for (const id of await this.#orphans) {
+      if (this.#unread.has(id)) continue
       const sessionId = (await this.#store.sessionOf(id)) ?? sessionIdOfRoot(id)
       const { missing, session: about, damaged: broken } = await this.#store.look(sessionId, [id], [])
       if (missing.length > 0 || about === null) continue

@@ -1,7 +1,6 @@
 /** Duty: `connect`, and the client that it returns: the calls that programs and the command line make. */
 
 import { type AuditReport, audit } from '../audit/audit.ts'
-import { isOfMessages } from '../audit/finding.ts'
 import { defaultNamespace, defaultRedisUrl, rememberSecretsOfEnvironment } from '../config.ts'
 import { checkOptions } from '../core/check/check-options.ts'
 import type { WorkerLog } from '../core/definition/worker-log.ts'
@@ -13,7 +12,6 @@ import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
 import { AuditStore } from '../store/audit/audit-store.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
-import { keepLastAudit } from '../store/audit/last-audit.ts'
 import { EndpointStore } from '../store/endpoint-store.ts'
 import { tagOf } from '../store/keys.ts'
 import { AskStore } from '../store/person/ask-store.ts'
@@ -55,6 +53,7 @@ import {
   type WorkersQuery,
   workersRules,
 } from './queries.ts'
+import { recordAudit, sinceOf } from './recorded-audit.ts'
 import type { WorkerReport } from './report.ts'
 import type { SessionContext } from './session/session.ts'
 import { SessionIndex } from './session/session-index.ts'
@@ -299,20 +298,18 @@ export class Troupe implements AsyncDisposable {
       )
     const { onProgress } = query
     if (query.sessionId === undefined) {
-      const report = await audit(this.#audits, null, onProgress)
-      if (query.record) await this.#keepAudit(report)
+      const [first] = this.#audits as [AuditStore]
+      const [at, since] = [await first.now(), await sinceOf(this.#inspect[0] as InspectStore, query.since)]
+      const report = await audit(this.#audits, { since }, onProgress)
+      const [{ redis }] = this.#places as [OpenPlace]
+      if (query.record) await recordAudit(redis, this.#namespace, report, at, this.#deadlineMs)
       return report
     }
+    if (query.since !== undefined)
+      throw new InputError('audit: since is for an audit of all sessions; leave out either since or sessionId.')
     const sessionId = parseId(query.sessionId, 'session')
     this.#inspectOf(sessionId, 'session')
-    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], sessionId, onProgress)
-  }
-
-  async #keepAudit({ findings }: AuditReport): Promise<void> {
-    const found = { unaccounted: findings.filter(isOfMessages).length, findings: findings.length }
-    const [{ redis }] = this.#places as [OpenPlace]
-    const keep = () => keepLastAudit(redis, this.#namespace, found)
-    await guarded('recording the audit', keep, this.#deadlineMs)
+    return audit([this.#audits[partitionOf(sessionId)] as AuditStore], { sessionId }, onProgress)
   }
 
   /**

@@ -87,7 +87,12 @@ export interface AuditQuery {
   readonly sessionId?: string | undefined
   /** Called after each session, because an audit of many takes minutes. */
   readonly onProgress?: ((progress: AuditProgress) => void) | undefined
-  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions. */
+  /**
+   * Without the sessions that had ended before this time, in ms since 1970: they do not change any more. `last`: before the last audit that was recorded;
+   * if that had findings, or there was none, of all sessions.
+   */
+  readonly since?: number | 'last' | undefined
+  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions, or of those since the last one. */
   readonly record?: boolean | undefined
 }
 
@@ -149,6 +154,10 @@ export const redriveRules: Rules<RedriveQuery> = { ...lettersRules, newSession: 
 export const auditRules: Rules<AuditQuery> = {
   sessionId: id,
   onProgress: callback,
+  since: {
+    expects: 'a time in ms since 1970, or "last"',
+    fits: (value) => value === 'last' || (Number.isSafeInteger(value) && Number(value) >= 0),
+  },
   record: yesOrNo,
 }
 export const positionRule = wholeNumberRule(0, Number.MAX_SAFE_INTEGER)

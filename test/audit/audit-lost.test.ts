@@ -39,7 +39,7 @@ function auditWith(troupe: TestTroupe, name: keyof AuditStore, happens: () => Pr
       }
     },
   })
-  return audit([before], null)
+  return audit([before])
 }
 
 describe('a session that has left no key', () => {

@@ -33,7 +33,7 @@ test('workers of sessions that are not there are found in each partition, by one
   const stores = all.map(
     (partition) => new AuditStore(redis, caller, partitionKeys(tagOf(namespace, partition)), partition, 10_000),
   )
-  const { findings } = await audit(stores, null)
+  const { findings } = await audit(stores)
   const found = (rule: string) => new Set(findings.flatMap((one) => (one.rule === rule ? [one.workerId] : [])))
   expect(found('index')).toEqual(new Set(roots))
   expect(found('orphan')).toEqual(new Set(children))

@@ -180,7 +180,7 @@ function sliceOf(written: readonly string[], from: number, to: number): string[]
 }
 
 async function auditOf(place: Place) {
-  return audit([new AuditStore(place.redis, place.caller, place.keys, 0, place.deadlineMs)], null)
+  return audit([new AuditStore(place.redis, place.caller, place.keys, 0, place.deadlineMs)])
 }
 
 /** What clients and the audit are shown of them. */

@@ -46,7 +46,7 @@ export async function auditLines(redis: Redis, namespace: string): Promise<strin
 
 export async function auditOf(redis: Redis, namespace: string): Promise<AuditReport> {
   const store = new AuditStore(redis, new ScriptCaller(redis), partitionKeys(tagOf(namespace, 0)), 0, 10_000)
-  return audit([store], null)
+  return audit([store])
 }
 
 /** Every commit that changes how a run stands is followed by an event. */

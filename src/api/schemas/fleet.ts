@@ -102,6 +102,7 @@ const auditReport = schemaOf<AuditReport>()(
     sessions: z.number(),
     workers: z.number(),
     removed: z.object({ sessions: z.number(), workers: z.number() }),
+    since: z.number().optional(),
     counts: z.object({ inputs: counts, results: counts, signals: counts, all: counts }),
     findings: z.array(
       z.object({
@@ -121,7 +122,7 @@ export const audit = named(
     state: z.enum(['none', 'running', 'done', 'failed']),
     startedAt: maybeTime,
     finishedAt: maybeTime,
-    progress: z.object({ sessions: z.number(), workers: z.number() }).nullable(),
+    progress: z.object({ sessions: z.number(), workers: z.number(), of: z.number().optional() }).nullable(),
     report: auditReport.nullable().describe('Of the last audit that this server finished.'),
     problem: z.object({ code: z.string(), detail: z.string() }).nullable(),
   }),

@@ -5,7 +5,7 @@ import type { MessageCounts } from '../../audit/counts.ts'
 import type { AuditFinding } from '../../audit/finding.ts'
 import { endWith, exitCodes, Unanswered } from '../exit-code.ts'
 import { withTroupe } from '../host/connection.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags } from '../options.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, duration } from '../options.ts'
 import { columnsOf, pageOf, paint, print, printJson, safe } from '../terminal/output.ts'
 import { ProgressLine } from '../terminal/progress-line.ts'
 import { wrapText } from '../terminal/text-width.ts'
@@ -14,6 +14,7 @@ import { type Column, tableLines } from '../view/table.ts'
 import { eitherId } from './verb.ts'
 
 interface AuditFlags extends ConnectionFlags {
+  readonly since?: number | 'last'
   readonly record?: boolean
 }
 
@@ -22,12 +23,18 @@ export function addAuditCommand(program: Command): void {
     .command('audit')
     .description('account for every accepted message, and check that the stored data is consistent')
     .argument('[session]', 'id of a session, or of one of its workers; default: all sessions')
-    .option('--record', 'keep how it ended for the metrics, where an alert finds it; only of all sessions')
+    .option(
+      '--since <duration>',
+      'without sessions that had ended so long ago, or "last": before the last recorded audit, if that had no finding',
+      (text) => (text === 'last' ? text : duration(text)),
+    )
+    .option('--record', 'keep how it ended for the metrics, where an alert finds it; not of one session')
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe audit', 'all sessions; nodes may keep working'],
     ['troupe audit 0199…', 'one session'],
-    ['troupe audit --record', 'every hour, for the alert on messages that are not accounted for'],
+    ['troupe audit --record', 'every night, for the alert on messages that are not accounted for'],
+    ['troupe audit --record --since last', 'every hour: only what may have changed'],
     ['troupe audit --json | jq -c \'select(.type == "finding")\'', 'for a monitor'],
   ])
   command.addHelpText('after', exitCodesHelp)
@@ -47,11 +54,16 @@ Exit codes: 0 no finding, 1 a finding. Without a result:
 async function reportOf(sessionId: string | undefined, flags: AuditFlags): Promise<AuditReport> {
   try {
     using progress = new ProgressLine()
-    const onProgress = ({ sessions, workers }: AuditProgress) =>
-      progress.update(`${count(sessions, 'session')} with ${count(workers, 'worker')} checked`)
+    const onProgress = ({ sessions, workers, of }: AuditProgress) =>
+      progress.update(
+        of === undefined
+          ? `${count(sessions, 'session')} with ${count(workers, 'worker')} checked`
+          : `${sessions} of ${count(of, 'session')} checked, with ${count(workers, 'worker')}`,
+      )
+    const since = typeof flags.since === 'number' ? Date.now() - flags.since : flags.since
     return await withTroupe(flags, flags.record ? 'change' : 'look', async (troupe) => {
       const wanted = sessionId === undefined ? undefined : await eitherId(troupe, sessionId, 'session')
-      return troupe.audit({ sessionId: wanted, onProgress, record: flags.record })
+      return troupe.audit({ sessionId: wanted, onProgress, since, record: flags.record })
     })
   } catch (thrown) {
     throw new Unanswered(thrown)
@@ -71,15 +83,17 @@ const columns: Column<Row>[] = [
   ...names.map((name): Column<Row> => ({ header: name, value: (row) => row[name], align: 'right' })),
 ]
 
-function show({ sessions, workers, removed, counts, findings }: AuditReport): void {
+function show({ sessions, workers, removed, since, counts, findings }: AuditReport): void {
   const rows = Object.entries(counts).map(([what, row]) => ({ ...row, what }))
   for (const line of tableLines(rows, columns, pageOf())) print(line)
   print('')
   for (const finding of findings) showFinding(finding)
   if (findings.length > 0) print('')
+  const part =
+    since === undefined ? '' : `; sessions that had ended before ${new Date(since).toISOString()} were not looked at`
   const pruned = removed.sessions === 0 ? '' : `, and ${count(removed.sessions, 'session')} that were removed`
   print(
-    `${count(findings.length, 'finding')} in ${count(sessions, 'session')} with ${count(workers, 'worker')}${pruned}`,
+    `${count(findings.length, 'finding')} in ${count(sessions, 'session')} with ${count(workers, 'worker')}${pruned}${part}`,
   )
   if (findings.length > 0)
     print(

@@ -6,27 +6,16 @@
  */
 import { defaultPool, isPool, sessionIdOfRoot, unhostedPool } from '../../core/ids.ts'
 import type { Lane } from '../../core/worker/message.ts'
-import {
-  askKey,
-  formerKey,
-  gateKeys,
-  gatesKey,
-  outboxKeys,
-  type PartitionKeys,
-  recordOf,
-  rootKey,
-  sessionKeys,
-  workerKeys,
-  workersPattern,
-} from '../keys.ts'
+import { askKey, type PartitionKeys, recordOf, rootKey, sessionKeys, workerKeys, workersPattern } from '../keys.ts'
 import { type LetterRow, ReadStore } from '../read-store.ts'
 import { sessionOfPath } from '../record/worker-record.ts'
 import type { Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
-import { type EventEntry, orElse, type RecordFields, toEventEntries } from '../script/replies.ts'
+import { type EventEntry, orElse, type RecordFields, repliesOf, scored, toEventEntries } from '../script/replies.ts'
 import type { Reply, ScriptCaller } from '../script/script.ts'
 import { lookScript } from '../script/scripts.ts'
 import { type Picture, sessionPicture, workerPicture } from './audit-picture.ts'
+import { damagedKeys } from './damaged-keys.ts'
 
 export interface Page<Item> {
   readonly items: readonly Item[]
@@ -36,13 +25,18 @@ export interface Page<Item> {
   readonly isRead?: boolean
 }
 
-/** Yields the items of all pages. */
-export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
+/** Yields all pages. */
+export async function* pagesOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<readonly Item[]> {
   for (let next: string | null = '0'; next !== null; ) {
     const page = await read(next)
-    yield* page.items
+    yield page.items
     next = page.next
   }
+}
+
+/** Yields the items of all pages. */
+export async function* itemsOf<Item>(read: (cursor: string) => Promise<Page<Item>>): AsyncGenerator<Item> {
+  for await (const page of pagesOf(read)) yield* page
 }
 
 const pageSize = 1_000
@@ -87,74 +81,8 @@ export class AuditStore {
   }
 
   /** Sentences about damaged keys of the whole partition. */
-  async damagedKeys(pools: readonly string[]): Promise<string[]> {
-    const {
-      meta,
-      nodes,
-      seen,
-      kinds,
-      retired,
-      leases,
-      timers,
-      sessions,
-      ends,
-      redriven,
-      cancelling,
-      events,
-      dead,
-      asks,
-    } = this.#keys
-    const registered = this.#keys.pools
-    const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = this.#keys
-    const nodeIds = await orElse(this.#redis.hkeys(nodes), [])
-    const known = await orElse(this.#redis.hkeys(kinds), [])
-    const { sent, received, out } = outboxKeys(this.#keys.tag)
-    const outboxes = await orElse(this.#redis.hkeys(sent), [])
-    const names = await orElse(this.#redis.zrange(gatesKey(this.#keys.tag), 0, '-1'), [])
-    const gates = names.map((name) => gateKeys(this.#keys.tag, name))
-    const queued = await Promise.all(
-      pools.map(async (pool) => {
-        const some = await orElse(this.#redis.smembers(kindQueues(pool)), [])
-        return [...new Set([...known, ...some])].map((kind) => kindQueue(pool, kind))
-      }),
-    )
-    const sorted = {
-      hash: [
-        meta,
-        nodes,
-        seen,
-        kinds,
-        retired,
-        sent,
-        received,
-        ...nodeIds.map(claims),
-        ...gates.map(({ gate }) => gate),
-      ],
-      zset: [
-        leases,
-        timers,
-        sessions,
-        ends,
-        redriven,
-        asks,
-        formerKey(this.#keys.tag),
-        clocks,
-        ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
-        ...queued.flat(),
-        gatesKey(this.#keys.tag),
-        ...gates.flatMap((gate) => [gate.in, gate.waiting]),
-      ],
-      set: [cancelling, registered, ...pools.map(kindQueues)],
-      list: [...outboxes.map(out), ...gates.map(({ begun }) => begun)],
-      stream: [events, dead],
-      string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
-    }
-    const all = Object.entries(sorted).flatMap(([sort, keys]) => keys.map((key) => ({ sort, key })))
-    const types = await Promise.all(all.map(({ key }) => this.#redis.type(key)))
-    return all.flatMap(({ sort, key }, index) => {
-      const type = types[index] as string
-      return type === 'none' || type === sort ? [] : [`key ${key} is a ${type} and should be a ${sort}`]
-    })
+  damagedKeys(pools: readonly string[]): Promise<string[]> {
+    return damagedKeys(this.#redis, this.#keys, pools)
   }
 
   /** `mail`: whether the pictures have the beginnings of mails, or only how many there are. */
@@ -188,15 +116,62 @@ export class AuditStore {
     }
   }
 
-  /** Sessions in the index. If the index cannot be read, sessions whose root has a record. */
-  async sessionIds(cursor: string): Promise<Page<string>> {
-    const page = await this.#members(this.#keys.sessions, cursor)
-    if (page.isRead) return page
+  /** By the clock of Redis. */
+  async now(): Promise<number> {
+    const [seconds, micros] = await this.#redis.time()
+    return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+  }
+
+  /** By when all sessions were created that are there now, also those of a clock that was set back since. */
+  async newest(): Promise<number> {
+    const found = await orElse(this.#redis.zrange(this.#keys.sessions, '-1', '-1', 'WITHSCORES'), [])
+    return Math.max(await this.now(), Number(found[1] ?? 0))
+  }
+
+  /** How many sessions there are; `since`: without those that had ended before. 0: the index cannot be read. */
+  async countSessions(since?: number): Promise<number> {
+    const { sessions, ends } = this.#keys
+    if (since === undefined) return orElse(this.#redis.zcard(sessions), 0)
+    const [live, ended] = await Promise.all([
+      orElse(this.#redis.zcount(ends, '-inf', '(0'), 0),
+      orElse(this.#redis.zcount(ends, since, '+inf'), 0),
+    ])
+    return live + ended
+  }
+
+  /**
+   * Sessions in the index that were created by `until`, in its order; `since`: those that go on, and those that ended between the two. What begins or
+   * ends while the audit reads is for the next one. If the index cannot be read, sessions whose root has a record.
+   */
+  async sessionIds(cursor: string, until: number, since?: number): Promise<Page<string>> {
+    const page = await this.#sessionsBehind(cursor, until, since)
+    if (page !== null) return page
     const ids = (await this.#walk(`${this.#keys.tag}:w:`)).filter((id) => !id.includes(':'))
     const items: string[] = []
     for (let from = 0; from < ids.length; from += pageSize)
       items.push(...(await this.#rootsOf(ids.slice(from, from + pageSize))))
     return { items: items.map(sessionIdOfRoot), next: null }
+  }
+
+  /** A cursor is `<score> <id>` of the last one before. By score, so that none comes twice however the index changes meanwhile. */
+  async #sessionsBehind(cursor: string, until: number, since?: number): Promise<Page<string> | null> {
+    const index = since === undefined ? this.#keys.sessions : this.#keys.ends
+    const [score = '-inf', before = ''] = cursor === '0' ? [] : cursor.split(' ')
+    const found = await orElse(this.#readScored(index, score, until), null)
+    if (found === null) return null
+    const behind = found.filter(([id, at]) => String(at) !== score || id > before)
+    const items = behind.filter(([, at]) => since === undefined || at < 0 || at >= since).map(([id]) => id)
+    const [id, at] = behind.at(-1) ?? []
+    if (id === undefined || at === undefined) return { items, next: null }
+    // Sessions that had ended before are passed over.
+    const isBefore = since !== undefined && at >= 0 && at < since
+    return { items, next: isBefore ? `${since} ` : `${at} ${id}` }
+  }
+
+  async #readScored(index: string, score: string, until: number): Promise<[id: string, score: number][]> {
+    const beside = score === '-inf' ? 0 : await this.#redis.zcount(index, score, score)
+    const flat = await this.#redis.zrangebyscore(index, score, until, 'WITHSCORES', 'LIMIT', 0, pageSize + beside)
+    return scored(flat)
   }
 
   /** The ids among these whose record is that of a root. */
@@ -305,6 +280,15 @@ export class AuditStore {
     return this.#members(typeof where === 'object' ? this.#keys.run(where.pool) : this.#keys[where], cursor)
   }
 
+  /** Those of them whose worker has no record. */
+  async withoutRecord(where: Parameters<AuditStore['members']>[0], cursor: string): Promise<Page<string>> {
+    const page = await this.members(where, cursor)
+    const reading = this.#redis.pipeline()
+    for (const member of page.items) reading.exists(workerKeys(this.#keys.tag, member.slice(0, 36)).record)
+    const replies = page.items.length === 0 ? [] : await repliesOf(reading)
+    return { ...page, items: page.items.filter((_, index) => replies[index] === 0) }
+  }
+
   async #members(zset: string, cursor: string): Promise<Page<string>> {
     const found = await orElse(this.#redis.zscan(zset, cursor, 'COUNT', pageSize), null)
     if (found === null) return { items: [], next: null, isRead: false }
@@ -335,6 +319,27 @@ export class AuditStore {
     const pattern = workersPattern(this.#keys.tag)
     const [next, keys] = await this.#redis.scan(cursor, 'MATCH', pattern, 'COUNT', pageSize)
     return { items: keys.flatMap((key) => recordOf(key) ?? []), next: next === '0' ? null : next }
+  }
+
+  /** Those of these workers whose session has no root, or is not in the index; and those whose record cannot be read. */
+  async withoutSession(ids: readonly string[]): Promise<string[]> {
+    const reading = this.#redis.pipeline()
+    for (const id of ids) reading.hget(workerKeys(this.#keys.tag, id).record, 'path1')
+    const paths = (await repliesOf(reading)) as (string | null | Error)[]
+    const sessions = ids.map((id, index) => {
+      const path1 = paths[index]
+      if (path1 instanceof Error) return null
+      return path1 == null ? sessionIdOfRoot(id) : sessionOfPath(path1)
+    })
+    const all = [...new Set(sessions.filter((session) => session !== null))]
+    const looking = this.#redis.pipeline()
+    for (const session of all) looking.hexists(rootKey(this.#keys.tag, session), 'kind')
+    const [roots, scores] = await Promise.all([
+      all.length === 0 ? [] : repliesOf(looking),
+      all.length === 0 ? [] : orElse(this.#redis.zmscore(this.#keys.sessions, ...all), null),
+    ])
+    const there = new Set(all.filter((_, index) => roots[index] === 1 && (scores === null || scores[index] !== null)))
+    return ids.filter((_, index) => !there.has(sessions[index] ?? ''))
   }
 
   /** The session that the record of a worker names. Null for a root, and if the record cannot be read. */

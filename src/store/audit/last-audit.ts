@@ -6,7 +6,7 @@ import { type PartitionKeys, partitionKeys, tagOf } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 
 export interface LastAudit {
-  /** By the clock of Redis. */
+  /** When it began, by the clock of Redis. */
   readonly at: number
   readonly unaccounted: number
   readonly findings: number
@@ -19,8 +19,7 @@ export async function lastAudit(redis: Redis, { meta }: PartitionKeys): Promise<
   return at === undefined ? null : { at: Number(at), unaccounted: Number(unaccounted), findings: Number(findings) }
 }
 
-export async function keepLastAudit(redis: Redis, namespace: string, found: Omit<LastAudit, 'at'>): Promise<void> {
-  const [seconds, micros] = await redis.time()
-  const at = Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-  await redis.hset(partitionKeys(tagOf(namespace, 0)).meta, field, `${at} ${found.unaccounted} ${found.findings}`)
+export async function keepLastAudit(redis: Redis, namespace: string, found: LastAudit): Promise<void> {
+  const text = `${found.at} ${found.unaccounted} ${found.findings}`
+  await redis.hset(partitionKeys(tagOf(namespace, 0)).meta, field, text)
 }

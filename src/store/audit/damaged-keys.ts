@@ -1,0 +1,65 @@
+/** Duty: look at the sort of each key that a whole partition has. It never writes. */
+import { formerKey, gateKeys, gatesKey, outboxKeys, type PartitionKeys } from '../keys.ts'
+import type { Redis } from '../redis/redis.ts'
+import { orElse } from '../script/replies.ts'
+
+/** A sentence for each that another program made another sort. */
+export async function damagedKeys(redis: Redis, keys: PartitionKeys, pools: readonly string[]): Promise<string[]> {
+  const {
+    meta,
+    nodes,
+    seen,
+    kinds,
+    retired,
+    leases,
+    timers,
+    sessions,
+    ends,
+    redriven,
+    cancelling,
+    events,
+    dead,
+    asks,
+  } = keys
+  const registered = keys.pools
+  const { run, wakeups, busy, slots, workersPerWake, claims, clocks, kindQueues, kindQueue } = keys
+  const nodeIds = await orElse(redis.hkeys(nodes), [])
+  const known = await orElse(redis.hkeys(kinds), [])
+  const { sent, received, out } = outboxKeys(keys.tag)
+  const outboxes = await orElse(redis.hkeys(sent), [])
+  const names = await orElse(redis.zrange(gatesKey(keys.tag), 0, '-1'), [])
+  const gates = names.map((name) => gateKeys(keys.tag, name))
+  const queued = await Promise.all(
+    pools.map(async (pool) => {
+      const some = await orElse(redis.smembers(kindQueues(pool)), [])
+      return [...new Set([...known, ...some])].map((kind) => kindQueue(pool, kind))
+    }),
+  )
+  const sorted = {
+    hash: [meta, nodes, seen, kinds, retired, sent, received, ...nodeIds.map(claims), ...gates.map(({ gate }) => gate)],
+    zset: [
+      leases,
+      timers,
+      sessions,
+      ends,
+      redriven,
+      asks,
+      formerKey(keys.tag),
+      clocks,
+      ...pools.flatMap((pool) => [run(pool), wakeups(pool), busy(pool)]),
+      ...queued.flat(),
+      gatesKey(keys.tag),
+      ...gates.flatMap((gate) => [gate.in, gate.waiting]),
+    ],
+    set: [cancelling, registered, ...pools.map(kindQueues)],
+    list: [...outboxes.map(out), ...gates.map(({ begun }) => begun)],
+    stream: [events, dead],
+    string: pools.flatMap((pool) => [slots(pool), workersPerWake(pool)]),
+  }
+  const all = Object.entries(sorted).flatMap(([sort, keys]) => keys.map((key) => ({ sort, key })))
+  const types = await Promise.all(all.map(({ key }) => redis.type(key)))
+  return all.flatMap(({ sort, key }, index) => {
+    const type = types[index] as string
+    return type === 'none' || type === sort ? [] : [`key ${key} is a ${type} and should be a ${sort}`]
+  })
+}
