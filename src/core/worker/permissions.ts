@@ -60,6 +60,9 @@ export function decodePermissions(text: string): Permissions {
   return permissions
 }
 
+/** How a record names permissions that its session keeps: by their digest. It is no text of permissions. */
+export const keptPermissions = /^@([0-9a-f]{40})$/
+
 /** The form of a name in permissions. */
 export const permissionName = /^[A-Za-z0-9_/-]{1,64}$/
 

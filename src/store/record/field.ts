@@ -1,4 +1,5 @@
 /** Duty: describe one field of a record in a table: its form, the value that it has if it is absent, and how its text is read. */
+import { keptPermissions } from '../../core/worker/permissions.ts'
 import type { RecordFields } from '../script/replies.ts'
 
 type Form = Pick<RegExp, 'test'>
@@ -102,5 +103,7 @@ export function decodeFields<Table extends FieldTable>(
 
 /** A sentence that names the field and its hash. */
 export function damageText({ field, text }: FieldDamage, where: string): string {
+  if (field === 'permissions' && text !== undefined && keptPermissions.test(text))
+    return `field permissions of ${where} names some that its session does not have`
   return `field ${field} of ${where} should ${text === undefined ? 'be there' : `not be ${JSON.stringify(text.slice(0, 40))}`}`
 }

@@ -3,13 +3,13 @@
  * KEPT-PERMISSIONS-1 Permissions that their session has lost stay a name, which permits nothing. lua/shared/permissions.lua has the same form.
  */
 import { hash } from 'node:crypto'
+import { keptPermissions } from '../../core/worker/permissions.ts'
 import { type PartitionKeys, sessionKeys } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { fieldsNamed, orElse, type RecordFields } from '../script/replies.ts'
 import { sessionOfRecord } from './worker-record.ts'
 
 const bytesMost = 64
-const nameForm = /^@([0-9a-f]{40})$/
 
 /** As a record has this text: itself, or `@` and its digest. */
 export function permissionsName(text: string): string {
@@ -18,7 +18,7 @@ export function permissionsName(text: string): string {
 
 /** The digest by which a record names its permissions; null if it has them itself, or has none. */
 export function permissionsDigest({ permissions = '' }: RecordFields): string | null {
-  return nameForm.exec(permissions)?.[1] ?? null
+  return keptPermissions.exec(permissions)?.[1] ?? null
 }
 
 /** The same record with the text of its permissions; `kept`: what its session keeps. */

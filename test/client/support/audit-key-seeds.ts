@@ -107,7 +107,7 @@ const ofPermissions: readonly Seed[] = [
     tamper: ({ redis, of, cast }) => redis.hset(of(cast.root).record, 'permissions', `@${'a'.repeat(40)}`),
     invariant: 'key',
     names: 'root',
-    words: /^field permissions of its record should not be "@a+"$/,
+    words: /^field permissions of its record names some that its session does not have$/,
   },
 ]
 
