@@ -5,6 +5,7 @@
  * DELIVERY-2 A receiver that answers with a status of 2xx has it. Any other answer, and none, is tried again: ten times over about three hours.
  * DELIVERY-3 What an endpoint is now decides where a request goes and how it is signed, not what it was when the job was made: a secret that was
  *    replaced, and an endpoint that was disabled or removed, are not used again.
+ * DELIVERY-4 A receiver that accepts nothing holds up no other: what is too much for it comes again later, without an attempt.
  */
 import { DelayedError, type Job, type Queue, UnrecoverableError, Worker } from 'bullmq'
 import type { Redis } from 'ioredis'
@@ -13,13 +14,16 @@ import { InputError } from '../core/errors.ts'
 import { rememberSecret } from '../core/secret/known-secrets.ts'
 import { type EndpointRecord, secretsAt } from '../core/webhook/endpoint.ts'
 import { type DeliveryJob, jobIdFor, keptJobs, openDeliveryQueue, queueName } from './delivery-queue.ts'
+import { Receivers } from './receivers.ts'
 import { notAccepted } from './request-failure.ts'
 import { type PostOptions, signedPost } from './signed-post.ts'
 
 /** A node that stops waits at most this long for requests under way. BullMQ gives the rest to another node. */
 const stopMsMax = 5_000
-/** A request that this node has no secret for comes to a node again after this. */
-const elsewhereMs = 10_000
+/** A request that cannot be sent here now comes to a node again after this, or up to twice as long. */
+const laterMs = 10_000
+/** Another node sends the requests of one that died after about this time, or twice as long. */
+const stalledMs = 15_000
 
 export interface DeliveriesOptions extends PostOptions {
   readonly retryMs: number
@@ -32,6 +36,7 @@ export class Deliveries {
   readonly #worker: Worker<DeliveryJob>
   readonly #o: DeliveriesOptions
   readonly #connection: Redis
+  readonly #receivers = new Receivers()
 
   /** `prefix`: of troupe's own queues. The connections stay the caller's. */
   constructor(connection: Redis, prefix: string, options: DeliveriesOptions, log: Pick<WorkerLog, 'warn'>) {
@@ -42,6 +47,8 @@ export class Deliveries {
       connection,
       prefix,
       concurrency: 20,
+      lockDuration: stalledMs,
+      stalledInterval: stalledMs,
       // A node that dies is no attempt: else a second death would end the job (DELIVERY-2).
       maxStalledCount: 1_000_000_000,
     })
@@ -68,21 +75,25 @@ export class Deliveries {
 
   async #deliver(job: Job<DeliveryJob>, token: string | undefined): Promise<{ status: number }> {
     const { url, secrets } = await this.#targetOf(job.data)
-    if (secrets.length === 0) {
-      // Another node made this one, and has a secret.
-      await job.moveToDelayed(Date.now() + elsewhereMs, token)
+    // Without a secret here: the node that made it has one.
+    const goal = job.data.webhook ?? new URL(url).host
+    if (secrets.length === 0 || !this.#receivers.begin(goal)) {
+      await job.moveToDelayed(Date.now() + laterMs * (1 + Math.random()), token)
       throw new DelayedError()
     }
-    let status: number
+    let isAccepted = false
     try {
-      status = await signedPost(url, `msg_${job.id}`, job.data.body, { ...this.#o, secrets })
+      const status = await signedPost(url, `msg_${job.id}`, job.data.body, { ...this.#o, secrets })
+      isAccepted = status >= 200 && status < 300
+      if (isAccepted) return { status }
+      throw new Error(notAccepted(new URL(url).host, status))
     } catch (thrown) {
       // Another attempt would be refused too.
       if (thrown instanceof InputError) throw new UnrecoverableError(thrown.message)
       throw thrown
+    } finally {
+      this.#receivers.end(goal, isAccepted)
     }
-    if (status >= 200 && status < 300) return { status }
-    throw new Error(notAccepted(new URL(url).host, status))
   }
 
   /** DELIVERY-3. */

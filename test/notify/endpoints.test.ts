@@ -281,6 +281,29 @@ describe('an endpoint', () => {
   })
 })
 
+test('an endpoint that accepts nothing holds up no other one', async () => {
+  await using troupe = await TestTroupe.start({
+    workers,
+    client: { webhooks: isPrivate },
+    webhooks: { ...isPrivate, retryMs: 3_600_000 },
+  })
+  await using silent = new Receiver()
+  await using other = new Receiver()
+  const { webhooks } = troupe.client
+  const { id } = await webhooks.add({ url: await silent.listen(500) })
+  await troupe.run('echo')
+  await waitUntil('it refuses', async () => (await webhooks.get(id)).state === 'failing')
+  silent.hangs = true
+  await webhooks.add({ url: await other.listen() })
+  await Promise.all(Array.from({ length: 30 }, () => troupe.run('echo')))
+  await waitUntil('the other one is told of all', () => other.received.length === 30)
+  await waitUntil('what is too much for it comes later', async () => {
+    const waiting = await webhooks.deliveries({ webhookId: id, state: 'retrying' })
+    return waiting.filter(({ attempts }) => attempts === 0).length === 27
+  })
+  expect(silent.received).toHaveLength(4)
+})
+
 test('what happened when a node was killed is told by the next one', async () => {
   await using harness = await Harness.open({ client: { webhooks: isPrivate } })
   await using receiver = new Receiver()

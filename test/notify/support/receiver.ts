@@ -11,6 +11,8 @@ export interface Received {
 /** An HTTP server that answers with these statuses in turn, and 200 afterwards. */
 export class Receiver implements AsyncDisposable {
   readonly received: Received[] = []
+  /** From now on it does not answer. */
+  hangs = false
   readonly #server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk: Buffer) => {
@@ -18,6 +20,7 @@ export class Receiver implements AsyncDisposable {
     })
     request.on('end', () => {
       this.received.push({ url: request.url ?? '', headers: request.headers as Record<string, string>, body })
+      if (this.hangs) return
       const status = this.#statuses.shift() ?? 200
       response.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end('ok')
     })
