@@ -97,7 +97,7 @@ describe('a conversation', () => {
 })
 
 describe('a kind that changes during a run', () => {
-  test('answers a recorded call of a removed tool with an error for the model', async () => {
+  test('answers a recorded call of a removed tool with an error for the model [1.40]', async () => {
     const hangs = Promise.withResolvers<never>()
     hangs.promise.catch(() => {})
     const started = Promise.withResolvers<void>()

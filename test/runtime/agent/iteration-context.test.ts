@@ -136,16 +136,19 @@ describe('onIteration', () => {
       [['parse_tool_calls', 'validate_calls', 'budget_ok', 'approve_all', 'dispatch_1']],
       ['error'],
     ],
-  ])('is told by the trace what each stage did with %s [2.12]', async (_what, worker, script, traces, decisions) => {
-    const model = recordedModel('test/m', script)
-    const { troupe, seen } = await iterationsOf({ model, tools: [look], ...worker })
-    await using _ = troupe
-    expect(seen.map(({ trace }) => trace)).toEqual(traces)
-    expect(seen.map(({ decision }) => decision.type)).toEqual(decisions)
-    const { status, error } = seen.at(-1) as IterationContext
-    expect(status).toBe(decisions.at(-1) === 'error' ? 'error' : 'ok')
-    expect(error === null).toBe(status === 'ok')
-  })
+  ])(
+    'is told by the trace what each stage did with %s [2.3, 2.12]',
+    async (_what, worker, script, traces, decisions) => {
+      const model = recordedModel('test/m', script)
+      const { troupe, seen } = await iterationsOf({ model, tools: [look], ...worker })
+      await using _ = troupe
+      expect(seen.map(({ trace }) => trace)).toEqual(traces)
+      expect(seen.map(({ decision }) => decision.type)).toEqual(decisions)
+      const { status, error } = seen.at(-1) as IterationContext
+      expect(status).toBe(decisions.at(-1) === 'error' ? 'error' : 'ok')
+      expect(error === null).toBe(status === 'ok')
+    },
+  )
 
   test('gets a context that it cannot change', async () => {
     const problems: unknown[] = []
