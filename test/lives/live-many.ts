@@ -10,7 +10,13 @@ const sentEvery = 40
 /** A report of more is of no use. */
 const faultsMost = 20
 
-export async function liveMany(seed: number, count: number, untilMs = Number.POSITIVE_INFINITY) {
+/** `onLived` is told how many are over. */
+export async function liveMany(
+  seed: number,
+  count: number,
+  untilMs = Number.POSITIVE_INFINITY,
+  onLived: (lives: number) => void = () => {},
+) {
   const counts = noCounts()
   const faults: string[] = []
   let lives = 0
@@ -24,6 +30,7 @@ export async function liveMany(seed: number, count: number, untilMs = Number.POS
     })
     await life.live()
     for (const fault of [...life.faults, ...sent]) faults.push(`seed ${own}: ${fault}`)
+    onLived(lives + 1)
   }
   return { lives, counts, faults }
 }

@@ -42,7 +42,9 @@ async function main(): Promise<number> {
   }
   const { count, seed } = flags
   process.stdout.write(`${count} lives from seed ${seed}\n`)
-  const { faults, counts } = await liveMany(seed, count)
+  const { faults, counts } = await liveMany(seed, count, Number.POSITIVE_INFINITY, (lives) => {
+    if (lives % 1_000 === 0) process.stderr.write(`${lives} lives so far\n`)
+  })
   process.stdout.write(`${JSON.stringify(counts)}\n`)
   for (const fault of faults) process.stdout.write(`${fault.slice(0, 4_000)}\n`)
   process.stdout.write(`${faults.length} faults\n`)
