@@ -13,6 +13,7 @@ interface Manifest {
   readonly os?: unknown
   readonly cpu?: unknown
   readonly scripts: Readonly<Record<string, string>>
+  readonly exports: Readonly<Record<string, unknown>>
 }
 
 let project: PackedProject
@@ -56,6 +57,21 @@ test('`troupe --help` names the commands, and `troupe --version` the version', a
   expect(help).toMatchObject({ code: 0, stderr: '' })
   expect(help.stdout).toMatch(/Usage: troupe.*\brun\b.*\bnode\b.*\bdoctor\b/s)
   expect((await project.troupe(['--version'])).stdout.trim()).toBe(manifest.version)
+})
+
+test('each of its entries can be imported, and has types', async () => {
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json')
+  const names = entries.map((entry) => entry.replace('.', 'troupe'))
+  const imports = names.map((name, at) => `import * as entry${at} from '${name}'`)
+  const counts = names.map((_, at) => `Object.keys(entry${at}).length`)
+  const text = [...imports, `console.log(JSON.stringify([${counts.join(', ')}]))`].join('\n')
+  await project.write('entries.ts', text)
+  const { stdout, stderr } = await project.node(['entries.ts'])
+  expect(stderr).toBe('')
+  expect(JSON.parse(stdout).every((count: number) => count > 0)).toBe(true)
+  const types = entries.map((entry) => (manifest.exports[entry] as { readonly types: string }).types.slice(2))
+  expect(types.filter((file) => !files.includes(file))).toEqual([])
+  expect(names).toEqual(expect.arrayContaining(['troupe/api', 'troupe/otel']))
 })
 
 test('a worker of a few lines runs', async () => {
