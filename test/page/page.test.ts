@@ -169,10 +169,9 @@ test(
     await waitUntil('both are asked about', async () => (await open()) === 2)
     const all = await approvals()
     await page.goto(rig.url('approvals'))
-    await page
-      .getByRole('article')
-      .nth(all.length - 1)
-      .waitFor()
+    // Questions are articles too, and may be there before the calls are.
+    const cards = page.getByRole('article', { name: /^Approval of/ })
+    await cards.nth(all.length - 1).waitFor()
     for (const { sessionId } of all) {
       if (asking.includes(sessionId)) await page.keyboard.press(' ')
       await page.keyboard.press('j')
@@ -241,6 +240,8 @@ test(
     await rig.api.post(`/v1/approvals/${asked?.id}`, { decision: 'approve', hash: asked?.hash })
     const needs = page.getByRole('region', { name: 'Needs you' })
 
+    await page.goto(rig.url('sessions?name=nobody'))
+    await page.getByRole('row', { name: /needs you nobody home.*a node that hosts ghost/ }).waitFor()
     await page.goto(rig.url(''))
     await needs.getByText('No live node hosts the kind ghost').waitFor()
     await needs.getByRole('link', { name: 'Show the worker' }).first().click()

@@ -1,7 +1,8 @@
 /** Duty: sessions as a table: state, name, kind, what they wait for, workers, age. */
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useMemo } from 'react'
 import type { ListedSession } from '../../../client/summaries.ts'
+import { useKinds } from '../../api/queries.ts'
 import { Empty } from '../../parts/empty.tsx'
 import { type Picked, pickColumn } from '../../parts/picked.tsx'
 import { SessionState } from '../../parts/state.tsx'
@@ -17,11 +18,24 @@ export function NoSessions(): ReactNode {
   )
 }
 
-const columns: readonly Column<ListedSession>[] = [
+/** A job goes on by a node that hosts the kind of its root. Nothing is known before the kinds are. */
+type IsUnhosted = (session: ListedSession) => boolean
+
+function useUnhosted(): IsUnhosted {
+  const kinds = useKinds().data?.kinds
+  const hosted = useMemo(() => kinds && new Set(kinds.filter((one) => one.hosted).map(({ kind }) => kind)), [kinds])
+  return ({ kind, mode, state }) => hosted !== undefined && state === 'active' && mode === 'job' && !hosted.has(kind)
+}
+
+const columnsOf = (isUnhosted: IsUnhosted): readonly Column<ListedSession>[] => [
   {
     head: 'State',
-    cell: ({ state, paused, openAsks }) => (
-      <SessionState state={state} isPaused={paused !== null} needsSomebody={openAsks > 0} />
+    cell: (session) => (
+      <SessionState
+        state={session.state}
+        isPaused={session.paused !== null}
+        needsSomebody={session.openAsks > 0 || isUnhosted(session)}
+      />
     ),
   },
   {
@@ -44,7 +58,7 @@ const columns: readonly Column<ListedSession>[] = [
     ),
     className: 'wide',
   },
-  { head: 'Waits for', cell: waitsFor, className: 'wide muted' },
+  { head: 'Waits for', cell: (session) => waitsFor(session, isUnhosted), className: 'wide muted' },
   { head: 'Workers', cell: ({ workers }) => workers, className: 'number' },
   {
     head: 'Age',
@@ -65,16 +79,19 @@ interface SessionTableProps {
 }
 
 export function SessionTable({ sessions, chosen, picked }: SessionTableProps): ReactNode {
+  const columns = columnsOf(useUnhosted())
   const all = picked === undefined ? columns : [pickColumn(picked, ({ name }) => name), ...columns]
   return <Table name="Sessions" columns={all} rows={sessions} keyOf={({ id }) => id} chosen={chosen} />
 }
 
-function waitsFor({ openAsks, askedAt, paused }: ListedSession): ReactNode {
+function waitsFor(session: ListedSession, isUnhosted: IsUnhosted): ReactNode {
+  const { openAsks, askedAt, paused, kind } = session
   if (paused !== null) return <Line text={`to be resumed${paused.why === undefined ? '' : ` (${paused.why})`}`} />
-  if (openAsks === 0) return null
-  return (
-    <>
-      {openAsks === 1 ? 'an answer of a person' : `${openAsks} answers of persons`}, for <Age since={askedAt} />
-    </>
-  )
+  if (openAsks > 0)
+    return (
+      <>
+        {openAsks === 1 ? 'an answer of a person' : `${openAsks} answers of persons`}, for <Age since={askedAt} />
+      </>
+    )
+  return isUnhosted(session) ? <Line text={`a node that hosts ${kind}`} /> : null
 }
