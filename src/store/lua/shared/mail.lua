@@ -235,8 +235,10 @@ local function writeRunLeftovers(tag, id, record, awaited, now)
   local signals, results = 0, 0
   if (record.signalsOpen or atStart.signalsOpen) ~= '0' then
     local timers = redis.call('HKEYS', base .. ':timers')
-    for index = 1, #timers do
-      redis.call('ZREM', tag .. ':timers', id .. ':' .. timers[index])
+    for from = 1, #timers, 1000 do
+      local due = {}
+      for index = from, math.min(from + 999, #timers) do due[index - from + 1] = id .. ':' .. timers[index] end
+      redis.call('ZREM', tag .. ':timers', unpack(due))
     end
     writeWithdrawn(tag, id, now)
     signals = redis.call('LLEN', base .. laneKeys.signals)

@@ -127,6 +127,7 @@ for index = 1, #old, 2 do
       for place = 1, #asks do redis.call('UNLINK', askKey(tag, asks[place])) end -- guard: the asks of a session go with it
       local blobs = redis.call('HKEYS', base .. ':blobs')
       for place = 1, #blobs do redis.call('UNLINK', base .. ':blob:' .. blobs[place]) end -- guard: the blobs of a session go with it
+      budget = budget - #asks - #blobs
       redis.call('UNLINK', base .. ':workers', base .. ':cancelled', base .. ':reasons', base .. ':results', base .. ':asks', base .. ':blobs', endingKeyOf(tag, id), heldKeyOf(tag, id), quietKeyOf(tag, id),
         originalsKeyOf(tag, id))
       redis.call('UNLINK', permissionsKeyOf(tag, id)) -- guard: the permissions of a session go with it

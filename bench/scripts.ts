@@ -1,0 +1,145 @@
+/**
+ * Duty: measures for how long scripts hold Redis with the most that a user may ask: the longest call of each script, by the slow log of Redis, in
+ * scenes that take limits to their end. `npm run bench:scripts`; one line of JSON for each scene. The bound is 10 ms.
+ */
+import { Redis } from 'ioredis'
+import { connect, defineWorker, startNode, type Troupe } from 'troupe'
+import { z } from 'zod'
+import { startRedisServer } from './redis-server.ts'
+
+const boundMs = 10
+const repeats = Number(process.env.REPEATS ?? 5)
+const server = await startRedisServer(process.env.PATH ?? '')
+const redis = new Redis(server.url)
+await redis.config('SET', 'slowlog-log-slower-than', '1000')
+await redis.config('SET', 'slowlog-max-len', '10000')
+
+const wait = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+const text = (bytes: number) => 'x'.repeat(bytes)
+
+const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
+/** Waits until it is cancelled, or for a minute. */
+const sleeper = defineWorker({
+  receive: (message, self) => void (message.kind === 'input' ? self.after(60_000, null) : self.reply(null)),
+})
+interface Order {
+  readonly kind: 'echo' | 'sleeper'
+  readonly count: number
+  readonly bytes: number
+  readonly rounds?: number
+}
+const parent = defineWorker<{ left: number }, Order>({
+  state: z.object({ left: z.number() }),
+  initial: { left: 0 },
+  spawns: ['echo', 'sleeper'],
+  await: 'all',
+  limits: { children: 1_000 },
+  receive(message, self) {
+    if (message.kind !== 'input') return self.openChildren === 0 ? self.reply(null) : undefined
+    const { kind, count, bytes } = message.value
+    for (let index = 0; index < count; index++) self.spawn(kind, text(bytes))
+  },
+})
+/** Sets so many timers in one step. */
+const clock = defineWorker<null, number>({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (let index = 0; index < message.value; index++) self.after(60_000 + index, null)
+  },
+})
+const workers = { echo, sleeper, parent, clock }
+const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
+
+/** The longest call of each script that took a millisecond or more. */
+async function longest(): Promise<Record<string, number>> {
+  const found: Record<string, number> = {}
+  for (const entry of (await redis.call('SLOWLOG', 'GET', '-1')) as [number, number, number, string[]][]) {
+    const [, , micros, words] = entry
+    const [command = '', name = ''] = words
+    // Commands within a script are logged as well; BullMQ calls its own by their digests.
+    const [, script] = /^fcall$/i.test(command) ? (/^troupe_[0-9a-f]+_(.*)$/.exec(name) ?? []) : []
+    if (script === undefined) continue
+    found[script] = Math.max(found[script] ?? 0, micros / 1_000)
+  }
+  return Object.fromEntries(Object.entries(found).toSorted(([, a], [, b]) => b - a))
+}
+
+/** Of several repeats the shortest of these: another process that has the core counts as work of Redis. */
+async function scene(name: string, act: (troupe: Troupe) => Promise<unknown>): Promise<void> {
+  let calls: Record<string, number> | undefined
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    const found = await longestIn(act)
+    const known: Record<string, number> = calls ?? found
+    calls = Object.fromEntries(Object.entries(known).map(([script, ms]) => [script, Math.min(ms, found[script] ?? 1)]))
+  }
+  const over = Object.entries(calls ?? {}).flatMap(([script, ms]) => (ms > boundMs ? [script] : []))
+  console.log(JSON.stringify({ figure: `ms of the longest call of each script: ${name}`, over, ...calls }))
+}
+
+async function longestIn(act: (troupe: Troupe) => Promise<unknown>): Promise<Record<string, number>> {
+  await redis.flushall()
+  await redis.call('SLOWLOG', 'RESET')
+  const place = { redisUrl: server.url, namespace: 'scripts' }
+  await using troupe = await connect({ ...place, deadlineMs: 60_000 })
+  await using node = await startNode({ ...place, workers, concurrency: 50 })
+  void node
+  await act(troupe)
+  return longest()
+}
+
+async function run(troupe: Troupe, input: Order): Promise<void> {
+  const session = await troupe.sessions.create({ kind: 'parent', input, limits })
+  await session.result()
+}
+
+const scenes: Record<string, () => Promise<void>> = {
+  children: () =>
+    scene('1 000 children in one step, and pruning them', async (troupe) => {
+      await run(troupe, { kind: 'echo', count: 1_000, bytes: 100 })
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    }),
+  inputs: () =>
+    scene('1 000 children with 30 KB each, the most that a step may hold', (troupe) =>
+      run(troupe, { kind: 'echo', count: 1_000, bytes: 30_000 }),
+    ),
+  cancel: () =>
+    scene('a cancel of 1 000 children that wait', async (troupe) => {
+      const session = await troupe.sessions.create({
+        kind: 'parent',
+        input: { kind: 'sleeper', count: 1_000, bytes: 100 } satisfies Order,
+        limits,
+      })
+      while ((await troupe.workers.list({ sessionId: session.id, limit: 2_000 })).length < 1_001) await wait(200)
+      await wait(2_000)
+      await session.cancel()
+      await session.result()
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    }),
+  timers: () =>
+    scene('5 000 timers in one step, and a cancel of them', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'clock', input: 5_000 })
+      await wait(2_000)
+      await session.cancel()
+      await session.result()
+    }),
+  many: () =>
+    scene('5 000 sessions in one call, and pruning them', async (troupe) => {
+      await troupe.sessions.createMany(Array.from({ length: 5_000 }, () => ({ kind: 'echo', input: text(1_000) })))
+      while ((await troupe.sessions.list({ state: 'active', limit: 1 })).length > 0) await wait(200)
+      await troupe.sessions.prune({ olderThanMs: 0 })
+    }),
+  large: () =>
+    scene('an input and a result of a megabyte, and an audit', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'echo', input: text(1_000_000) })
+      await session.result()
+      await troupe.audit()
+    }),
+}
+
+const only = process.argv.slice(2).find((word) => !word.startsWith('--'))
+try {
+  for (const [name, measure] of Object.entries(scenes)) if (only === undefined || only === name) await measure()
+} finally {
+  redis.disconnect()
+  await server.stop()
+}
