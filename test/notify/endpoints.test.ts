@@ -107,11 +107,12 @@ describe('an endpoint', () => {
 
   test('of a kind is told of its sessions alone, and with their results if it asks for them', async () => {
     await registered(
-      async () => {
+      async ({ id: webhookId }) => {
         await troupe.run('echo', { a: 1 })
         await troupe.run('failing').catch(() => {})
-        await waitUntil('the failure is told', () => receiver.received.length === 1)
         await nothingToTell()
+        expect(await troupe.client.webhooks.deliveries({ webhookId })).toHaveLength(1)
+        await waitUntil('the failure is told', () => receiver.received.length === 1)
         expect(receiver.received.map(bodyOf)).toMatchObject([
           { type: 'session.failed', data: { kind: 'failing', failure: { message: 'no luck' } } },
         ])
@@ -174,14 +175,15 @@ describe('an endpoint', () => {
   })
 
   test('is told of no dry run, and of nothing that happened before it was there', async () => {
-    await registered(async () => {
+    await registered(async ({ id: webhookId }) => {
       const session = await troupe.create('echo', 1, { keepOpen: true })
       await session.result({ run: 1 })
       const copy = await session.fork({ dryRun: true })
       await copy.close()
       await session.close()
       await nothingToTell()
-      expect(receiver.received.map((one) => bodyOf(one).data.sessionId)).toEqual([session.id])
+      const told = await troupe.client.webhooks.deliveries({ webhookId })
+      expect(told.map(({ sessionId }) => sessionId)).toEqual([session.id])
       const { id } = await troupe.client.webhooks.add({ url })
       const { tag, root } = placeOf(session.id)
       await troupe.redis.zadd(`${tag}:timers`, 0, `${root}:notify:end`)
@@ -252,7 +254,7 @@ describe('an endpoint', () => {
           return found.length === 1 && found
         })
         const { webhooks } = troupe.client
-        expect(await webhooks.disable(id)).toMatchObject({ state: 'disabled' })
+        expect(await webhooks.disable(id)).toMatchObject({ state: 'disabled', changedBy: 'ada' })
         await troupe.run('echo')
         for (const partition of [0, 1])
           expect(await troupe.redis.exists(endpointKeys(tagOf(troupe.namespace, partition)).since)).toBe(0)

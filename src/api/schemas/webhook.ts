@@ -47,6 +47,8 @@ const fields = {
   previousSecretUntil: maybeTime.describe('Until when its former secret is good beside its own.'),
   createdAt: time,
   createdBy: z.string().nullable(),
+  changedAt: maybeTime.describe('When it was last enabled, disabled or given another secret.'),
+  changedBy: z.string().nullable(),
 }
 
 export const webhook = schemaOf<Webhook>()('Webhook', z.object(fields))

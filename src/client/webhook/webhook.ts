@@ -29,6 +29,9 @@ export interface Webhook {
   readonly previousSecretUntil: number | null
   readonly createdAt: number
   readonly createdBy: string | null
+  /** When it was last enabled, disabled or given another secret; null: never. */
+  readonly changedAt: number | null
+  readonly changedBy: string | null
 }
 
 export interface WebhookWithSecret extends Webhook {

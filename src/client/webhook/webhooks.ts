@@ -76,6 +76,8 @@ export class Webhooks {
       isEnabled: true,
       createdAt: await store.now(),
       createdBy: actor,
+      changedAt: null,
+      changedBy: null,
     }
     await store.listen(id, true)
     if ((await store.write(id, null, record, policy.endpointsMax)) === 'full') {
@@ -114,11 +116,10 @@ export class Webhooks {
   async rotate(id: string, options: RotateWebhook = {}): Promise<WebhookWithSecret> {
     checkOptions('webhooks.rotate', options, rotateRules, InputError)
     const secret = newSecret()
-    const until = (await this.#o.store.now()) + previousMs
-    const changed = await this.#change(id, (record) => ({
+    const changed = await this.#change(id, (record, now) => ({
       ...record,
       secret,
-      previous: options.atOnce ? null : { secret: record.secret, until },
+      previous: options.atOnce ? null : { secret: record.secret, until: now + previousMs },
     }))
     return { ...(await this.#withHealth(changed)), secret }
   }
@@ -210,12 +211,15 @@ export class Webhooks {
 
   async #change(
     id: string,
-    change: (record: EndpointRecord) => EndpointRecord | null,
+    change: (record: EndpointRecord, now: number) => EndpointRecord | null,
   ): Promise<Pick<StoredEndpoint, 'id' | 'record'>> {
+    const { store, actor = null } = this.#o
+    const now = await store.now()
     for (let tried = 0; tried < changesTried; tried++) {
       const before = await this.#find(id)
-      const after = change(before.record)
-      const answer = await this.#o.store.write(before.id, before, after, policy.endpointsMax)
+      const changed = change(before.record, now)
+      const after = changed && { ...changed, changedAt: now, changedBy: actor }
+      const answer = await store.write(before.id, before, after, policy.endpointsMax)
       if (answer === 'ok') return { id: before.id, record: after ?? before.record }
     }
     throw new TransientError(`endpoint ${id} is being changed by others all the time: try again.`, {

@@ -25,6 +25,9 @@ export interface EndpointRecord {
   readonly isEnabled: boolean
   readonly createdAt: number
   readonly createdBy: string | null
+  /** When it was last enabled, disabled or given another secret, and by whom; null: never. */
+  readonly changedAt: number | null
+  readonly changedBy: string | null
 }
 
 export function encodeEndpoint(record: EndpointRecord): string {
@@ -47,8 +50,14 @@ export function decodeEndpoint(text: string): EndpointRecord | null {
     previous: typeof previous?.secret === 'string' ? { secret: previous.secret, until: previous.until } : null,
     isEnabled: value.isEnabled === true,
     createdAt: Number(value.createdAt) || 0,
-    createdBy: typeof value.createdBy === 'string' ? value.createdBy : null,
+    createdBy: textOr(value.createdBy),
+    changedAt: typeof value.changedAt === 'number' ? value.changedAt : null,
+    changedBy: textOr(value.changedBy),
   }
+}
+
+function textOr(value: unknown): string | null {
+  return typeof value === 'string' ? value : null
 }
 
 function texts(value: unknown): readonly string[] | null {

@@ -136,6 +136,8 @@ export const record: EndpointRecord = {
   isEnabled: true,
   createdAt: 1,
   createdBy: null,
+  changedAt: null,
+  changedBy: null,
 }
 
 export const aChangedEndpointIsReadAgain: Check = async (place) => {

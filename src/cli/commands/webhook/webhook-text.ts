@@ -25,7 +25,7 @@ export function stateStyle({ state }: { readonly state: string }): Style | undef
 
 export function webhookLines(webhook: Webhook, page: Page): string[] {
   const { id, url, types, kinds, names, include, state, failing, deliveredAt, previousSecretUntil } = webhook
-  const { createdAt, createdBy } = webhook
+  const { createdAt, createdBy, changedAt, changedBy } = webhook
   const retrying = failing?.retrying ?? 0
   return factLines(
     [
@@ -40,11 +40,15 @@ export function webhookLines(webhook: Webhook, page: Page): string[] {
       ['includes', include],
       ['delivered', deliveredAt === null ? null : momentAndAge(deliveredAt)],
       ['old secret', previousSecretUntil === null ? null : untilText(previousSecretUntil)],
-      ['added', momentAndAge(createdAt)],
-      ['by', createdBy && escapeLine(createdBy)],
+      ['added', whenAndWho(createdAt, createdBy)],
+      ['changed', changedAt === null ? null : whenAndWho(changedAt, changedBy)],
     ],
     page,
   )
+}
+
+function whenAndWho(at: number, by: string | null): string {
+  return `${momentAndAge(at)}${by === null ? '' : `, by ${escapeLine(by)}`}`
 }
 
 function untilText(until: number): string {
