@@ -17,7 +17,7 @@ export function permissionsName(text: string): string {
 }
 
 /** The digest by which a record names its permissions; null if it has them itself, or has none. */
-export function permissionsDigest({ permissions = '' }: RecordFields): string | null {
+function permissionsDigest({ permissions = '' }: RecordFields): string | null {
   return keptPermissions.exec(permissions)?.[1] ?? null
 }
 
