@@ -152,6 +152,7 @@ describe('packing', () => {
     ['leaves a young history', checks.aYoungHistoryIsNotPacked],
     ['passes over workers that may run', checks.aWalkPassesOverWorkersThatMayRun],
     ['is made by one node at a time', checks.oneNodeMakesAWalk],
+    ['is a small part of the time', checks.walksAreASmallPartOfTheTime],
     ['goes on where a node that died had come to', checks.aWalkOutlivesItsNode],
     ['looks once at a session that has ended', checks.aWalkGoesOnBehindWhatItHasPacked],
   ]

@@ -39,11 +39,16 @@ const growsTo = packBytes / 2
 /** Nobody knows how large the first entries are. */
 const entriesFirst = 16
 const historiesAtOnce = 8
+/** Walks are about a tenth of the time, however many sessions there are. But the next one begins after so many times `coldEveryMs` at the latest. */
+const restTimes = 10
+const restMost = 60
 
 export class HistoryPacker {
   readonly #o: HistoryPackerOptions
   /** Up to here the walk is done, as the store says it. Empty: as the store knows. */
   #done = ''
+  /** How long this walk has taken. */
+  #spentMs = 0
 
   constructor(options: HistoryPackerOptions) {
     this.#o = options
@@ -51,6 +56,7 @@ export class HistoryPacker {
 
   /** A batch of the walk. `done`: it is over, or another node makes it. */
   async packSome(): Promise<{ readonly packed: number; readonly done: boolean }> {
+    const began = performance.now()
     const { caller, keys, nodeId, policy } = this.#o
     const [next, found] = (await caller.call(
       coldScript,
@@ -60,6 +66,7 @@ export class HistoryPacker {
         done: this.#done,
         coldMs: policy.coldAfterMs,
         everyMs: policy.coldEveryMs,
+        restMs: Math.round(Math.min(restTimes * this.#spentMs, restMost * policy.coldEveryMs)),
         batch: policy.sweepBatch,
         growsTo,
       },
@@ -77,6 +84,7 @@ export class HistoryPacker {
     }
     await Promise.all(Array.from({ length: historiesAtOnce }, pack))
     this.#done = next
+    this.#spentMs = next === '' ? 0 : this.#spentMs + performance.now() - began
     return { packed: count, done: next === '' }
   }
 

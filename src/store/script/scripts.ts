@@ -225,7 +225,7 @@ export const forgetKindsScript = defineScript({
 export const coldScript = defineScript({
   file: 'cold.lua',
   keys: words('ends meta'),
-  header: words('node done coldMs everyMs batch growsTo'),
+  header: words('node done coldMs everyMs restMs batch growsTo'),
   args: [],
 })
 

@@ -83,8 +83,9 @@ export async function cold(
   node: string,
   from = '',
   everyMs = 60_000,
+  restMs = 0,
 ): Promise<[next: string, found: unknown[]]> {
-  const args = { node, done: from, coldMs: 600_000, everyMs, batch: 1, growsTo: 65_536 }
+  const args = { node, done: from, coldMs: 600_000, everyMs, restMs, batch: 1, growsTo: 65_536 }
   const { ends, meta } = place.keys
   const reply = await place.caller.call(coldScript, { ends, meta }, args, { deadlineMs: place.deadlineMs })
   return reply as [string, unknown[]]
@@ -151,6 +152,14 @@ export const oneNodeMakesAWalk: Check = async (place) => {
   expect(found).toHaveLength(1)
   expect(await cold(place, 'node-b')).toEqual(['', []])
   expect((await cold(place, 'node-a', next))[1]).toHaveLength(1)
+}
+
+export const walksAreASmallPartOfTheTime: Check = async (place) => {
+  await rested(place)
+  expect(await cold(place, 'node-a', 'end 0', 0, 60_000)).toEqual(['', []])
+  expect(await cold(place, 'node-b', '', 0)).toEqual(['', []])
+  await place.redis.hset(place.keys.meta, 'coldAt', (await place.now()) - 61_000)
+  expect((await cold(place, 'node-b', '', 0))[1]).toHaveLength(1)
 }
 
 export const aWalkOutlivesItsNode: Check = async (place) => {

@@ -41,6 +41,12 @@ export const packMutants: readonly Mutant[] = [
     check: checks.oneNodeMakesAWalk,
   },
   {
+    guard: 'walks over cold histories are a small part of the time',
+    script: coldScript,
+    takenOut: { value: '0' },
+    check: checks.walksAreASmallPartOfTheTime,
+  },
+  {
     guard: 'a walk over cold histories outlives its node',
     script: coldScript,
     takenOut: 'line',

@@ -6,6 +6,7 @@ ARGV[1] header    json:
   done             up to here all that was found is packed; empty: as meta says
   coldMs           a history that is younger is left alone
   everyMs          a walk begins no earlier than this after the last one
+  restMs           and where this one is over, no earlier than this
   batch            how many workers are looked at
   growsTo          a pack of fewer bytes takes more entries
 Returns {next, found}: where the walk goes on once what was found is packed, or "": it is over, or none is this node's to make; of each that was
@@ -18,16 +19,18 @@ local header = readHeader(ARGV[1])
 local tag = tagOf(endsKey)
 local now = nowMs()
 checkTexts(header, 'node', 'done')
-checkNumbers(header, 'coldMs', 'everyMs', 'batch', 'growsTo')
+checkNumbers(header, 'coldMs', 'everyMs', 'restMs', 'batch', 'growsTo')
 local node, done, coldMs, batch, growsTo = header.node, header.done, header.coldMs, header.batch, header.growsTo
 checkSort('hash', metaKey)
 checkSort('zset', endsKey)
 
--- In meta: when the node of the walk last asked, up to where all is done with that node, and up to which end sessions that have ended are.
+-- In meta: when the node of the walk last asked, up to where all is done with that node, up to which end sessions that have ended are, and how long
+-- no walk begins after the last one.
 -- Up to where: "<score> <sessions of that score that are done> <workers of the next session that are done>", or "end <score>".
-local meta = redis.call('HMGET', metaKey, 'coldAt', 'cold', 'coldEnds')
+local meta = redis.call('HMGET', metaKey, 'coldAt', 'cold', 'coldEnds', 'coldRest')
 local last, reached, whose = tonumber(meta[1] or 0) or 0, string.match(meta[2] or '', '^(.-) ?(%S*)$')
-if whose ~= node and now - last < header.everyMs and last <= now then return { '', {} } end -- guard: one node makes a walk over cold histories
+local rest = whose == '' and tonumber(meta[4] or 0) or 0 -- guard: walks over cold histories are a small part of the time
+if whose ~= node and now - last < math.max(header.everyMs, rest) and last <= now then return { '', {} } end -- guard: one node makes a walk over cold histories
 if done == '' then done = reached end -- guard: a walk over cold histories outlives its node
 local from, passed, skipped = string.match(done, '^(%-?%d+) (%d+) (%d+)$')
 local isOver = string.match(done, '^end (%-?%d+)$')
@@ -37,7 +40,7 @@ local endsFrom = math.max(tonumber(meta[3] or 0) or 0, isOver and from + 1 or fr
 -- Written last. A Redis that is full refuses a first write that may take room; packing makes room.
 local function remember(done, node)
   redis.call('HDEL', metaKey, 'cold')
-  redis.call('HSET', metaKey, 'coldAt', digits(now), 'cold', done .. ' ' .. node, 'coldEnds', digits(math.max(0, endsFrom))) -- guard: a walk over cold histories passes over what it has packed
+  redis.call('HSET', metaKey, 'coldAt', digits(now), 'cold', done .. ' ' .. node, 'coldEnds', digits(math.max(0, endsFrom)), 'coldRest', digits(header.restMs)) -- guard: a walk over cold histories passes over what it has packed
 end
 if isOver then
   remember('', '')
