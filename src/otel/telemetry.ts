@@ -73,7 +73,8 @@ function started(
 ): OtelSpan {
   const { operation, about, kind } = operations[name]
   const attributes: OtelAttributes = { 'gen_ai.operation.name': operation, ...spanAttributes(begun) }
-  const title = `${operation} ${String(attributes[about] ?? '')}`.trimEnd()
+  const what = attributes[about]
+  const title = typeof what === 'string' ? `${operation} ${what}` : operation
   if (name !== 'turn' && turn !== undefined)
     return tracer.startSpan(title, { attributes, kind }, trace.setSpan(context.active(), turn))
   const start = (links: Link[]) => tracer.startSpan(title, { attributes, kind, links }, sessionContext(begun))

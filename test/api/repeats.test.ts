@@ -171,7 +171,7 @@ describe.each(changing.map(({ id, method }) => [id, method] as const))('%s', (id
     const [path, body, ids] = await (scenes[id] as () => Promise<Scene>)()
     const send = () => api.call(method, path, body, { 'idempotency-key': `repeat-${id}` })
     const [first, beside] = await Promise.all([send(), send()])
-    expect(first?.status, JSON.stringify(first?.body)).toBeLessThan(300)
+    expect(first?.status, `${id}: ${JSON.stringify(first?.body)}`).toBeLessThan(300)
     const before = await tracesOf(ids)
     const after = await send()
     for (const { status, body: answer } of [beside, after] as (typeof after)[])

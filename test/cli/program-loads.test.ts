@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 async function loadedBy(...args: string[]): Promise<string[]> {
-  const flags = ['--conditions=troupe-source', '--import', `${root}test/support/tell-loaded.ts`]
+  const flags = ['--conditions=troupe-source', '--import', `${root}test/programs/tell-loaded.ts`]
   const { stderr } = await promisify(execFile)(process.execPath, [...flags, ...args], { cwd: root })
   return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')
 }

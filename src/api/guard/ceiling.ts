@@ -5,7 +5,7 @@
  * Does not own: what exists already. A message to a session of somebody else spends what that session may.
  */
 import { z } from 'zod'
-import { defaultSessionLimits, type Spending } from '../../core/policy.ts'
+import { defaultSessionLimits } from '../../core/policy.ts'
 import { commonPermissions, isWithinFolder, type Permissions } from '../../core/worker/permissions.ts'
 import { ApiError } from '../problem.ts'
 
@@ -47,9 +47,11 @@ interface Ceiled {
   readonly ceiling?: Ceiling | undefined
 }
 
+type Limits = Partial<Record<string, number | undefined>>
+
 interface Creation {
   readonly kind: string
-  readonly limits?: Partial<Record<string, number | undefined>> | undefined
+  readonly limits?: Limits | undefined
   readonly permissions?: Permissions | undefined
 }
 
@@ -68,10 +70,7 @@ export function underCeiling<Asked extends Creation>(caller: Ceiled, asked: Aske
 }
 
 /** Throws if one of these is above the ceiling. */
-export function checkLimits(
-  caller: Ceiled,
-  limits: Partial<Record<keyof Spending | string, number | undefined>> = {},
-): void {
+export function checkLimits(caller: Ceiled, limits: Limits = {}): void {
   for (const [name, most] of Object.entries(caller.ceiling?.limits ?? {}))
     if (most !== undefined && (limits[name] ?? 0) > most)
       throw exceeded(caller, `limits.${name} of at most ${most}, not ${limits[name]}`)

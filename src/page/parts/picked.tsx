@@ -12,11 +12,11 @@ export interface Picked<Row> {
   readonly rows: readonly Row[]
   /** True if the whole list is picked. */
   readonly isAll: boolean
-  has(row: Row): boolean
-  toggle(row: Row): void
+  readonly has: (row: Row) => boolean
+  readonly toggle: (row: Row) => void
   /** All of the list, or none if all of it is picked. */
-  toggleAll(): void
-  clear(): void
+  readonly toggleAll: () => void
+  readonly clear: () => void
 }
 
 export function usePicked<Row>(list: readonly Row[], idOf: (row: Row) => string): Picked<Row> {
