@@ -17,6 +17,7 @@ import { guardedReads } from '../../store/redis/guarded.ts'
 import { followsSlot, type Redis } from '../../store/redis/redis.ts'
 import { readEnd } from '../session/read-notice.ts'
 import { type HappeningStores, readHappening } from './happening.ts'
+import { NoticeQueue } from './notice-queue.ts'
 
 export interface Telling {
   /** `notice`: as it stands among the timers. */
@@ -62,14 +63,16 @@ export function telling(
     )
   const looking = setInterval(() => void look(), lookEveryMs).unref()
   void look()
+  const queue = new NoticeQueue(async (text) => {
+    const notice = parseNotice(text)
+    if (notice?.of === 'own') await tellOwn(notice.sessionId, stores, teller)
+    else if (notice !== null) await tellEndpoints(notice, partitionIn(notice), { stores, endpoints, teller })
+  })
   return {
-    async tell(text) {
-      const notice = parseNotice(text)
-      if (notice?.of === 'own') await tellOwn(notice.sessionId, stores, teller)
-      else if (notice !== null) await tellEndpoints(notice, partitionIn(notice), { stores, endpoints, teller })
-    },
+    tell: (notice) => queue.add(notice),
     stop() {
       clearInterval(looking)
+      queue.stop()
       return teller.stop()
     },
   }

@@ -1,0 +1,38 @@
+/** Notices are told some at a time, and each as what it tells of is when its turn comes. */
+import { expect, test } from 'vitest'
+import { NoticeQueue } from '../../../src/client/webhook/notice-queue.ts'
+
+/** A queue whose notices are told when the test says so. */
+function held() {
+  const told: string[] = []
+  const open: PromiseWithResolvers<void>[] = []
+  const queue = new NoticeQueue((notice) => {
+    told.push(notice)
+    const one = Promise.withResolvers<void>()
+    open.push(one)
+    return one.promise
+  })
+  return { queue, told, open }
+}
+
+test('many notices are told fifty at a time, in their order, and one that fails holds up no other', async () => {
+  const { queue, told, open } = held()
+  const all = Array.from({ length: 60 }, (_, nth) => queue.add(`${nth}`))
+  expect(told).toHaveLength(50)
+  open[0]?.reject(new Error('away'))
+  await expect(all[0]).rejects.toThrow('away')
+  await expect.poll(() => told.at(-1)).toBe('50')
+  for (const one of open) one.resolve()
+  await expect.poll(() => told).toHaveLength(60)
+})
+
+test('a notice that waits is told once however often it comes, and one that is being told is told again (NOTICES-1)', async () => {
+  const { queue, told, open } = held()
+  for (let nth = 0; nth < 50; nth++) void queue.add(`${nth}`)
+  const [first, again] = [queue.add('x'), queue.add('x')]
+  expect(again).toBe(first)
+  for (const one of open.splice(0)) one.resolve()
+  await expect.poll(() => told.at(-1)).toBe('x')
+  void queue.add('x')
+  expect(told.filter((notice) => notice === 'x')).toHaveLength(2)
+})
