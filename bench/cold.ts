@@ -159,7 +159,7 @@ async function wake(troupe: Troupe, run: number): Promise<number> {
   void node
   const times: number[] = []
   for (const id of ids) {
-    const session = await troupe.sessions.get(id)
+    const session = troupe.sessions.get(id)
     const began = performance.now()
     await session.root.send(piece(150))
     await session.result({ run })

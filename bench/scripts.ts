@@ -20,7 +20,10 @@ const text = (bytes: number) => 'x'.repeat(bytes)
 const echo = defineWorker({ receive: (message, self) => self.reply(message.value) })
 /** Waits until it is cancelled, or for a minute. */
 const sleeper = defineWorker({
-  receive: (message, self) => void (message.kind === 'input' ? self.after(60_000, null) : self.reply(null)),
+  receive(message, self) {
+    if (message.kind === 'input') self.after(60_000, null)
+    else self.reply(null)
+  },
 })
 interface Order {
   readonly kind: 'echo' | 'sleeper'
@@ -84,7 +87,7 @@ async function longestIn(act: (troupe: Troupe) => Promise<unknown>): Promise<Rec
   await using node = await startNode({ ...place, workers, concurrency: 50 })
   void node
   await act(troupe)
-  return longest()
+  return await longest()
 }
 
 async function run(troupe: Troupe, input: Order): Promise<void> {

@@ -158,7 +158,7 @@ describe('packing', () => {
   ]
   test.each(claims)('%s', async (_, check) => {
     await using place = await Place.open()
-    await check(place)
+    await expect(check(place)).resolves.toBeUndefined()
   })
 
   test('finds all workers of a session, in batches that are smaller than it', async () => {
@@ -190,11 +190,9 @@ async function readings(
   all: readonly { readonly id: string; readonly root: string }[],
 ): Promise<unknown> {
   const { findings, counts } = await auditOf(place)
-  return Promise.all([
-    findings,
-    counts,
-    place.inspect.workers(all.map(({ root }) => root)),
+  const entries = await Promise.all([
     ...all.map(({ root }) => place.inspect.history(root, 1, 3)),
     ...all.map(({ root }) => place.inspect.entryAt(root, 2)),
   ])
+  return { findings, counts, rows: await place.inspect.workers(all.map(({ root }) => root)), entries }
 }

@@ -223,11 +223,9 @@ export class AuditStore {
     }
     const entries: string[] = []
     for (let position = from; position < from + count; position++) {
-      const found = await read(position, 1).catch((error: unknown) =>
-        error instanceof StoredDamage ? [''] : Promise.reject(error),
-      )
-      if (found[0] === undefined) break
-      entries.push(found[0])
+      const [entry] = await orBlank(read(position, 1))
+      if (entry === undefined) break
+      entries.push(entry)
     }
     return entries
   }
@@ -359,5 +357,15 @@ export class AuditStore {
       results: count('results'),
       inbox: count('inbox'),
     }
+  }
+}
+
+/** Of an entry that cannot be read. */
+async function orBlank(reading: Promise<string[]>): Promise<string[]> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof StoredDamage) return ['']
+    throw error
   }
 }
