@@ -26,6 +26,7 @@ export function genAiMetrics(meter: Meter): GenAiMetrics {
     model_call: seconds('client.inference.duration'),
     tool_call: seconds('execute_tool.duration'),
   }
+  const firstChunk = seconds('client.inference.time_to_first_chunk')
   const used = {
     inputTokens: counter('input_tokens'),
     outputTokens: counter('output_tokens'),
@@ -49,6 +50,7 @@ export function genAiMetrics(meter: Meter): GenAiMetrics {
       const named = metricAttributes(span, attributes)
       durations[span === 'model_call' ? 'model_call' : 'tool_call'].record(took, named)
       if (span !== 'model_call') return
+      ifNumber(attributes.firstMs, (ms) => firstChunk.record(ms / 1_000, named))
       for (const [name, instrument] of Object.entries(used)) ifNumber(attributes[name], (n) => instrument.add(n, named))
       for (const [name, instrument] of Object.entries(perCall))
         ifNumber(attributes[name], (n) => instrument.record(n, named))

@@ -52,8 +52,9 @@ export function spanAttributes(attributes: Attributes): OtelAttributes {
     const known = names[name]
     if (known !== undefined) found[known] = value
   }
-  const { finishReason, repliedBy } = attributes
+  const { finishReason, repliedBy, firstMs } = attributes
   if (finishReason !== undefined) found['gen_ai.response.finish_reasons'] = [String(finishReason)]
+  if (typeof firstMs === 'number') found['gen_ai.response.time_to_first_chunk'] = firstMs / 1_000
   if (repliedBy !== undefined) found['gen_ai.response.model'] = modelIn(String(repliedBy))
   return found
 }

@@ -109,10 +109,11 @@ test('a session on three nodes is one trace in a collector, whose id is its own,
       ?.dataPoints.reduce((sum, { value }) => sum + (typeof value === 'number' ? value : value.count), 0)
   expect({
     calls: sumOf('gen_ai.client.inference.duration'),
+    begun: sumOf('gen_ai.client.inference.time_to_first_chunk'),
     tools: sumOf('gen_ai.execute_tool.duration'),
     runs: sumOf('gen_ai.invoke_agent.duration'),
     runsCounted: sumOf('gen_ai.invoke_agent.inference_calls'),
-  }).toEqual({ calls: 6, tools: 1, runs: 3, runsCounted: 3 })
+  }).toEqual({ calls: 6, begun: 6, tools: 1, runs: 3, runsCounted: 3 })
   expect(sumOf('gen_ai.client.inference.usage.output_tokens')).toBe(3)
   expect(JSON.stringify(counted)).not.toContain(session.id)
   await Promise.all(nodes.map((node) => node.stop()))

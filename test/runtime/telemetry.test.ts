@@ -50,6 +50,7 @@ test('a run of an agent is reported as spans of its turn, model calls and tool c
     inputTokens,
     outputTokens,
     repliedBy: 'test/m',
+    firstMs: expect.any(Number),
   })
   expect(telemetry.spans).toEqual([
     [

@@ -11,7 +11,7 @@ export type SpanName =
    * whatever node that was; each is 16 hexadecimal digits.
    */
   | 'turn'
-  /** An agent asks its model once. Its end says the tokens and why the reply ended, or the `code` of its failure. */
+  /** An agent asks its model once. Its end says the tokens, why the reply ended and after how many ms its first arrived (`firstMs`), or the `code` of its failure. */
   | 'model_call'
   /** An agent runs a tool once; another attempt is another span. */
   | 'tool_call'

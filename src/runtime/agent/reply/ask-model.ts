@@ -24,9 +24,14 @@ export async function askModel(
   const { sessionId, workerId, kind, run } = turn.assignment
   const attributes = { sessionId, workerId, kind, run, model: model.id, iteration }
   const span = telemetry.startSpan('model_call', attributes)
+  const startedAt = performance.now()
+  const first: { ms?: number } = {}
+  const onBegun = () => {
+    first.ms = performance.now() - startedAt
+  }
   try {
-    const reply = await answerOf(turn, model, request, iteration, limits)
-    span.end({ outcome: 'replied', ...factsOf(reply) })
+    const reply = await answerOf(turn, model, request, { iteration, limits, onBegun })
+    span.end({ outcome: 'replied', ...factsOf(reply), ...(first.ms !== undefined && { firstMs: first.ms }) })
     countTokens(telemetry, reply, attributes)
     return reply
   } catch (thrown) {
@@ -56,12 +61,18 @@ function countTokens(telemetry: Telemetry, reply: Partial<ModelReply> | undefine
   telemetry.count('tokens.output', reply?.usage?.outputTokens ?? 0, attributes)
 }
 
+interface CallParts {
+  readonly iteration: number
+  readonly limits: AgentLimits
+  /** Called once, when the first of the reply has arrived. */
+  readonly onBegun: () => void
+}
+
 async function answerOf(
   turn: Turn,
   model: Model,
   request: ModelRequest,
-  iteration: number,
-  limits: AgentLimits,
+  { iteration, limits, onBegun }: CallParts,
 ): Promise<ModelReply> {
   const { modelIdleMs = turn.host.policy.modelIdleMs, modelCallMs = turn.host.policy.modelCallMs } = limits
   const streamed = new StreamedReply(turn, iteration)
@@ -81,6 +92,7 @@ async function answerOf(
   const idle = timeOut(`sent nothing for ${modelIdleMs} ms; limits.modelIdleMs may be higher`, modelIdleMs)
   let isOver = false
   const arrived = () => {
+    if (!hasBegun) onBegun()
     hasBegun = true
     // A model may go on after its call has ended. The timer must not start again.
     if (!isOver) idle.refresh()
