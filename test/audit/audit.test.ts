@@ -118,9 +118,9 @@ test('tells how far it is while it looks', async () => {
   const told: unknown[] = []
   const { sessions } = await some.client.audit({ onProgress: (progress) => told.push(progress) })
   expect(told).toEqual([
-    { sessions: 1, workers: 3 },
-    { sessions: 2, workers: 6 },
-    { sessions: 3, workers: 9 },
+    { sessions: 1, workers: 3, of: 3 },
+    { sessions: 2, workers: 6, of: 3 },
+    { sessions: 3, workers: 9, of: 3 },
   ])
   expect(sessions).toBe(3)
 })
