@@ -315,6 +315,8 @@ test('what happened when a node was killed is told by the next one', async () =>
   const session = await harness.client.sessions.create({ kind: 'tally', input: 1 })
   await session.result()
   await node.kill()
+  // What is still to be told is no fault.
+  expect((await harness.client.audit()).findings).toEqual([])
   await using next = await TestTroupe.connect({ namespace: harness.namespace })
   await next.startNode(workers, { webhooks: isPrivate })
   const [told] = await waitUntil('it is told', () => receiver.received.length > 0 && receiver.received)
