@@ -16,6 +16,8 @@ export default defineConfig({
     globalSetup: ['test/support/global-setup.ts'],
     setupFiles: ['test/support/forget-keys.ts'],
     pool: 'forks',
+    // A file finds what the files before it have loaded: loading took more of the processors than the tests. None may leave a change of what they share.
+    isolate: false,
     // Most tests wait for most of their time, for a lease to end or a process to start. Two for each core keep the cores busy.
     maxWorkers: 2 * availableParallelism(),
     // A test that hangs is found all the same. A test that starts a dozen processes needs minutes beside ten busy programs for each core.

@@ -11,7 +11,11 @@ import { takeStartLock } from '../../src/dev/start-lock.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 /** Actions of other processes just before a file gets a name or loses one. */
-const { before } = vi.hoisted(() => ({ before: [] as (() => Promise<unknown>)[] }))
+const { before } = vi.hoisted(() => {
+  // Another file may have loaded what is tested here, without the mock.
+  vi.resetModules()
+  return { before: [] as (() => Promise<unknown>)[] }
+})
 vi.mock('node:fs/promises', async (load) => {
   const real = await load<typeof import('node:fs/promises')>()
   const rename: typeof real.rename = async (from, to) => {

@@ -323,13 +323,14 @@ describe('commits that go together', () => {
       scene.children.map((child) => child.request({ entries: large })),
     )
     expect(other.wire.sent - sent).toBe(3)
-    // Permissions of children count too.
-    const permissions = `tools ${Array.from({ length: 256 }, (_, index) => `t${index}`.padEnd(64, 'x')).join(' ')}`
+    // Permissions of children count too, those that are equal once.
+    const permissionsOf = (call: number) =>
+      `tools ${Array.from({ length: 256 }, (_, index) => `t${call}-${index}`.padEnd(64, 'x')).join(' ')}`
     await together(
       scene.node,
       scene.children.map((child) => {
         const spawns = [1, 2, 3].map((call) =>
-          other.child(child.worker, call, `${child.worker} ${call}`, { permissions }),
+          other.child(child.worker, call, `${child.worker} ${call}`, { permissions: permissionsOf(call) }),
         )
         return child.request({ sequence: 2, version: 1, spawns, pendingCalls: [1, 2, 3] })
       }),
