@@ -48,8 +48,8 @@ export class Sweeper {
   readonly #host: SweeperHost
   #timer: NodeJS.Timeout | undefined
   #nextAt = 0
-  #prunedAt = 0
-  #packedAt = 0
+  #prunedAt = performance.now()
+  #packedAt = this.#prunedAt
   #running: Promise<void> | undefined
   /** SWEEP-7: `again`: asked for while it was under way. */
   #opening: 'no' | 'now' | 'again' = 'no'
@@ -80,7 +80,6 @@ export class Sweeper {
 
   /** The first sweep registers the node; it throws when the store does not answer. */
   async start(): Promise<void> {
-    this.#prunedAt = this.#packedAt = performance.now()
     await this.runOnce()
     this.#schedule(this.#everyMs())
   }
