@@ -1,5 +1,5 @@
 /** Sessions over HTTP: created, waited for, listed, shown, followed, cancelled. */
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestApi } from './support/test-api.ts'
 
@@ -83,4 +83,11 @@ test('GET /metrics answers with how the namespace stands, and GET /v1/usage with
   expect(await page.text()).toContain('\ntroupe_up 1\n')
   expect(await api.get('/v1/usage?by=kind,day&days=7')).toMatchObject({ status: 200, body: { usage: [] } })
   expect(await api.get('/v1/usage?by=colour')).toMatchObject({ status: 400 })
+})
+
+test('the result of a session that has ended is told, however little time there is to wait for it', async () => {
+  const { body } = await create({ kind: 'echo', input: 1 }, { prefer: 'wait=30' })
+  using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
+  for (const query of ['', '?wait=0', '?wait=5'])
+    expect((await api.get(`/v1/sessions/${body.sessionId}/result${query}`)).status, query).toBe(200)
 })

@@ -64,13 +64,15 @@ export const createSession = route({
   },
 })
 
-/** Undefined if the run has not ended by then. */
+/** Undefined if the run has not ended by then. It looks once, however short that is. */
 async function resultWithin(
   session: Session,
   seconds: number,
   { signal }: Pick<Call, 'signal'>,
   run?: number,
 ): Promise<RunResult | undefined> {
+  const ended = await session.endedResult({ run })
+  if (ended !== undefined || seconds === 0) return ended
   const late = AbortSignal.timeout(seconds * 1_000)
   try {
     return await session.result({ run, signal: AbortSignal.any([signal, late]) })

@@ -168,6 +168,13 @@ export class Session<Result = unknown> {
     return orAborted(this.#awaitResult(query), query.signal) as Promise<RunResult<Result>>
   }
 
+  /** What `result` would resolve with, if the run has ended; else undefined. Looks once, and does not wait. */
+  async endedResult(query: Pick<ResultQuery, 'run'> = {}): Promise<RunResult<Result> | undefined> {
+    checkOptions('endedResult', query, { run: resultRules.run }, InputError)
+    const found = await this.#look(query.run, true)
+    return typeof found === 'object' ? (found as RunResult<Result>) : undefined
+  }
+
   async #awaitResult(query: ResultQuery): Promise<RunResult> {
     let wanted = query.run
     return awaitEnds(this.#context.hub, this.id, query.signal, async (missed) => {
