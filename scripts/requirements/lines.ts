@@ -133,7 +133,11 @@ export const lines: readonly Line[] = [
     id: '1.31',
     says: 'A host is told of states and pieces of a reply, and is asked to confirm a tool.',
   },
-  { id: '1.32', says: 'Health, workers and one worker can be read over HTTP, and followed.', part: 'surface' },
+  {
+    id: '1.32',
+    says: 'Health, workers and one worker can be read over HTTP, and followed.',
+    otherwise: 'health answers anybody, so it says no version; events come as server-sent events, past ones first',
+  },
   { id: '1.33', says: 'A model is asked with callbacks for the first byte and each piece, and can be cancelled.' },
   { id: '1.34', says: 'A history can be written as complete pairs of user and assistant.' },
   {

@@ -91,3 +91,21 @@ test('the result of a session that has ended is told, however little time there 
   for (const query of ['', '?wait=0', '?wait=5'])
     expect((await api.get(`/v1/sessions/${body.sessionId}/result${query}`)).status, query).toBe(200)
 })
+
+test('health, workers and one worker are read, and followed from what is there [1.32]', async () => {
+  const { body } = await create({ kind: 'waiter', input: 1 })
+  expect(await api.get('/healthz')).toMatchObject({ status: 200, body: { status: 'alive' } })
+  const { workers } = (await api.get(`/v1/workers?session=${body.sessionId}`)).body
+  expect(workers).toMatchObject([{ id: body.workerId, kind: 'waiter' }])
+  const other = body.workerId.replace(/^./, (first: string) => (first === '0' ? '1' : '0'))
+  const seen = [body.workerId, other, 'no-id'].map(async (id) => (await api.get(`/v1/workers/${id}`)).status)
+  expect(await Promise.all(seen)).toEqual([200, 404, 400])
+  const followed = await fetch(api.url(`/v1/sessions/${body.sessionId}/events?tail=10`))
+  let text = ''
+  // The session goes on, and so does the stream: only its past is waited for.
+  for await (const piece of followed.body ?? []) {
+    text += new TextDecoder().decode(piece)
+    if (text.includes('session.created')) break
+  }
+  expect(text).toContain('session.created')
+})
