@@ -89,7 +89,10 @@ test('the result of a session that has ended is told, however little time there 
   const { body } = await create({ kind: 'echo', input: 1 }, { prefer: 'wait=30' })
   using _ = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => AbortSignal.abort())
   for (const query of ['', '?wait=0', '?wait=5'])
-    expect((await api.get(`/v1/sessions/${body.sessionId}/result${query}`)).status, query).toBe(200)
+    expect({ query, status: (await api.get(`/v1/sessions/${body.sessionId}/result${query}`)).status }).toEqual({
+      query,
+      status: 200,
+    })
 })
 
 test('health, workers and one worker are read, and followed from what is there [1.32]', async () => {
