@@ -43,7 +43,7 @@ export interface Api extends AsyncDisposable {
   readonly port: number
   /** True if its page was built. */
   readonly hasPage: boolean
-  /** Other tokens from now on: streams of callers whose token is gone end. */
+  /** Other tokens from now on: streams of callers whose token is gone end. Throws a ConfigError, and keeps the tokens as they are. */
   setTokens(entries: readonly TokenEntry[]): void
   close(): Promise<void>
 }
@@ -109,10 +109,14 @@ export async function startApi(options: StartApiOptions = {}): Promise<Api> {
       port: bound,
       hasPage: page !== null,
       setTokens(next) {
-        if (tokens === null) return
-        tokens.replace(next)
+        if (tokens === null)
+          throw new ConfigError(
+            'setTokens: this API was started without tokens and asks for none: start it with tokens.',
+          )
+        const known = checkEntries(next, 'tokens of setTokens')
+        tokens.replace(known)
         server.streams.keep((caller) => tokens.knows(caller))
-        server.keepActing(new Set(next.map(({ name }) => name)))
+        server.keepActing(new Set(known.map(({ name }) => name)))
       },
       close,
       [Symbol.asyncDispose]: close,

@@ -115,6 +115,12 @@ test('a host that looks like a known one is refused; one that was named is known
   expect(await rawStatus('GET', 'http://evil.test/healthz', ['host', 'localhost'])).toBeGreaterThanOrEqual(400)
 })
 
+test('an API that asks for no token takes none later, and says so', async () => {
+  const { redisUrl, namespace } = api.troupe
+  await using open = await startApi({ redisUrl, namespace, port: 0 })
+  expect(() => open.setTokens(entries)).toThrow(/started without tokens/)
+})
+
 test('an address that others reach needs a token', async () => {
   for (const host of ['0.0.0.0', '::', '192.168.1.1'])
     await expect(startApi({ host, port: 0, redisUrl: api.troupe.redisUrl })).rejects.toMatchObject({
@@ -168,11 +174,16 @@ test('HEAD of an address of the page is answered, and one under /v1 that nobody 
   expect([await head('/'), await head('/v1/unknown'), await head('/v1/events')]).toEqual([200, 404, 404])
 })
 
-test('a token that is taken back ends its streams', async () => {
-  const stream = await fetch(api.url('/v1/events'), { headers: bearer('read') })
-  const reader = stream.body?.getReader()
-  await reader?.read()
-  api.api.setTokens(entries.filter(({ name }) => name !== 'read'))
+const others = entries.filter(({ name }) => name !== 'read')
+test.each([
+  ['taken back', others],
+  ['replaced under its name', [...others, entryOf(tokenOf('new'), { name: 'read', rights: ['read'] }, 'test')]],
+])('a token that is %s ends its streams and its tickets; those of others stay', async (_, next) => {
+  const opened = ['read', 'operate'].map((name) => fetch(api.url('/v1/events'), { headers: bearer(name) }))
+  const [reader, other] = (await Promise.all(opened)).map(({ body }) => body?.getReader())
+  await Promise.all([reader?.read(), other?.read()])
+  const { ticket } = (await api.post('/v1/tickets', { path: '/v1/events' }, bearer('read'))).body
+  api.api.setTokens(next)
   const ended = await waitUntil('the stream ends', () =>
     reader?.read().then(
       ({ done }) => done && 'ended',
@@ -181,6 +192,14 @@ test('a token that is taken back ends its streams', async () => {
   )
   expect(['ended', 'broken']).toContain(ended)
   expect((await api.get('/v1/nodes', bearer('read'))).status).toBe(401)
+  expect((await api.get(`/v1/events?ticket=${ticket}`)).status).toBe(401)
+  const told = other?.read()
+  await api.post('/v1/sessions', { kind: 'echo', input: 1 }, bearer('operate'))
+  expect(await told).toMatchObject({ done: false })
+  await other?.cancel()
+  const [one] = entries as [(typeof entries)[0]]
+  for (const wrong of [[one, one], [{ ...one, sha256: 'x' }]])
+    expect(() => api.api.setTokens(wrong)).toThrow(/setTokens/)
   api.api.setTokens(entries)
 })
 

@@ -2,6 +2,7 @@
  * Duty: which bearer tokens are known, and who a token belongs to.
  * BEARER-1 A token is kept only as its SHA-256. It is compared in constant time, with every known token.
  * BEARER-2 A token has at least 32 characters.
+ * BEARER-3 A caller is known as long as its entry stays as it is: another token under the same name, other rights or another ceiling are another caller.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { z } from 'zod'
@@ -59,31 +60,43 @@ export function checkEntries(value: unknown, where: string): TokenEntry[] {
   return read.data
 }
 
+interface Known {
+  readonly caller: Caller
+  readonly digest: Buffer
+  /** The entry as a text. */
+  readonly text: string
+}
+
 export class Tokens {
-  #entries: readonly (Caller & { readonly digest: Buffer })[] = []
+  #known: readonly Known[] = []
 
   constructor(entries: readonly TokenEntry[]) {
     this.replace(entries)
   }
 
   get size(): number {
-    return this.#entries.length
+    return this.#known.length
   }
 
   replace(entries: readonly TokenEntry[]): void {
-    this.#entries = entries.map(({ sha256, ...caller }) => ({ ...caller, digest: Buffer.from(sha256, 'hex') }))
+    const before = new Map(this.#known.map((one) => [one.text, one]))
+    this.#known = entries.map((entry) => {
+      const { sha256, ...caller } = entry
+      const text = JSON.stringify(entry)
+      return before.get(text) ?? { caller, digest: Buffer.from(sha256, 'hex'), text }
+    })
   }
 
-  /** True while this caller's token is still known with the same rights. */
-  knows({ name, rights }: Caller): boolean {
-    return this.#entries.some((entry) => entry.name === name && entry.rights.join() === rights.join())
+  /** BEARER-3. `caller`: as `callerOf` gave it. */
+  knows(caller: Caller): boolean {
+    return this.#known.some((one) => one.caller === caller)
   }
 
   /** Undefined for an unknown token. */
   callerOf(token: string): Caller | undefined {
     const digest = Buffer.from(hash('sha256', token), 'hex')
     let found: Caller | undefined
-    for (const entry of this.#entries) if (timingSafeEqual(entry.digest, digest)) found = entry
-    return found && { name: found.name, rights: found.rights, ceiling: found.ceiling }
+    for (const one of this.#known) if (timingSafeEqual(one.digest, digest)) found = one.caller
+    return found
   }
 }

@@ -114,12 +114,13 @@ async function tokensOf({ token }: Config, file: string | undefined): Promise<To
 /** A file that cannot be read leaves the tokens as they are: a mistake while it is written must lock nobody out. */
 function followTokens(api: Api, config: Config, file: string, logger: Logger): void {
   watchFile(file, { interval: 500, persistent: false }, () => {
-    tokensOf(config, file).then(
-      (entries = []) => {
+    tokensOf(config, file)
+      .then((entries = []) => {
         api.setTokens(entries)
         logger.info({ tokens: entries.length }, 'the token file was read again')
-      },
-      (error: unknown) => logger.error({ error: String(error) }, 'the token file was not read: the tokens before hold'),
-    )
+      })
+      .catch((error: unknown) =>
+        logger.error({ error: String(error) }, 'the token file was not read: the tokens before hold'),
+      )
   })
 }
