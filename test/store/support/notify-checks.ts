@@ -54,10 +54,12 @@ export const aLaterEndIsTold: Check = async (place) => {
 }
 
 export const aPrunedSessionIsToldOfNoMore: Check = async (place) => {
-  const { turn, timer } = await told(place)
+  await endpointsOf(place).listen(newId(0), true)
+  const { turn } = await told(place)
   await turn.complete()
+  expect(await noticesIn(place)).toHaveLength(2)
   expect(await place.sessions.prune(0)).toBe(1)
-  expect(await timer()).toBeNull()
+  expect(await noticesIn(place)).toEqual([])
 }
 
 export function endpointsOf({ caller, keys, redis, wire }: Place): EndpointStore {
@@ -123,6 +125,19 @@ export const aListenerStays: Check = async (place) => {
   await place.redis.zadd(endpointKeys(place.keys.tag).since, 1, 'one')
   await endpoints.listen('one', true)
   expect(await endpoints.listeners(0)).toEqual(new Map([['one', 1]]))
+}
+
+/** As if the clock had been set back by an hour since it listens. */
+export const aListenerIsToldAfterTheClockWasSetBack: Check = async (place) => {
+  const endpoints = endpointsOf(place)
+  const { since } = endpointKeys(place.keys.tag)
+  const ahead = (await place.now()) + 3_600_000
+  await place.redis.zadd(since, ahead, 'one', 1, 'before')
+  await place.redis.hset(place.keys.meta, 'sweptAt', ahead)
+  await place.node().upkeep.sweep(1, [], false)
+  const listeners = await endpoints.listeners(0)
+  expect(listeners.get('one')).toBeLessThanOrEqual(await place.now())
+  expect(listeners.get('before')).toBe(1)
 }
 
 export const record: EndpointRecord = {

@@ -7,6 +7,7 @@ import {
   fireScript,
   listenScript,
   pruneScript,
+  sweepScript,
 } from '../../../src/store/script/scripts.ts'
 import type { Mutant } from './mutant.ts'
 import * as checks from './notify-checks.ts'
@@ -28,6 +29,7 @@ const rows = [
   ['endpoints are told of the end of a session', finishScript, checks.aCancelIsHeard],
   ['endpoints are told of an ask', commitScript, checks.anAskIsHeard],
   ['endpoints are told of a dead letter', commitScript, checks.aDeadLetterIsHeard],
+  ['an endpoint is told after the clock was set back', sweepScript, checks.aListenerIsToldAfterTheClockWasSetBack],
   ['an endpoint that somebody else changed is read again', endpointScript, checks.aChangedEndpointIsReadAgain],
 ] as const
 

@@ -25,7 +25,7 @@ Returns {healed, wakeups, damaged, left, gone, paused, setBack, moved, kinds, tu
         1: this node was not in the register, as it should be after announce; paused: "1" while all sessions are paused: then no wake-ups are put;
         setBack: by how many ms the clock was set back since the last sweep; moved: timers that were moved by as much;
         kinds: the version of the register of kinds; turn: 1 where no other sweep healed a moment ago, so that this node does what one of them is to do
-Builds  T:seen; T:timers; T:gates; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
+Builds  T:seen; T:timers; T:gates; T:endpoints:since; T:w:<id> of expired leases and of their roots; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake of each pool; T:claims of forgotten
         nodes; T:run:unhosted; T:kinds.
 Events  worker.interrupted of each lease that was taken away. ]]
 local metaKey, leasesKey, nodesKey, eventsKey, poolsKey = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
@@ -147,6 +147,12 @@ local function moveWithClock(set, highest)
   return moved
 end
 
+-- Endpoints that are told since a time ahead of the clock are told from now on: else they would be told of nothing until the clock is there again.
+local function bringListenersNear(since)
+  local ahead = redis.pcall('ZRANGEBYSCORE', since, '(' .. digits(now), '+inf')
+  for index = 1, #ahead do redis.call('ZADD', since, digits(now), ahead[index]) end -- guard: an endpoint is told after the clock was set back
+end
+
 -- When a node was last seen; of one that another program wrote there, when it was written.
 local function seenOf(seen, id, line)
   return tonumber(seen[id] or string.match(line, '^%d+') or 0) or 0
@@ -166,6 +172,7 @@ if isTurn then
   if last - now > setBackLeast then -- guard: timers move when the clock was set back
     setBack, moved = last - now, moveWithClock(tag .. ':timers', last)
     moveWithClock(tag .. ':gates', last) -- guard: a gate opens in time after the clock was set back
+    bringListenersNear(tag .. ':endpoints:since')
     redis.call('HSET', metaKey, 'setBack', digits(now) .. ' ' .. digits(setBack))
   end
   for index = 1, #expired do
