@@ -1,11 +1,12 @@
 /** Endpoints: addresses that are told of what happens in a namespace; what is sent, how it is signed, and what becomes of it. */
 import { Queue } from 'bullmq'
 import { Webhook as Verifier } from 'standardwebhooks'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import type { AddWebhook, NoticeType, WebhookWithSecret } from '../../src/client/webhook/webhook.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf, rootIdOf } from '../../src/core/ids.ts'
 import { withoutKnownSecrets } from '../../src/core/secret/known-secrets.ts'
+import { EndpointStore } from '../../src/store/endpoint-store.ts'
 import { endpointKeys, tagOf } from '../../src/store/keys.ts'
 import { instructions, pay, scripted, tools } from '../support/approvals.ts'
 import { Harness } from '../support/harness.ts'
@@ -243,6 +244,25 @@ describe('an endpoint', () => {
       {},
       503,
     )
+  })
+
+  test('that is enabled while somebody disables it listens', async () => {
+    await registered(async ({ id }) => {
+      const { webhooks } = troupe.client
+      const { listen } = EndpointStore.prototype
+      // Between what the record says and who listens.
+      using _ = vi.spyOn(EndpointStore.prototype, 'listen').mockImplementationOnce(async function (
+        this: EndpointStore,
+        ...args
+      ) {
+        await webhooks.enable(id)
+        return listen.apply(this, args)
+      })
+      await webhooks.disable(id)
+      expect(await webhooks.get(id)).toMatchObject({ state: 'enabled' })
+      for (const partition of [0, 1])
+        expect(await troupe.redis.zscore(endpointKeys(tagOf(troupe.namespace, partition)).since, id)).not.toBeNull()
+    })
   })
 
   test('that is disabled gets nothing, also not what is on its way, and nothing is written for it', async () => {

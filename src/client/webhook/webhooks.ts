@@ -2,7 +2,7 @@
  * Duty: `troupe.webhooks`: endpoints that are told of what happens in the namespace, and the deliveries to them.
  * WEBHOOKS-1 A secret is answered once, by the call that makes it. No list, error, log or event has one.
  * WEBHOOKS-2 A new endpoint listens before it is in the register, and one that is removed leaves the register first: an endpoint that is listed
- *    as enabled misses nothing.
+ *    as enabled misses nothing. Whoever changes one sees to it that it listens as its record says, also if somebody else changes it meanwhile.
  */
 import { randomBytes } from 'node:crypto'
 import { checkOptions } from '../../core/check/check-options.ts'
@@ -106,7 +106,7 @@ export class Webhooks {
   /** Nothing more is sent to it, also of what is on its way. */
   async remove(id: string): Promise<void> {
     const { id: webhookId } = await this.#change(id, () => null)
-    await this.#o.store.listen(webhookId, false)
+    await this.#listenAsStored(webhookId)
   }
 
   /**
@@ -128,13 +128,15 @@ export class Webhooks {
   async enable(id: string): Promise<Webhook> {
     const { id: webhookId } = await this.#find(id)
     await this.#o.store.listen(webhookId, true)
-    return this.#withHealth(await this.#change(webhookId, (record) => ({ ...record, isEnabled: true })))
+    const changed = await this.#change(webhookId, (record) => ({ ...record, isEnabled: true }))
+    await this.#listenAsStored(webhookId)
+    return this.#withHealth(changed)
   }
 
   /** It is told of nothing until it is enabled. Deliveries that are on their way fail; each can be made again. */
   async disable(id: string): Promise<Webhook> {
     const changed = await this.#change(id, (record) => ({ ...record, isEnabled: false }))
-    await this.#o.store.listen(changed.id, false)
+    await this.#listenAsStored(changed.id)
     return this.#withHealth(changed)
   }
 
@@ -207,6 +209,18 @@ export class Webhooks {
       'webhook_not_found',
       `endpoint ${webhookId} is not known: troupe webhook list shows those of the namespace.`,
     )
+  }
+
+  /** WEBHOOKS-2 */
+  async #listenAsStored(id: string): Promise<void> {
+    const { store } = this.#o
+    let listens: boolean | undefined
+    for (let tried = 0; tried < changesTried; tried++) {
+      const isEnabled = (await store.get(id))?.record.isEnabled ?? false
+      if (isEnabled === listens) return
+      await store.listen(id, isEnabled)
+      listens = isEnabled
+    }
   }
 
   async #change(
