@@ -4,7 +4,8 @@
  *           cause, or have gone while it waited.
  * ANSWERS-2 The same key with another request is refused: whoever sends it expects something else than what happened.
  * ANSWERS-3 What is kept is bounded, by number and by length: the oldest goes first.
- * Does not own: keys that Redis keeps. Creating, sending, answering, deciding, forking, undo, redo and compaction are repeated safely also at another server, or after a restart.
+ * Does not own: keys that Redis keeps. Creating, sending, answering, deciding, forking, undo, redo, compaction and adding an endpoint are repeated safely also at
+ * another server, or after a restart.
  */
 import { hash } from 'node:crypto'
 import { ApiError } from './problem.ts'

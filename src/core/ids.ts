@@ -62,6 +62,11 @@ export function forkedAskId(workerId: string, ask: string): string {
   return digestId(`${workerId}:fork:${ask}`, partitionOf(workerId))
 }
 
+/** The id of the endpoint that is added under this idempotency key. The same key gives the same id. */
+export function keyedWebhookId(key: string): string {
+  return digestId(`${key}:webhook`, 0)
+}
+
 /** A UUID of version 8 that follows from the text. */
 function digestId(text: string, partition: number): string {
   const hex = hash('sha256', text)

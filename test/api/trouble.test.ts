@@ -52,7 +52,7 @@ test('a follower goes on at another server behind the last event that it got', a
   expect(positions).toEqual(all)
 })
 
-test('another server knows what was done under a key: a fork, a turn that was taken back and done again, a summary', async () => {
+test('another server knows what was done under a key: a fork, a turn taken back and done again, a summary, an endpoint', async () => {
   const agent = defineWorker({ instructions: 'x', model: recordedModel('test/m', () => say('so it is')) })
   await using troupe = await TestTroupe.start({ workers: { agent } })
   const { redisUrl, namespace } = troupe
@@ -60,21 +60,35 @@ test('another server knows what was done under a key: a fork, a turn that was ta
   await session.result({ run: 1 })
   await waitUntil('it rests', async () => (await session.root.report()).status === 'idle')
   const [one, worker] = [`/v1/sessions/${session.id}`, `/v1/workers/${session.rootId}`]
-  const acts = [`${one}/fork`, `${worker}/undo`, `${worker}/redo`, `${worker}/compact`]
+  const endpoint = { url: 'https://example.com/hook' }
+  const acts: readonly (readonly [path: string, body?: object])[] = [
+    [`${one}/fork`],
+    [`${worker}/undo`],
+    [`${worker}/redo`],
+    [`${worker}/compact`],
+    ['/v1/webhooks', endpoint],
+  ]
   const said: unknown[][] = []
   const lengths: number[] = []
   for (let server = 0; server < 2; server++) {
     await using api = await startApi({ redisUrl, namespace, port: 0 })
     const headers = { 'idempotency-key': 'one', 'content-type': 'application/json' }
-    const post = async (path: string) =>
-      (await fetch(`${api.url}${path}`, { method: 'POST', headers, body: '{}' })).json()
+    const post = async (path: string, body: object = {}) =>
+      (await fetch(`${api.url}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).json()
     const answers: unknown[] = []
-    for (const path of acts) answers.push(await post(path))
+    for (const act of acts) answers.push(await post(...act))
     said.push(answers)
     lengths.push((await session.root.report()).historyLength)
   }
-  expect(said[0]).toMatchObject([{ workerId: expect.any(String) }, { changed: 'undone' }, { changed: 'redone' }, {}])
+  expect(said[0]).toMatchObject([
+    { workerId: expect.any(String) },
+    { changed: 'undone' },
+    { changed: 'redone' },
+    {},
+    { secret: expect.stringMatching(/^whsec_/) },
+  ])
   expect(said[1]).toEqual(said[0])
   expect(lengths[1]).toBe(lengths[0])
   expect(await troupe.client.sessions.list()).toHaveLength(2)
+  expect(await troupe.client.webhooks.list()).toHaveLength(1)
 })

@@ -246,6 +246,19 @@ describe('an endpoint', () => {
     )
   })
 
+  test('that is added again under its key is the same one, as long as it is as it was added', async () => {
+    const asked = { types: ['ask.opened', 'session.completed'], idempotencyKey: 'key' } as const
+    await registered(async ({ id, secret }) => {
+      const { webhooks } = troupe.client
+      expect(await webhooks.add({ ...asked, url })).toMatchObject({ id, secret })
+      await expect(webhooks.add({ ...asked, url, include: 'result' })).rejects.toThrow(/with other settings/)
+      await webhooks.disable(id)
+      await expect(webhooks.add({ ...asked, url })).rejects.toThrow(/changed since: troupe webhook rotate/)
+      for (const partition of [0, 1])
+        expect(await troupe.redis.exists(endpointKeys(tagOf(troupe.namespace, partition)).since)).toBe(0)
+    }, asked)
+  })
+
   test('that is enabled while somebody disables it listens', async () => {
     await registered(async ({ id }) => {
       const { webhooks } = troupe.client

@@ -39,8 +39,8 @@ export const addWebhook = route({
   body: newWebhook,
   replies: { 201: webhookWithSecret },
   cli: { command: 'webhook add' },
-  async handle({ troupe, body }) {
-    const added = await troupe.webhooks.add(body)
+  async handle({ troupe, body, idempotencyKey }) {
+    const added = await troupe.webhooks.add({ ...body, idempotencyKey })
     return new Answer(201, added, { location: `/v1/webhooks/${added.id}` })
   },
 })

@@ -54,6 +54,8 @@ export interface AddWebhook {
   readonly names?: readonly string[] | undefined
   /** `result`: requests also hold the result of the session, the question of an ask, the evidence of a dead letter. Default: `ids`. */
   readonly include?: Include | undefined
+  /** The same key gives the same endpoint, with its secret, until it is changed or removed; also from another process. */
+  readonly idempotencyKey?: string | undefined
 }
 
 export interface RotateWebhook {
@@ -101,6 +103,7 @@ export const addRules: Rules<AddWebhook> = {
   kinds: listRule(`a list of 1 to ${wordsMost} kinds`, nonEmpty),
   names: listRule(`a list of 1 to ${wordsMost} names`, nonEmpty),
   include: oneOfRule(includes),
+  idempotencyKey: keyRule,
 }
 
 export const rotateRules: Rules<RotateWebhook> = { atOnce: yesOrNo }

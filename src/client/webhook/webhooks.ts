@@ -1,17 +1,19 @@
 /**
  * Duty: `troupe.webhooks`: endpoints that are told of what happens in the namespace, and the deliveries to them.
- * WEBHOOKS-1 A secret is answered once, by the call that makes it. No list, error, log or event has one.
+ * WEBHOOKS-1 A secret is answered once, by the call that makes it; a repetition of that call under its key has it too. No list, error, log or event
+ *    has one.
  * WEBHOOKS-2 A new endpoint listens before it is in the register, and one that is removed leaves the register first: an endpoint that is listed
  *    as enabled misses nothing. Whoever changes one sees to it that it listens as its record says, also if somebody else changes it meanwhile.
  */
 import { randomBytes } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import { checkOptions } from '../../core/check/check-options.ts'
 import { ConflictError, InputError, NotFoundError, TransientError } from '../../core/errors.ts'
-import { newId, parseId } from '../../core/ids.ts'
+import { keyedWebhookId, newId, parseId } from '../../core/ids.ts'
 import { policy } from '../../core/policy.ts'
 import { rememberSecret } from '../../core/secret/known-secrets.ts'
 import type { EndpointRecord } from '../../core/webhook/endpoint.ts'
-import { noticeTypesAtStart } from '../../core/webhook/notice.ts'
+import { noticeTypes, noticeTypesAtStart } from '../../core/webhook/notice.ts'
 import { DeliveryQueue, type DeliveryRow } from '../../notify/delivery-queue.ts'
 import { checkWrittenAddress } from '../../notify/public-address.ts'
 import type { EndpointStore, StoredEndpoint } from '../../store/endpoint-store.ts'
@@ -59,15 +61,15 @@ export class Webhooks {
   /** Registers an address. It is told of what happens from now on. The answer has its secret, which no other call shows. */
   async add(settings: AddWebhook): Promise<WebhookWithSecret> {
     checkOptions('webhooks.add', settings, addRules, InputError)
-    const { url, types = noticeTypesAtStart, kinds, names, include = 'ids' } = settings
+    const { url, types = noticeTypesAtStart, kinds, names, include = 'ids', idempotencyKey } = settings
     const { store, actor = null, allowPrivateAddresses } = this.#o
     const address = new URL(url)
     if (!allowPrivateAddresses) checkWrittenAddress(address)
-    const id = newId(0)
+    const id = idempotencyKey === undefined ? newId(0) : keyedWebhookId(idempotencyKey)
     const secret = newSecret()
     const record: EndpointRecord = {
       url: address.href,
-      types: [...new Set(types)],
+      types: noticeTypes.filter((type) => types.includes(type)),
       kinds: kinds ?? null,
       names: names ?? null,
       include,
@@ -80,13 +82,32 @@ export class Webhooks {
       changedBy: null,
     }
     await store.listen(id, true)
-    if ((await store.write(id, null, record, policy.endpointsMax)) === 'full') {
+    const answer = await store.write(id, null, record, policy.endpointsMax)
+    if (answer === 'changed') return this.#addedBefore(id, record)
+    if (answer === 'full') {
       await store.listen(id, false)
       throw new ConflictError(
         'transition_illegal',
         `there are ${policy.endpointsMax} endpoints, which is as many as a namespace may have: remove one with troupe webhook remove.`,
       )
     }
+    return { ...webhookOf({ id, record }), secret }
+  }
+
+  /** What was answered when it was added under the same key. */
+  async #addedBefore(id: string, asked: EndpointRecord): Promise<WebhookWithSecret> {
+    // It may be disabled by now, and listens since this call.
+    await this.#listenAsStored(id)
+    const { record } = await this.#find(id)
+    const { secret, createdAt, createdBy, changedAt } = record
+    if (!isDeepStrictEqual({ ...asked, secret, createdAt, createdBy }, record))
+      throw new ConflictError(
+        'transition_illegal',
+        changedAt === null
+          ? `endpoint ${id} was added under this idempotency key with other settings: choose a new key.`
+          : `endpoint ${id} was added under this idempotency key and changed since: troupe webhook rotate ${id} gives it a new secret.`,
+      )
+    rememberSecret(secret)
     return { ...webhookOf({ id, record }), secret }
   }
 
