@@ -152,7 +152,10 @@ export class DeliveryQueue {
     return null
   }
 
-  /** Sends it once more, with all its attempts anew; one that is under way already is left as it is. */
+  /**
+   * Sends it once more. One that has ended has all its attempts anew, one that waits for its next attempt those that are left; one that is under way is
+   * left as it is.
+   */
   async redeliver(id: string, state: DeliveryState): Promise<void> {
     if (state === 'waiting' || state === 'sending') return
     const job = await Job.fromId<DeliveryJob>(this.#queue, id)

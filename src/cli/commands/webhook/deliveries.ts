@@ -1,5 +1,5 @@
 /** `troupe webhook deliveries` and `troupe webhook redeliver`: requests that told of something, or are to. */
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, Option } from 'commander'
 import { type Delivery, type DeliveryState, deliveryStates } from '../../../client/webhook/webhook.ts'
 import { listing, moreNote, sentence } from '../../view/answer.ts'
 import { formatDuration, formatMoment } from '../../view/duration.ts'
@@ -19,7 +19,7 @@ export function addDeliveriesCommand(group: Command): void {
     options: (command) => {
       command
         .argument('[webhook]', 'id of an endpoint: only those to it')
-        .option('--state <state>', `only these: ${deliveryStates.join(', ')}`, stateIn)
+        .addOption(new Option('--state <state>', 'only deliveries in this state').choices(deliveryStates))
       return addLimitOption(command, 50)
     },
     examples: [
@@ -56,13 +56,6 @@ const columns: Column<Delivery>[] = [
   { header: 'next in', value: ({ nextAt }) => (nextAt === null ? null : formatDuration(nextAt - Date.now())) },
   { header: 'last', value: endOf, shrinksTo: 8, atMost: 100 },
 ]
-
-/** A parser for commander. */
-function stateIn(text: string): DeliveryState {
-  const found = deliveryStates.find((state) => state === text)
-  if (found === undefined) throw new InvalidArgumentError(`Expected one of ${deliveryStates.join(', ')}.`)
-  return found
-}
 
 export function addRedeliverCommand(group: Command): void {
   addVerb(group, {

@@ -30,7 +30,8 @@ export function addTestCommand(group: Command): void {
 async function settled(troupe: Troupe, sent: DeliveryDetails): Promise<DeliveryDetails> {
   const giveUp = performance.now() + waitMsMax
   let delivery = sent
-  while (delivery.state === 'waiting' || delivery.state === 'sending') {
+  // One for which its receiver has no room now waits for another attempt.
+  while (delivery.state !== 'delivered' && delivery.state !== 'failed') {
     if (performance.now() > giveUp) return delivery
     await pause(lookEveryMs)
     delivery = await troupe.webhooks.delivery(sent.id)
