@@ -1,5 +1,5 @@
 /**
- * One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. And one folder of compiled modules: tests start
+ * One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. And one folder, with compiled modules: tests start
  * some thousand processes from the same sources, and compiling these took most of each start.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,6 +13,8 @@ import { hasFunctions } from './redis-functions.ts'
 declare module 'vitest' {
   export interface ProvidedContext {
     redisUrl: string
+    /** Of this run: for what its processes share. It goes with it. */
+    folder: string
     /** false: it is Redis 6.2. */
     hasFunctions: boolean
   }
@@ -20,8 +22,9 @@ declare module 'vitest' {
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   // The processes of vitest get the environment of this one, and those that they start get it from them (compile-cache.ts).
-  const compiled = await mkdtemp(join(tmpdir(), 'troupe-compiled-'))
-  process.env.NODE_COMPILE_CACHE ??= compiled
+  const folder = await mkdtemp(join(tmpdir(), 'troupe-tests-'))
+  process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled')
+  project.provide('folder', folder)
   const redis = await startTestRedis((line) => process.stderr.write(`${line}\n`))
   process.stderr.write(`Tests use ${redis.description}.\n`)
   project.provide('redisUrl', redis.url)
@@ -30,6 +33,6 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   admin.disconnect()
   return async () => {
     await redis.stop()
-    await rm(compiled, { recursive: true, force: true, maxRetries: 20 })
+    await rm(folder, { recursive: true, force: true, maxRetries: 20 })
   }
 }

@@ -3,24 +3,16 @@
  * else only what package.json declares as dependencies.
  */
 import { execFile, spawn } from 'node:child_process'
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { compileCacheEnv } from './compile-cache.ts'
+import { packedPackage } from './packed-package.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
-const parts = [
-  'src',
-  'workers',
-  'scripts',
-  'package.json',
-  'tsconfig.json',
-  'tsconfig.build.json',
-  'tsconfig.workers.json',
-]
 
 export interface CommandEnd {
   readonly code: number | null
@@ -40,21 +32,9 @@ export class PackedProject implements AsyncDisposable {
   static async create(env: Readonly<Record<string, string>>): Promise<PackedProject> {
     const folder = await realpath(await mkdtemp(join(tmpdir(), 'troupe-packed-')))
     const project = new PackedProject(join(folder, 'project'), env)
-    // A copy is built: the repository's own dist is left as it is.
-    const copy = join(folder, 'copy')
-    await mkdir(copy)
-    for (const part of parts) await cp(join(repository, part), join(copy, part), { recursive: true })
-    await symlink(join(repository, 'node_modules'), join(copy, 'node_modules'), 'junction')
-    await run(process.execPath, ['scripts/build.mjs'], { cwd: copy })
-    const { stdout } = await run('npm', ['pack', '--ignore-scripts', '--json', '--offline'], {
-      cwd: copy,
-      maxBuffer: 1e8,
-    })
-    const found = /"filename":\s*"([^"]+)"/.exec(stdout)?.[1] as string
     const modules = join(project.folder, 'node_modules')
     await mkdir(join(modules, 'troupe'), { recursive: true })
-    await run('tar', ['-xzf', join(copy, found), '--strip-components=1', '-C', join(modules, 'troupe')])
-    await rm(copy, { recursive: true })
+    await run('tar', ['-xzf', await packedPackage(), '--strip-components=1', '-C', join(modules, 'troupe')])
     const manifest = JSON.parse(await readFile(join(modules, 'troupe', 'package.json'), 'utf8')) as {
       dependencies: Record<string, string>
     }
