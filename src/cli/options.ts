@@ -85,6 +85,22 @@ export function name(text: string): string {
   return text
 }
 
+/** A parser for commander: names with commas between them. An empty one mostly comes from a shell variable that was never set. */
+export function names(text: string): string[] {
+  const found = text.split(',').map((one) => one.trim())
+  if (found.includes('')) throw new InvalidArgumentError('Expected names with commas between them.')
+  return found
+}
+
+/** A parser for commander: some of these, with commas between them. */
+export function someOf<Name extends string>(known: readonly Name[]): (text: string) => Name[] {
+  return (text) => {
+    const found = text.split(',').map((one) => one.trim() as Name)
+    if (found.every((one) => known.includes(one))) return found
+    throw new InvalidArgumentError(`Expected some of ${known.join(', ')}, with commas between them.`)
+  }
+}
+
 /** A parser for commander: a number that this rule takes. */
 function numberOf(rule: Rule): (text: string) => number {
   return (text) => {

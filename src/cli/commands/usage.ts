@@ -1,8 +1,8 @@
 /** `troupe usage`: what model calls used and cost, by day or hour, kind and model. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type UsagePart, type UsageRow, usageParts } from '../../client/usage.ts'
 import { withTroupe } from '../host/connection.ts'
-import { addConnectionOptions, addExamples, type ConnectionFlags, wholeNumber } from '../options.ts'
+import { addConnectionOptions, addExamples, type ConnectionFlags, someOf, wholeNumber } from '../options.ts'
 import { pageOf, print, printJson } from '../terminal/output.ts'
 import { costText, tokensText } from '../view/amounts.ts'
 import { type Column, tableLines } from '../view/table.ts'
@@ -20,7 +20,7 @@ export function addUsageCommand(program: Command): void {
     .option(
       '--by <parts>',
       `what the rows are of: ${usageParts.join(', ')}, or several with commas; default: kind,model`,
-      parts,
+      someOf(usageParts),
     )
     .option('--days <n>', 'how many days, today among them, up to 400; default: 30', wholeNumber(1))
     .option('--hours <n>', 'how many hours in place of days, up to 72; default with --by hour: 24', wholeNumber(1))
@@ -36,12 +36,6 @@ export function addUsageCommand(program: Command): void {
     '\nEach call costs what its model cost at that time. A call whose price nobody knows\ncosts nothing here and is counted apart: set its price with --prices of the node.',
   )
   command.action(usage)
-}
-
-function parts(text: string): UsagePart[] {
-  const found = text.split(',').map((part) => part.trim() as UsagePart)
-  if (found.every((part) => usageParts.includes(part))) return found
-  throw new InvalidArgumentError(`Expected ${usageParts.join(', ')}, or several of them with commas.`)
 }
 
 async function usage(flags: UsageFlags): Promise<void> {

@@ -1,5 +1,5 @@
 /** `troupe token create|list|remove`: changes the file of access tokens. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import type { Ceiling } from '../../../api/guard/ceiling.ts'
 import { type Right, rights } from '../../../api/guard/rights.ts'
 import { didYouMean } from '../../../core/check/closest.ts'
@@ -7,7 +7,7 @@ import { InputError } from '../../../core/errors.ts'
 import { limitNames, type SessionLimits } from '../../../core/policy.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { readTokenFile, replaceTokenFile } from '../../host/token-file.ts'
-import { addExamples, addJsonOption, limits, permissions } from '../../options.ts'
+import { addExamples, addJsonOption, limits, names, permissions, someOf } from '../../options.ts'
 import { print, printJson, safe, tell } from '../../terminal/output.ts'
 
 interface FileFlags {
@@ -23,10 +23,10 @@ export function addTokenChanges(group: Command): void {
     .requiredOption(
       '--rights <names>',
       'read: look; operate: create, send, change; decide: answer asks and approvals; admin: all (with commas between them)',
-      rightsIn,
+      someOf(rights),
     )
-    .option('--kinds <names>', 'it creates sessions of these kinds alone', namesIn)
-    .option('--models <names>', 'it sets these models alone for an agent', namesIn)
+    .option('--kinds <names>', 'it creates sessions of these kinds alone', names)
+    .option('--models <names>', 'it sets these models alone for an agent', names)
     .option('--limit <name=n,…>', `at most this for each of its sessions: ${limitNames.join(', ')}`, limits)
     .option('--permissions <what=…>', 'at most this for each of its sessions, as for submit', permissions)
   addExamples(create, [
@@ -43,19 +43,6 @@ export function addTokenChanges(group: Command): void {
 
 function withFile(command: Command, description: string): Command {
   return addJsonOption(command.description(description).option('--file <path>', 'the file of tokens', fileDefault))
-}
-
-/** A parser for commander. */
-function namesIn(text: string): string[] {
-  return text.split(',').map((name) => name.trim())
-}
-
-/** A parser for commander. */
-function rightsIn(text: string): Right[] {
-  const names = text.split(',').map((name) => name.trim())
-  const unknown = names.find((name) => !rights.includes(name as Right))
-  if (unknown !== undefined) throw new InvalidArgumentError(`Expected some of ${rights.join(', ')}.`)
-  return names as Right[]
 }
 
 interface CreateFlags extends FileFlags {

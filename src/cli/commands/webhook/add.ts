@@ -1,6 +1,7 @@
 /** `troupe webhook add <url>`: registers an address that is told of what happens from now on. */
-import { type Command, InvalidArgumentError } from 'commander'
+import type { Command } from 'commander'
 import { type NoticeType, noticeTypes } from '../../../core/webhook/notice.ts'
+import { names, someOf } from '../../options.ts'
 import { addVerb } from '../verb.ts'
 import { secretAnswer } from './webhook-text.ts'
 
@@ -24,9 +25,9 @@ export function addAddCommand(group: Command): void {
     options: (command) =>
       command
         .argument('<url>', 'address of http or https, without a password')
-        .option('--types <types>', 'what it is told of, with commas between them', typesIn)
-        .option('--kinds <kinds>', 'only sessions of these kinds, with commas between them', words)
-        .option('--names <names>', 'only sessions with these names, with commas between them', words)
+        .option('--types <types>', 'what it is told of, with commas between them', someOf(noticeTypes))
+        .option('--kinds <kinds>', 'only sessions of these kinds, with commas between them', names)
+        .option('--names <names>', 'only sessions with these names, with commas between them', names)
         .option('--result', 'requests also hold the result, the question of an ask, the evidence of a dead letter'),
     examples: [
       ['troupe webhook add https://example.com/hooks/troupe', 'each session that ends'],
@@ -42,18 +43,4 @@ export function addAddCommand(group: Command): void {
       return secretAnswer('webhookAdded', added)
     },
   })
-}
-
-/** A parser for commander. */
-function words(text: string): string[] {
-  const found = text.split(',').map((word) => word.trim())
-  if (found.includes('')) throw new InvalidArgumentError('Expected names with commas between them.')
-  return found
-}
-
-/** A parser for commander. */
-function typesIn(text: string): NoticeType[] {
-  const found = words(text)
-  if (found.every((word): word is NoticeType => (noticeTypes as readonly string[]).includes(word))) return found
-  throw new InvalidArgumentError(`Expected some of ${noticeTypes.join(', ')}.`)
 }
