@@ -18,4 +18,5 @@ test('each place that differs is shown, texts word by word, and nothing else', (
   ])
   expect(lines(before, structuredClone(before))).toEqual([])
   expect(lines('x', null)).toEqual([['', 'before: x', 'after: null']])
+  expect(lines({ toString: 'x' }, {})).toEqual([['toString', 'before: x']])
 })

@@ -20,7 +20,7 @@ const compareMsMost = 100
 export function changesBetween(before: unknown, after: unknown, path = ''): Change[] {
   if (isObject(before) && isObject(after))
     return [...new Set([...Object.keys(before), ...Object.keys(after)])].flatMap((name) =>
-      changesBetween(before[name], after[name], path === '' ? name : `${path}.${name}`),
+      changesBetween(own(before, name), own(after, name), path === '' ? name : `${path}.${name}`),
     )
   if (Array.isArray(before) && Array.isArray(after))
     return Array.from({ length: Math.max(before.length, after.length) }, (_, at) => at).flatMap((at) =>
@@ -28,6 +28,11 @@ export function changesBetween(before: unknown, after: unknown, path = ''): Chan
     )
   if (JSON.stringify(before) === JSON.stringify(after)) return []
   return [{ path, pieces: piecesOf(before, after) }]
+}
+
+/** A model may call an argument `constructor`: what every object inherits is no part of the value. */
+function own(value: Readonly<Record<string, unknown>>, name: string): unknown {
+  return Object.hasOwn(value, name) ? value[name] : undefined
 }
 
 function piecesOf(before: unknown, after: unknown): Piece[] {
