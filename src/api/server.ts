@@ -74,7 +74,9 @@ export class Server implements AsyncDisposable {
     for (const [name, client] of this.#acting) {
       if (names.has(name)) continue
       this.#acting.delete(name)
-      closed(client).catch((error) => this.log.warn('did not close the client of a caller', { caller: name, error }))
+      closed(client).catch((error: unknown) =>
+        this.log.warn('did not close the client of a caller', { caller: name, error: String(error) }),
+      )
     }
   }
 

@@ -19,6 +19,7 @@ export async function answerWithStream(
   } catch (error) {
     if (signal.aborted) return
     reply.raw.destroy()
-    server.log.warn('cut off a stream that failed', { path: request.url.split('?', 1)[0], caller: caller.name, error })
+    const [path] = request.url.split('?', 1)
+    server.log.warn('cut off a stream that failed', { path, caller: caller.name, error: String(error) })
   }
 }

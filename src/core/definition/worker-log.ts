@@ -15,7 +15,7 @@ type LogLine = readonly [message: string, fields: Readonly<Record<string, unknow
 
 /**
  * Reads a call of a log in any form that loggers elsewhere accept: a message and fields, fields first as in pino, fields alone, an Error, or
- * another value. An Error is written out, because a copy of its fields would be empty.
+ * another value. An Error, also one among the fields, is written out, because a copy of its own fields would be empty.
  */
 export function readLogCall(message: unknown, fields: unknown): LogLine {
   if (typeof message === 'string') return [message, fieldsOf(fields)]
@@ -25,6 +25,14 @@ export function readLogCall(message: unknown, fields: unknown): LogLine {
 
 function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
   if (value === undefined) return {}
-  if (isError(value)) return { error: `${value.name}: ${value.message}`, stack: value.stack }
-  return isObject(value) ? value : { value }
+  if (isError(value)) return { error: textOf(value), stack: value.stack }
+  if (!isObject(value)) return { value }
+  const error = Object.values(value).find(isError)
+  if (error === undefined) return value
+  const written = Object.entries(value).map(([name, field]) => [name, isError(field) ? textOf(field) : field])
+  return { stack: error.stack, ...Object.fromEntries(written) }
+}
+
+function textOf({ name, message }: Error): string {
+  return `${name}: ${message}`
 }

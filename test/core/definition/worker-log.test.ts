@@ -12,6 +12,7 @@ describe('readLogCall', () => {
     ['fields and a message, as pino takes them', [{ a: 1 }, 'hi'], ['hi', { a: 1 }]],
     ['fields alone', [{ a: 1 }, undefined], ['', { a: 1 }]],
     ['a message and an error', ['hi', error], ['hi', told]],
+    ['a message and an error among fields', ['hi', { error, a: 1 }], ['hi', { ...told, a: 1 }]],
     ['an error and a message', [error, 'hi'], ['hi', told]],
     ['an error alone', [error, undefined], ['no luck', told]],
     ['a message and a value', ['hi', 5], ['hi', { value: 5 }]],
