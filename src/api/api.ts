@@ -137,6 +137,9 @@ async function listen(app: Awaited<ReturnType<typeof buildApp>>, host: string, p
       throw new ConfigError(`port ${port} of ${host} is taken: choose another one with --port (0: any that is free).`, {
         cause,
       })
-    throw new ConfigError(`the API cannot listen on port ${port} of ${host} (${code}).`, { cause })
+    throw new ConfigError(
+      `the API cannot listen on port ${port} of ${host} (${code}): name an address of this machine with --host, and a port that you may use with --port.`,
+      { cause },
+    )
   }
 }

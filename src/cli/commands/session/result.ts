@@ -1,7 +1,7 @@
 /** `troupe session result <session>`: the result of a run, now or when it ends. */
 import type { Command } from 'commander'
 import type { SessionSummary } from '../../../client/report.ts'
-import { ConflictError } from '../../../core/errors.ts'
+import { ConflictError, TransientError } from '../../../core/errors.ts'
 import { endWith, exitCodes } from '../../exit-code.ts'
 import { withTroupe } from '../../host/connection.ts'
 import { queuedIn, UnhostedNotice } from '../../host/unhosted-notice.ts'
@@ -50,6 +50,8 @@ async function result(text: string, flags: ResultFlags): Promise<void> {
       await tellRetry(session, found)
       endWith(found.status === 'completed' ? exitCodes.ok : exitCodes.failed)
     } catch (thrown) {
+      if (flags.wait && thrown instanceof TransientError)
+        tell(`troupe: session ${session.id} is not lost. Wait again with: troupe session result ${session.id} --wait`)
       if (interrupt.exitCode === undefined) throw thrown
       endWith(interrupt.exitCode)
     }
