@@ -6,6 +6,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
+import { redactSentence } from '../core/secret/redact.ts'
 import { checkNode } from '../node-version.ts'
 import { addApprovalCommands } from './commands/approval/approval.ts'
 import { addAskCommands } from './commands/ask/ask.ts'
@@ -131,7 +132,9 @@ function throwWithAdvice(command: Command): void {
 function usageComplaint(error: CommanderError): Complaint {
   // The verb is missing, or the whole command, and commander has already printed the help on stderr.
   const isHelp = error.code === 'commander.help'
-  const sentence = isHelp ? 'a command is missing' : error.message.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
+  // commander repeats what was typed, which may be an address with a password.
+  const said = redactSentence(error.message)
+  const sentence = isHelp ? 'a command is missing' : said.replace(/^error: /, '').replace(/\s*\n\s*/g, ' ')
   const advice = isHelp ? '.' : `; see: ${error.nestedError ?? 'troupe'} --help`
   return {
     code: 'input_invalid',

@@ -48,7 +48,18 @@ test('a name that is taken, that cannot be one, or a right that does not exist c
     code: 2,
     err: expect.stringMatching(/Expected some of read, operate, decide, admin/),
   })
+  expect(await token('create', ['ada', '--rights', 'read', '--kinds', ''])).toMatchObject({
+    code: 2,
+    err: expect.stringMatching(/Expected names with commas between them/),
+  })
   expect(await readFile(file, 'utf8')).toBe(before)
+})
+
+test('a wrong option is repeated without the password in it', async () => {
+  const { code, err } = await token('create', ['ada', '--rights', 'https://ada:hidden@example.com'])
+  expect(code).toBe(2)
+  expect(err).toContain('https://ada:')
+  expect(err).not.toContain('hidden')
 })
 
 test('remove takes the token back, and says which there are if it has another name', async () => {
