@@ -9,7 +9,7 @@ import { newestOf, packed, placeholderOf, unpacked } from '../../src/store/histo
 import { packDictionary } from '../../src/store/history/pack-dictionary.ts'
 import { readEntries, readEntry } from '../../src/store/history/read-entries.ts'
 import * as checks from './support/pack-checks.ts'
-import { ended, entriesOf, oldEntries, raw, rested, walk } from './support/pack-checks.ts'
+import { ended, entriesOf, oldEntries, packer, raw, rested, walk } from './support/pack-checks.ts'
 import { Place } from './support/place.ts'
 
 describe('a pack', () => {
@@ -152,6 +152,7 @@ describe('packing', () => {
     ['leaves a young history', checks.aYoungHistoryIsNotPacked],
     ['passes over workers that may run', checks.aWalkPassesOverWorkersThatMayRun],
     ['is made by one node at a time', checks.oneNodeMakesAWalk],
+    ['reads no list of workers for nothing', checks.aWalkReadsNoListOfWorkersForNothing],
     ['is a small part of the time', checks.walksAreASmallPartOfTheTime],
     ['goes on where a node that died had come to', checks.aWalkOutlivesItsNode],
     ['looks once at a session that has ended', checks.aWalkGoesOnBehindWhatItHasPacked],
@@ -159,6 +160,24 @@ describe('packing', () => {
   test.each(claims)('%s', async (_, check) => {
     await using place = await Place.open()
     await expect(check(place)).resolves.toBeUndefined()
+  })
+
+  test('lasts no longer than a sweep may pack, and goes on where it was', async () => {
+    await using place = await Place.open()
+    const long = await rested(place, oldEntries(6, 'x'.repeat(70_000)))
+    const short = await rested(place, oldEntries(3), 'two')
+    const one = packer(place, 'node-a', { packMs: 0 })
+    const left = async () => [await raw(place, long), await raw(place, short)]
+    expect(await one.packSome()).toMatchObject({ done: false })
+    expect(await left()).toEqual([4, 0])
+    // What was appended meanwhile is for the next walk.
+    await place.redis.rpush(long.log, ...oldEntries(2))
+    for (const expected of [4, 2]) {
+      expect(await one.packSome()).toMatchObject({ packed: 1, done: false })
+      expect(await left()).toEqual([expected, 0])
+    }
+    expect(await walk(place)).toBe(1)
+    expect(await entriesOf(place, long)).toEqual([...long.entries, ...oldEntries(2)])
   })
 
   test('finds all workers of a session, in batches that are smaller than it', async () => {

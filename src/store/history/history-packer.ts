@@ -47,6 +47,10 @@ export class HistoryPacker {
   readonly #o: HistoryPackerOptions
   /** Up to here the walk is done, as the store says it. Empty: as the store knows. */
   #done = ''
+  /** Where the walk goes on once none waits; empty: it is over. */
+  #next = ''
+  /** What the walk has found and is not packed. */
+  #waiting: ColdHistory[] = []
   /** How long this walk has taken. */
   #spentMs = 0
 
@@ -54,9 +58,31 @@ export class HistoryPacker {
     this.#o = options
   }
 
-  /** A batch of the walk. `done`: it is over, or another node makes it. */
+  /** A part of the walk, of about `packMs` at most: a sweep waits for it. `done`: the walk is over, or another node makes it. */
   async packSome(): Promise<{ readonly packed: number; readonly done: boolean }> {
     const began = performance.now()
+    if (this.#waiting.length === 0) await this.#find()
+    let count = 0
+    const pack = async () => {
+      for (let one = this.#waiting.shift(); one !== undefined; one = this.#waiting.shift()) {
+        if (await this.#pack(one, began + this.#o.policy.packMs)) count++
+        if (performance.now() - began >= this.#o.policy.packMs) return
+      }
+    }
+    try {
+      await Promise.all(Array.from({ length: historiesAtOnce }, pack))
+    } catch (error) {
+      // Nobody packs what failed, unless it is found again.
+      this.#waiting = []
+      throw error
+    }
+    const isDone = this.#waiting.length === 0
+    if (isDone) this.#done = this.#next
+    this.#spentMs = isDone && this.#next === '' ? 0 : this.#spentMs + performance.now() - began
+    return { packed: count, done: isDone && this.#next === '' }
+  }
+
+  async #find(): Promise<void> {
     const { caller, keys, nodeId, policy } = this.#o
     const [next, found] = (await caller.call(
       coldScript,
@@ -72,24 +98,17 @@ export class HistoryPacker {
       },
       { deadlineMs: policy.leaseMs },
     )) as [string, [id: string, start: string, first: string, length: string][]]
-    const waiting = found.map(([id, start, first, length]) => ({
+    this.#next = next
+    this.#waiting = found.map(([id, start, first, length]) => ({
       id,
       start: Number(start),
       first: Number(first),
       length: Number(length),
     }))
-    let count = 0
-    const pack = async () => {
-      for (let one = waiting.shift(); one !== undefined; one = waiting.shift()) if (await this.#pack(one)) count++
-    }
-    await Promise.all(Array.from({ length: historiesAtOnce }, pack))
-    this.#done = next
-    this.#spentMs = next === '' ? 0 : this.#spentMs + performance.now() - began
-    return { packed: count, done: next === '' }
   }
 
-  /** Tells whether any of it was packed. */
-  async #pack({ id, start, first, length }: ColdHistory): Promise<boolean> {
+  /** Tells whether any of it was packed. What is left of it when the time is over waits. */
+  async #pack({ id, start, first, length }: ColdHistory, until: number): Promise<boolean> {
     let isAny = false
     let before = start < first ? await this.#packAt(id, start) : []
     if (before === null) return false
@@ -101,6 +120,10 @@ export class HistoryPacker {
       next += more.length
       from = next
       before = []
+      if (next < length && performance.now() >= until) {
+        this.#waiting.push({ id, start: next, first: next, length })
+        break
+      }
     }
     return isAny
   }

@@ -3,6 +3,7 @@ import { expect } from 'vitest'
 import { HistoryPacker } from '../../../src/store/history/history-packer.ts'
 import { readEntries } from '../../../src/store/history/read-entries.ts'
 import { coldScript, packScript } from '../../../src/store/script/scripts.ts'
+import { commandsNaming } from '../../support/watched-commands.ts'
 import type { Check } from './checks.ts'
 import type { Place } from './place.ts'
 
@@ -152,6 +153,19 @@ export const oneNodeMakesAWalk: Check = async (place) => {
   expect(found).toHaveLength(1)
   expect(await cold(place, 'node-b')).toEqual(['', []])
   expect((await cold(place, 'node-a', next))[1]).toHaveLength(1)
+}
+
+export const aWalkReadsNoListOfWorkersForNothing: Check = async (place) => {
+  for (const label of ['one', 'two']) {
+    const { id, root } = await rested(place, oldEntries(4), label)
+    await place.redis.rpush(place.sessionKeys(id).workers, `${root.slice(0, -2)}10`)
+  }
+  const batch = () => packer(place, 'node-a', { sweepBatch: 2 }).packSome()
+  // One session is all of it: a list may be long.
+  const read = (await commandsNaming(place.redis, `${place.keys.tag}:s:`, batch)).filter(
+    ({ name }) => name === 'lrange',
+  )
+  expect(read.map(({ args }) => args.slice(1))).toEqual([['0', '1']])
 }
 
 export const walksAreASmallPartOfTheTime: Check = async (place) => {

@@ -41,6 +41,12 @@ export const packMutants: readonly Mutant[] = [
     check: checks.oneNodeMakesAWalk,
   },
   {
+    guard: 'a walk over cold histories reads no list of workers that it does not look at',
+    script: coldScript,
+    takenOut: 'line',
+    check: checks.aWalkReadsNoListOfWorkersForNothing,
+  },
+  {
     guard: 'walks over cold histories are a small part of the time',
     script: coldScript,
     takenOut: { value: '0' },

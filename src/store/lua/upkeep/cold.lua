@@ -101,6 +101,7 @@ end
 
 -- The rest of one session; tells whether that was all of it.
 local function lookAt(session)
+  if batch <= 0 or bytesLeft <= 0 then return false end -- guard: a walk over cold histories reads no list of workers that it does not look at
   local workersFrom, most = math.max(0, skipped - 1), batch
   local ids = redis.call('LRANGE', sessionKey(tag, session) .. ':workers', digits(workersFrom), digits(workersFrom + most - 1))
   local isWhole = #ids < most
