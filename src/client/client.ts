@@ -297,6 +297,10 @@ export class Troupe implements AsyncDisposable {
         `nothing was ever started in namespace "${this.#namespace}": check --namespace or TROUPE_NAMESPACE (namespace in code).`,
       )
     const { onProgress } = query
+    if (query.record && typeof query.since === 'number')
+      throw new InputError(
+        'audit: an audit since a time is not recorded: monitors would forget what was found before that time. Leave out record, or audit since "last".',
+      )
     if (query.sessionId === undefined) {
       const [first] = this.#audits as [AuditStore]
       const [at, since] = [await first.now(), await sinceOf(this.#inspect[0] as InspectStore, query.since)]

@@ -92,7 +92,7 @@ export interface AuditQuery {
    * if that had findings, or there was none, of all sessions.
    */
   readonly since?: number | 'last' | undefined
-  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions, or of those since the last one. */
+  /** Keep how it ended for monitors: the metrics say it until the next one. Only of all sessions, or since "last". */
   readonly record?: boolean | undefined
 }
 

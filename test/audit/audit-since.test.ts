@@ -58,6 +58,7 @@ describe('audit since a time', () => {
     await spoil(troupe, old)
     await spoil(troupe, fresh)
     await troupe.client.audit({ record: true })
+    await expect(troupe.client.audit({ since: Date.now(), record: true })).rejects.toThrow(/is not recorded/)
     // Until it is mended, whoever looks sees it.
     expect(await sessionsWithFindings(troupe, 'last')).toEqual(new Set([old.id, fresh.id]))
   })

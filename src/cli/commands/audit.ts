@@ -28,7 +28,7 @@ export function addAuditCommand(program: Command): void {
       'without sessions that had ended so long ago, or "last": before the last recorded audit, if that had no finding',
       (text) => (text === 'last' ? text : duration(text)),
     )
-    .option('--record', 'keep how it ended for the metrics, where an alert finds it; not of one session')
+    .option('--record', 'keep how it ended for the metrics, where an alert finds it; of all sessions, or since "last"')
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe audit', 'all sessions; nodes may keep working'],
