@@ -13,7 +13,6 @@ import { askId } from '../core/ids.ts'
 import { toJson } from '../core/json.ts'
 import { policy, type WorkerLimits } from '../core/policy.ts'
 import type { SpawnOrder } from '../core/ports/ports.ts'
-import { noTelemetry } from '../core/ports/telemetry.ts'
 import { encodeAnswer } from '../core/worker/ask/ask.ts'
 import { type Failure, toFailure } from '../core/worker/failure.ts'
 import { decodeMessage, type Outcome } from '../core/worker/message.ts'
@@ -23,6 +22,7 @@ import { openModels } from '../models/model-source.ts'
 import { KindMaker } from '../runtime/node/kind-maker.ts'
 import { Turn } from '../runtime/turn/turn.ts'
 import type { TurnHost } from '../runtime/turn/turn-host.ts'
+import { loneHost } from './lone-host.ts'
 import { MemoryBlobs } from './memory-blobs.ts'
 import { MemoryWorker } from './memory-worker.ts'
 import { answerJsonOf, type TestAnswers, type TestAsk, testAskOf } from './test-asks.ts'
@@ -250,25 +250,7 @@ class WorkerTest {
   }
 
   #host(): TurnHost {
-    const log = this.#logger()
-    return {
-      store: this.#worker,
-      blobs: this.#blobs,
-      log,
-      policy,
-      wakeup: '',
-      wake: () => {},
-      plan: () => ({ kind: 'leave', wasBusy: false }),
-      noteBusy: () => {},
-      noteTimer: () => {},
-      noteGate: () => {},
-      poolOf: () => 'default',
-      nodeId: 'test',
-      describeKind: () => '',
-      live: { isFollowed: () => false, publish: () => {} },
-      telemetry: noTelemetry,
-      workerLog: () => log,
-    }
+    return loneHost({ store: this.#worker, blobs: this.#blobs, log: this.#logger(), policy })
   }
 
   #logger(): WorkerLog {

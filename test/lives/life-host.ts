@@ -1,8 +1,8 @@
-/** The node around the turns of a life: it keeps everything in memory, is alone, and hears nothing of others. */
+/** The node around the turns of a life: it keeps everything in memory, and waits for nothing long. */
 import type { WorkerLog } from '../../src/core/definition/worker-log.ts'
 import { policy } from '../../src/core/policy.ts'
-import { noTelemetry } from '../../src/core/ports/telemetry.ts'
 import type { TurnHost } from '../../src/runtime/turn/turn-host.ts'
+import { loneHost } from '../../src/testing/lone-host.ts'
 import { MemoryBlobs } from '../../src/testing/memory-blobs.ts'
 import type { LifeWorker } from './life-worker.ts'
 
@@ -11,22 +11,5 @@ const silent: WorkerLog = { debug() {}, info() {}, warn() {}, error() {} }
 const quick = { ...policy, attempts: 2 }
 
 export function lifeHost(store: LifeWorker): TurnHost {
-  return {
-    store,
-    blobs: new MemoryBlobs(),
-    log: silent,
-    policy: quick,
-    wakeup: '',
-    wake: () => {},
-    plan: () => ({ kind: 'leave', wasBusy: false }),
-    noteBusy: () => {},
-    noteTimer: () => {},
-    noteGate: () => {},
-    poolOf: () => 'default',
-    nodeId: 'test',
-    describeKind: () => '',
-    live: { isFollowed: () => false, publish: () => {} },
-    telemetry: noTelemetry,
-    workerLog: () => silent,
-  }
+  return loneHost({ store, blobs: new MemoryBlobs(), log: silent, policy: quick })
 }
