@@ -28,6 +28,8 @@ async function agentWith(hold: Promise<void>, written: Promise<ScriptedReply>) {
   }
   const troupe = await TestTroupe.start({
     workers: { agent: defineWorker({ instructions: 'x', model: gated, compaction: { window: 1_000_000 } }) },
+    // On a slow machine a step that may wait for the next one would be a commit of its own, in one of the turns that are compared.
+    policy: { lazyCommitMs: 60_000 },
   })
   return { troupe, model }
 }
