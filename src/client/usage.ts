@@ -1,12 +1,12 @@
 /**
  * Duty: what model calls used and cost, by day or hour, kind and model. The numbers are kept as calls are recorded, so reading them costs a
- * command for each day or hour, and partition.
- * USAGE-1 Days and hours are those of UTC, by the clock of Redis. Days are kept for 400 days, hours for three, also when their sessions are pruned.
+ * command for each day and partition.
+ * USAGE-1 Days and hours are those of UTC, by the clock of Redis. They are kept for 400 days, also when their sessions are pruned.
  */
 import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
 import { InputError } from '../core/errors.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
-import type { UsageLine } from '../store/audit/usage-lines.ts'
+import { msOfDay, msOfHour, type UsageLine } from '../store/audit/usage-lines.ts'
 
 export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]
@@ -16,7 +16,7 @@ export interface UsageQuery {
   readonly by?: readonly UsagePart[] | undefined
   /** How many days, today among them. Default 30, at most 400. Not with rows by hour. */
   readonly days?: number | undefined
-  /** How many hours, this one among them. Default 24 with rows by hour, at most 72. */
+  /** How many hours, this one among them. Default 24 with rows by hour, at most 744. */
   readonly hours?: number | undefined
 }
 
@@ -42,7 +42,7 @@ export const usageRules: Rules<UsageQuery> = {
     fits: (value) => Array.isArray(value) && value.every((part) => usageParts.includes(part as UsagePart)),
   },
   days: wholeNumberRule(1, 400),
-  hours: wholeNumberRule(1, 72),
+  hours: wholeNumberRule(1, 744),
 }
 
 const defaultParts: readonly UsagePart[] = ['day', 'kind', 'model']
@@ -55,8 +55,9 @@ export async function readUsage(
   if (isByHour && (days !== undefined || by.includes('day')))
     throw new InputError('usage is of days or of hours: leave out days and "day", or hours and "hour".')
   const now = await (stores[0] as InspectStore).now()
-  const [period, count] = isByHour ? (['hour', hours ?? 24] as const) : (['day', days ?? 30] as const)
-  const lines = (await Promise.all(stores.map((store) => store.usage(period, count, now)))).flat()
+  const [ms, count] = isByHour ? [msOfHour, hours ?? 24] : [msOfDay, days ?? 30]
+  const since = (Math.floor(now / ms) - count + 1) * ms
+  const lines = (await Promise.all(stores.map((store) => store.usage(since, now)))).flat()
   const rows = [...Map.groupBy(lines, (line) => JSON.stringify(partsOf(line, by)))].map(([, group]) => rowOf(group, by))
   return rows.sort((a, b) => momentOf(a).localeCompare(momentOf(b)) || b.costMicroUsd - a.costMicroUsd)
 }

@@ -209,14 +209,9 @@ export function formerKey(tag: string): string {
   return `${tag}:former`
 }
 
-/** hash; of a day, counted from 1970: what model calls used and cost, by kind and model; 400 days. */
+/** hash; of a day, counted from 1970: what model calls used and cost, by hour, kind and model; 400 days. */
 export function usageKey(tag: string, day: number): string {
   return `${tag}:usage:${day}`
-}
-
-/** hash; of an hour, counted from 1970: the same; 4 days. */
-export function usageHourKey(tag: string, hour: number): string {
-  return `${tag}:usage-hour:${hour}`
 }
 
 /** string; the bytes of a blob of a session (core/blob.ts); until its session is pruned. */

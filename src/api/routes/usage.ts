@@ -56,7 +56,7 @@ export const usage = route({
   query: z.strictObject({
     by: partsText.optional(),
     days: count(400).optional().describe('Default 30.'),
-    hours: count(72).optional().describe('In place of days. Default 24 with rows by hour.'),
+    hours: count(744).optional().describe('In place of days. Default 24 with rows by hour.'),
   }),
   replies: { 200: z.object({ usage: z.array(usageRow) }) },
   cli: { command: 'usage' },

@@ -23,7 +23,7 @@ export function addUsageCommand(program: Command): void {
       someOf(usageParts),
     )
     .option('--days <n>', 'how many days, today among them, up to 400; default: 30', wholeNumber(1))
-    .option('--hours <n>', 'how many hours in place of days, up to 72; default with --by hour: 24', wholeNumber(1))
+    .option('--hours <n>', 'how many hours in place of days, up to 744; default with --by hour: 24', wholeNumber(1))
   addConnectionOptions(command)
   addExamples(command, [
     ['troupe usage', 'of the last 30 days, by kind and model'],

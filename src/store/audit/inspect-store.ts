@@ -24,7 +24,7 @@ import { refusalOf } from '../redis/store-error.ts'
 import { orElse, type RecordFields, repliesOf, scored } from '../script/replies.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker-rows.ts'
 import { type LastAudit, lastAudit } from './last-audit.ts'
-import { type UsageLine, type UsagePeriod, usageLines } from './usage-lines.ts'
+import { type UsageLine, usageLines } from './usage-lines.ts'
 
 /** The place of a session among all, by age. */
 export interface SessionPlace {
@@ -154,9 +154,9 @@ export class InspectStore {
     return oldestAsks(this.#redis, this.#keys, most)
   }
 
-  /** What model calls used and cost on these days, counted from 1970. */
-  usage(period: UsagePeriod, count: number, now: number): Promise<UsageLine[]> {
-    return usageLines(this.#redis, this.#keys, period, count, now)
+  /** What model calls used and cost in the hours that began at `since` or later. */
+  usage(since: number, now: number): Promise<UsageLine[]> {
+    return usageLines(this.#redis, this.#keys, since, now)
   }
 
   /** What the last audit found that somebody recorded; null if none was. */

@@ -1,11 +1,11 @@
-/** Duty: read what model calls used and cost by day or hour, kind and model, as commits keep it. A line that another program wrote over is left out. */
-import { type PartitionKeys, usageHourKey, usageKey } from '../keys.ts'
+/** Duty: read what model calls used and cost by hour, kind and model, as commits keep it. A line that another program wrote over is left out. */
+import { type PartitionKeys, usageKey } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type RecordFields, repliesOf } from '../script/replies.ts'
 
-/** What the calls of one model by workers of one kind used and cost in one day or hour. */
+/** What the calls of one model by workers of one kind used and cost in one hour. */
 export interface UsageLine {
-  /** When that began. */
+  /** When that hour began. */
   readonly at: number
   readonly kind: string
   readonly model: string
@@ -16,38 +16,28 @@ export interface UsageLine {
   readonly unpricedModelCalls: number
 }
 
-/** What the numbers are kept of, how long one lasts, and its key. */
-export const usagePeriods = {
-  day: { ms: 86_400_000, key: usageKey },
-  hour: { ms: 3_600_000, key: usageHourKey },
-} as const
-export type UsagePeriod = keyof typeof usagePeriods
+export const msOfHour = 3_600_000
+export const msOfDay = 24 * msOfHour
 
-/** Of the last so many. */
-export async function usageLines(
-  redis: Redis,
-  keys: PartitionKeys,
-  period: UsagePeriod,
-  count: number,
-  now: number,
-): Promise<UsageLine[]> {
-  const { ms, key } = usagePeriods[period]
-  const last = Math.floor(now / ms)
-  const wanted = Array.from({ length: count }, (_, index) => last - count + 1 + index)
+/** Of the hours that began at `since` or later. */
+export async function usageLines(redis: Redis, keys: PartitionKeys, since: number, now: number): Promise<UsageLine[]> {
+  const [first, last] = [since, now].map((time) => Math.floor(time / msOfDay)) as [number, number]
+  const days = Array.from({ length: last - first + 1 }, (_, index) => first + index)
   const reading = redis.pipeline()
-  for (const one of wanted) reading.hgetall(key(keys.tag, one))
+  for (const day of days) reading.hgetall(usageKey(keys.tag, day))
   const found = (await repliesOf(reading)) as (RecordFields | Error)[]
-  return found.flatMap((fields, index) =>
-    fields instanceof Error
-      ? []
-      : Object.entries(fields).flatMap((line) => usageLine((wanted[index] as number) * ms, line)),
-  )
+  return found.flatMap((fields, index) => {
+    if (fields instanceof Error) return []
+    const lines = Object.entries(fields).flatMap((line) => usageLine((days[index] as number) * msOfDay, line))
+    return lines.filter(({ at }) => at >= since)
+  })
 }
 
-function usageLine(at: number, [name, text]: readonly [string, string]): UsageLine | [] {
-  const [, kind, model] = /^(\S+) (.+)$/.exec(name) ?? []
-  if (kind === undefined || model === undefined || !/^\d+( \d+){4}$/.test(text)) return []
+function usageLine(dayAt: number, [name, text]: readonly [string, string]): UsageLine | [] {
+  const [, hour, kind, model] = /^(\d{1,2}) (\S+) (.+)$/.exec(name) ?? []
+  if (hour === undefined || kind === undefined || model === undefined || !/^\d+( \d+){4}$/.test(text)) return []
   const numbers = text.split(' ').map(Number)
   const [modelCalls = 0, inputTokens = 0, outputTokens = 0, costMicroUsd = 0, unpricedModelCalls = 0] = numbers
+  const at = dayAt + Number(hour) * msOfHour
   return { at, kind, model, modelCalls, inputTokens, outputTokens, costMicroUsd, unpricedModelCalls }
 }

@@ -5,7 +5,7 @@ import type { ModelReply } from '../../../src/core/definition/model.ts'
 import { call, type ScriptedReply, say, scriptedModel } from '../../../src/models/local/scripted-model.ts'
 import { openModels } from '../../../src/models/model-source.ts'
 import { priceList } from '../../../src/models/prices.ts'
-import { rootKey, workerKeys } from '../../../src/store/keys.ts'
+import { rootKey, usageKey, workerKeys } from '../../../src/store/keys.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 
 const costing = (reply: ScriptedReply, costMicroUsd?: number): ModelReply => ({
@@ -69,8 +69,23 @@ describe('the cost of a session', () => {
       { hour, kind: 'helper', unpricedModelCalls: 1 },
     ])
     await expect(troupe.client.usage({ by: ['hour'], days: 2 })).rejects.toThrow('days or of hours')
-    const [usageKey = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
-    expect(await troupe.redis.pttl(usageKey)).toBeGreaterThan(399 * 86_400_000)
+    const [today = ''] = await troupe.redis.keys(`${troupe.tag}:usage:*`)
+    expect(await troupe.redis.pttl(today)).toBeGreaterThan(399 * 86_400_000)
+    // Yesterday, at one and at two o'clock; and what another program wrote.
+    const yesterday = usageKey(troupe.tag, Number(today.split(':').at(-1)) - 1)
+    await troupe.redis.hset(yesterday, {
+      '1 boss test/m': '1 2 3 4 0',
+      '2 boss test/m': '1 0 0 1 1',
+      'boss test/m': '1 1 1 1 0',
+    })
+    const ofDays = { modelCalls: 2, inputTokens: 2, outputTokens: 3, costMicroUsd: 5, unpricedModelCalls: 1 }
+    expect(await troupe.client.usage({ by: ['day'], days: 2 })).toMatchObject([ofDays, { modelCalls: 3 }])
+    expect(await troupe.client.usage({ by: ['day'], days: 1 })).toMatchObject([{ modelCalls: 3 }])
+    const ofHours = await troupe.client.usage({ by: ['hour'], hours: 48 })
+    expect(ofHours.slice(0, 2)).toMatchObject([
+      { hour: expect.stringMatching('T01:00Z') },
+      { hour: expect.stringMatching('T02:00Z') },
+    ])
     expect((await troupe.client.audit()).findings).toEqual([])
     await troupe.redis.hset(rootKey(troupe.tag, session.id), 'sessionCost', '742 1')
     expect((await troupe.client.audit()).findings).toMatchObject([{ invariant: 'I16', rule: 'cost' }])

@@ -1,5 +1,5 @@
 --[[ costs – what model calls cost, as the node that made them knows it: of a worker and of its session in their records, "<millionths of a dollar>
-<calls whose price nobody knows>"; and of all sessions by day or hour, kind and model. ]]
+<calls whose price nobody knows>"; and of all sessions by hour, kind and model. ]]
 
 -- The model calls of a commit that say what they used.
 local function readCosts(commit)
@@ -30,24 +30,20 @@ local function planCosts(turn, costs)
   turn.sessionCost = costWith(rootKey, 'sessionCost', ofSession, costs)
 end
 
--- By kind and model: "<model calls> <tokens in> <tokens out> <millionths of a dollar> <calls without a price>".
-local function addUsage(usageKey, keptMs, kind, cost)
-  local field = kind .. ' ' .. cost.model
-  local before = redis.pcall('HGET', usageKey, field)
-  -- A key that another program wrote over holds up no work: this is a statistic.
-  if type(before) == 'table' then return end
-  local calls, tokensIn, tokensOut, micros, unpriced = string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-  redis.call('HSET', usageKey, field, table.concat({ digits((tonumber(calls) or 0) + 1), digits((tonumber(tokensIn) or 0) + cost.tokensIn),
-    digits((tonumber(tokensOut) or 0) + cost.tokensOut), digits((tonumber(micros) or 0) + (cost.micros or 0)),
-    digits((tonumber(unpriced) or 0) + (cost.micros and 0 or 1)) }, ' '))
-  if not before then redis.call('PEXPIRE', usageKey, digits(keptMs)) end -- guard: usage goes some day
-end
-
--- Of the day and of the hour.
+-- Of the hour, by kind and model: "<model calls> <tokens in> <tokens out> <millionths of a dollar> <calls without a price>". The hours of a day share a key.
 local function writeUsage(tag, kind, costs, now)
-  local msOfHour, msOfDay = 3600000, 86400000
+  local msOfHour, msOfDay, daysKept = 3600000, 86400000, 400
+  local usageKey = tag .. ':usage:' .. digits(math.floor(now / msOfDay))
   for index = 1, #costs do
-    addUsage(tag .. ':usage:' .. digits(math.floor(now / msOfDay)), 400 * msOfDay, kind, costs[index])
-    addUsage(tag .. ':usage-hour:' .. digits(math.floor(now / msOfHour)), 4 * msOfDay, kind, costs[index])
+    local cost = costs[index]
+    local field = digits(math.floor(now % msOfDay / msOfHour)) .. ' ' .. kind .. ' ' .. cost.model
+    local before = redis.pcall('HGET', usageKey, field)
+    -- A key that another program wrote over holds up no work: this is a statistic.
+    if type(before) == 'table' then return end
+    local calls, tokensIn, tokensOut, micros, unpriced = string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
+    redis.call('HSET', usageKey, field, table.concat({ digits((tonumber(calls) or 0) + 1), digits((tonumber(tokensIn) or 0) + cost.tokensIn),
+      digits((tonumber(tokensOut) or 0) + cost.tokensOut), digits((tonumber(micros) or 0) + (cost.micros or 0)),
+      digits((tonumber(unpriced) or 0) + (cost.micros and 0 or 1)) }, ' '))
+    if not before then redis.call('PEXPIRE', usageKey, digits(daysKept * msOfDay)) end -- guard: usage goes some day
   end
 end
