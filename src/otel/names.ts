@@ -50,7 +50,7 @@ export function spanAttributes(attributes: Attributes): OtelAttributes {
   const found: OtelAttributes = { ...modelAttributes(attributes), ...errorAttributes(attributes) }
   for (const [name, value] of Object.entries(attributes)) {
     const known = names[name]
-    if (known !== undefined) found[known] = value
+    if (known !== undefined && value !== undefined) found[known] = value
   }
   const { finishReason, repliedBy, firstMs } = attributes
   if (finishReason !== undefined) found['gen_ai.response.finish_reasons'] = [String(finishReason)]

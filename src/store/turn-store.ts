@@ -58,8 +58,8 @@ interface Waiting extends CommitArgs {
 
 /** The position of the first text among the arguments of a script, counted from 1: behind the header. */
 const firstText = 2
-/** About: of the fields of a commit in the header, and of each child, without the kinds of a claim. */
-const fieldsBytes = 300
+/** About: of the fields of a commit in the header, and of each child. */
+const fieldsBytes = 400
 
 const historyPage = 1_000
 
@@ -118,7 +118,7 @@ export class RedisTurnStore implements TurnStore {
 
   commit(request: CommitRequest): Promise<CommitAnswer> {
     const { fields, texts } = commitArgs(request, this.#context)
-    const bytes = bytesOf([...texts, JSON.stringify(fields.claim ?? '')]) + fieldsBytes * (1 + request.spawns.length)
+    const bytes = bytesOf(texts) + fieldsBytes * (1 + request.spawns.length)
     const answer = Promise.withResolvers<CommitAnswer>()
     this.#commits.add({ fields, texts, bytes, answer })
     if (this.#o.onSentOut && request.sends.some(({ workerId }) => partitionOf(workerId) !== this.partition))
@@ -131,11 +131,11 @@ export class RedisTurnStore implements TurnStore {
     const { leaseMs, leaseMarginMs, wakeupMs } = this.#o.policy
     const { leases, events } = this.#o.keys
     let from = firstText
-    const commits = batch.map(({ fields, texts }) => {
-      const commit = { ...fields, texts: from }
+    for (const { fields, texts } of batch) {
+      fields.texts = from
       from += texts.length
-      return commit
-    })
+    }
+    const commits = batch.map(({ fields }) => fields)
     const args = { wakeupMs, seed: newSeed(), commits, texts: batch.flatMap(({ texts }) => texts) }
     const deadlineMs = Math.max(1, asked + leaseMs - performance.now())
     let replies: Reply

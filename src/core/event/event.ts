@@ -130,15 +130,20 @@ export function isEventId(value: unknown): value is string {
 
 /** Compares event ids. The id of a stream entry stands behind all events of that entry. */
 export function isEventBefore(a: string, b: string): boolean {
-  const [left, right] = [a, b].map((id) => {
-    const [entry = '', number] = id.split('.')
-    return [...entry.split('-').map(Number), number === undefined ? Number.POSITIVE_INFINITY : Number(number)]
-  }) as [number[], number[]]
-  for (const index of [0, 1, 2]) {
-    const [l = 0, r = 0] = [left[index], right[index]]
-    if (l !== r) return l < r
+  const [left, right] = [placeOf(a), placeOf(b)]
+  if (left.ms !== right.ms) return left.ms < right.ms
+  return left.sequence === right.sequence ? left.part < right.part : left.sequence < right.sequence
+}
+
+/** Each event that is heard is compared, so nothing is split here. */
+function placeOf(id: string) {
+  const [dash, dot] = [id.indexOf('-'), id.indexOf('.')]
+  const endOfEntry = dot === -1 ? id.length : dot
+  return {
+    ms: Number(id.slice(0, dash === -1 ? endOfEntry : dash)),
+    sequence: dash === -1 ? Number.POSITIVE_INFINITY : Number(id.slice(dash + 1, endOfEntry)),
+    part: dot === -1 ? Number.POSITIVE_INFINITY : Number(id.slice(dot + 1)),
   }
-  return false
 }
 
 /** The stream id of an event id. */

@@ -36,7 +36,8 @@ export type CounterName =
   /** A sweep of this node took away leases that had ended during a turn. */
   | 'leases.lost'
 
-export type Attributes = Readonly<Record<string, string | number | boolean>>
+/** One that is undefined is not there. */
+export type Attributes = Readonly<Record<string, string | number | boolean | undefined>>
 
 export interface Span {
   /** `attributes`: what is known only at the end, such as the outcome. */

@@ -25,13 +25,13 @@ export async function askModel(
   const attributes = { sessionId, workerId, kind, run, model: model.id, iteration }
   const span = telemetry.startSpan('model_call', attributes)
   const startedAt = performance.now()
-  const first: { ms?: number } = {}
+  const first: { ms?: number | undefined } = { ms: undefined }
   const onBegun = () => {
     first.ms = performance.now() - startedAt
   }
   try {
     const reply = await answerOf(turn, model, request, { iteration, limits, onBegun })
-    span.end({ outcome: 'replied', ...factsOf(reply), ...(first.ms !== undefined && { firstMs: first.ms }) })
+    span.end({ outcome: 'replied', ...factsOf(reply), firstMs: first.ms })
     countTokens(telemetry, reply, attributes)
     return reply
   } catch (thrown) {
@@ -44,16 +44,7 @@ export async function askModel(
 function factsOf(reply: Partial<ModelReply> | undefined): Attributes {
   const { usage, finishReason, model: repliedBy } = reply ?? {}
   const { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens } = usage ?? {}
-  const facts = {
-    inputTokens,
-    outputTokens,
-    cacheReadTokens,
-    cacheWriteTokens,
-    reasoningTokens,
-    finishReason,
-    repliedBy,
-  }
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined)) as Attributes
+  return { inputTokens, outputTokens, cacheReadTokens, cacheWriteTokens, reasoningTokens, finishReason, repliedBy }
 }
 
 function countTokens(telemetry: Telemetry, reply: Partial<ModelReply> | undefined, attributes: Attributes): void {
