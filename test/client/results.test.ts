@@ -52,6 +52,32 @@ describe('session.result', () => {
     expect(asked.map(({ name }) => name).toSorted()).toEqual(['hmget', 'hmget', 'lindex'])
   })
 
+  test('of a session that a client creates after it has waited for another is told, and not read', async () => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    await (await troupe.create('echo', 'first')).result()
+    const asked = await commandsNaming(troupe.redis, `${troupe.tag}:w:`, async () => {
+      const run = async () => (await troupe.create('echo', 'said')).result()
+      const results = await Promise.all(Array.from({ length: 50 }, run))
+      for (const result of results) expect(result).toMatchObject({ value: 'said' })
+    })
+    expect(asked.filter(({ name }) => name === 'hmget' || name === 'lindex')).toEqual([])
+  })
+
+  test.each(['create', 'createMany'] as const)('is told, because %s waits until the client listens', async (way) => {
+    await using troupe = await TestTroupe.start({ workers: { echo } })
+    const { sessions } = troupe.client
+    await (await troupe.create('echo', 'first')).result()
+    const listens = Promise.withResolvers<void>()
+    using tracked = vi.spyOn(EventHub.prototype, 'track').mockReturnValue(listens.promise)
+    const order = { kind: 'echo', input: 'second' }
+    const creating = way === 'create' ? sessions.create(order) : sessions.createMany([order])
+    await waitUntil('it is to be created', () => tracked.mock.calls.length === 1)
+    for (let turn = 0; turn < 5; turn++) expect(await sessions.list()).toHaveLength(1)
+    listens.resolve()
+    await creating
+    expect(await sessions.list()).toHaveLength(2)
+  })
+
   test('of many sessions that end while the first waiter still connects misses none', async () => {
     await using proxy = await TcpProxy.start(inject('redisUrl'))
     await using troupe = await TestTroupe.connect()

@@ -2,11 +2,11 @@
  * Duty: hand the events of each session to its listeners in this client.
  * Owns: which sessions this client listens to; one connection for their events and one for what is transient, each opened for the first listener
  * who wants it. Does not own: what was lost on the way (partition-feed.ts), the order of past and live events for one follower (session-events.ts).
- * HUB-1 It remembers how a session ended if this client created it and listened before that: then `result()` needs no read.
+ * HUB-1 It remembers how a session ends that this client creates, if it listens before that: then `result()` needs no read.
  */
 import { setImmediate } from 'node:timers/promises'
 import { type Ended, isEventBefore, type RawEvent, streamIdOf } from '../../core/event/event.ts'
-import { endIn, mayEndRun, saysCreated, saysRetried, sessionIn } from '../../core/event/event-notes.ts'
+import { endIn, mayEndRun, saysRetried, sessionIn } from '../../core/event/event-notes.ts'
 import { partitionOf, rootIdOf } from '../../core/ids.ts'
 import { EventChannels } from '../../store/event/event-channels.ts'
 import { announceFollower } from '../../store/event/followed-sessions.ts'
@@ -26,8 +26,6 @@ export type Listener = (event: RawEvent | null, bytes?: number) => void
 interface Watched {
   /** undefined: its end is not remembered. null: it has not ended. */
   ended: Ended | null | undefined
-  /** Its end is to be remembered, if the session is created after this client began to listen. */
-  isAwaited: boolean
   /** Where its newest event stands that was told here: `<stream id>.<part>`, or a stream id, behind all of its parts. */
   last: string
   listeners: Listener[]
@@ -58,7 +56,7 @@ export class EventHub {
   readonly #channels = new Map<Redis, EventChannels>()
   readonly #feeds = new Map<number, PartitionFeed>()
   readonly #watched = new Map<string, Watched>()
-  /** How many of them have an end that is remembered, or is to be. */
+  /** How many of them have an end that is or will be remembered. */
   #trackedCount = 0
   readonly #live: LiveTail
   #looking: NodeJS.Timeout | undefined
@@ -169,19 +167,24 @@ export class EventHub {
   }
 
   /**
-   * Remembers the end of a session that is about to be created, if it begins to listen before that: the event of its creation tells. A client that
-   * never waited for anything does not begin.
+   * Remembers how a session ends that is about to be created. The caller waits for the promise, and creates it then: no event is missed. A client that
+   * never waited for anything, or whose connection is lost, does not begin.
    */
-  track(sessionId: string): void {
-    if (this.#isStopped || !this.#channelsOf(sessionId).isOpen) return
+  track(sessionId: string): Promise<void> | undefined {
+    if (this.#isStopped || !this.#channelsOf(sessionId).isReady) return undefined
     const watched = this.#watch(sessionId)
-    if (watched.isAwaited || watched.ended !== undefined) return
+    if (watched.ended !== undefined) return undefined
     this.#trackedCount++
-    watched.isAwaited = true
-    this.#channelsOf(sessionId)
-      .listen(sessionId)
-      .catch(() => this.forget(sessionId))
+    watched.ended = null
     while (this.#trackedCount > trackedMax) this.#forgetOldest()
+    return this.#listenToEnd(sessionId)
+  }
+
+  async #listenToEnd(sessionId: string): Promise<void> {
+    const listens = await this.#channelsOf(sessionId)
+      .listen(sessionId)
+      .catch(() => false)
+    if (!listens) this.forget(sessionId)
   }
 
   // A session with listeners stays, behind all others.
@@ -199,17 +202,11 @@ export class EventHub {
     return this.#watched.get(sessionId)?.ended
   }
 
-  /** It was tracked, and the event of its creation has not come, or not yet. */
-  isAwaited(sessionId: string): boolean {
-    return this.#watched.get(sessionId)?.isAwaited === true
-  }
-
   /** The caller has the end now, or will read it from the record. */
   forget(sessionId: string): void {
     const watched = this.#watched.get(sessionId)
     if (watched === undefined) return
-    if (watched.isAwaited || watched.ended !== undefined) this.#trackedCount--
-    watched.isAwaited = false
+    if (watched.ended !== undefined) this.#trackedCount--
     watched.ended = undefined
     this.#dropIfIdle(sessionId, watched)
   }
@@ -217,14 +214,14 @@ export class EventHub {
   #watch(sessionId: string): Watched {
     let watched = this.#watched.get(sessionId)
     if (watched === undefined) {
-      watched = { ended: undefined, isAwaited: false, last: '', listeners: [], wakers: [] }
+      watched = { ended: undefined, last: '', listeners: [], wakers: [] }
       this.#watched.set(sessionId, watched)
     }
     return watched
   }
 
-  #dropIfIdle(sessionId: string, { ended, isAwaited, listeners, wakers }: Watched): void {
-    if (ended !== undefined || isAwaited || listeners.length > 0 || wakers.length > 0) return
+  #dropIfIdle(sessionId: string, { ended, listeners, wakers }: Watched): void {
+    if (ended !== undefined || listeners.length > 0 || wakers.length > 0) return
     if (this.#watched.delete(sessionId)) this.#channelsOf(sessionId).unlisten(sessionId)
   }
 
@@ -265,10 +262,6 @@ export class EventHub {
     watched.last = position
     // This comes first: waiters read the record even if the notes cannot be decoded.
     if (mayEndRun(notes)) for (const wake of watched.wakers) wake()
-    if (watched.isAwaited && saysCreated(notes)) {
-      watched.isAwaited = false
-      watched.ended = null
-    }
     if (watched.ended === null) watched.ended = endIn(notes)
     else if (watched.ended?.status === 'failed' && saysRetried(notes)) watched.ended = null
     if (watched.listeners.length === 0) {
@@ -284,7 +277,7 @@ export class EventHub {
   /** Messages were lost. Who waits for an end reads the record, and who follows gets what was added since. */
   #fillGap(): void {
     for (const [sessionId, watched] of this.#watched) {
-      if (watched.ended === null || watched.isAwaited) this.forget(sessionId)
+      if (watched.ended === null) this.forget(sessionId)
       for (const wake of watched.wakers) wake()
     }
     for (const feed of this.#followedFeeds()) void feed.fill()

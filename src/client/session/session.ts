@@ -3,7 +3,6 @@
  * SESSION-1 `result()` may be called at any time, before or after the end, and any number of times. It returns the same result, unless a failed
  *           session was retried.
  */
-import { setImmediate } from 'node:timers/promises'
 import { checkOptions } from '../../core/check/check-options.ts'
 import type { WorkerLog } from '../../core/definition/worker-log.ts'
 import { ConflictError, InputError, NotFoundError } from '../../core/errors.ts'
@@ -190,7 +189,6 @@ export class Session<Result = unknown> {
   async #look(run: number | undefined, missed: boolean): Promise<RunResult | number | undefined> {
     if (run === undefined && this.#result) return this.#result
     const { hub } = this.#context
-    if (run === undefined && hub.isAwaited(this.id)) await this.#awaitCreation()
     const tracked = run === undefined ? hub.ended(this.id) : undefined
     if (tracked === null && !missed) return undefined
     if (tracked && tracked.result !== null) {
@@ -213,12 +211,6 @@ export class Session<Result = unknown> {
     if (!isOver) return wanted
     if (state === 'cancelled') return { status: 'cancelled', run: wanted }
     throw new NotFoundError('session_not_found', `session ${this.id} is ${state} and has no result of run ${wanted}.`)
-  }
-
-  /** What tells the hub that the session was created may have arrived, and not been read. */
-  async #awaitCreation(): Promise<void> {
-    await setImmediate()
-    if (this.#context.hub.isAwaited(this.id)) this.#context.hub.forget(this.id)
   }
 
   async #readResult(run: number | null, status: RunResult['status'], position: number): Promise<RunResult> {

@@ -115,10 +115,11 @@ class TrackedSessions implements Disposable {
     this.#hub = hub
   }
 
-  add(sessionId: string, { keepOpen }: CreateSession): void {
-    if (keepOpen) return
+  /** Resolves when the session may be created. */
+  add(sessionId: string, { keepOpen }: CreateSession): Promise<void> | undefined {
+    if (keepOpen) return undefined
     this.#ids.add(sessionId)
-    this.#hub.track(sessionId)
+    return this.#hub.track(sessionId)
   }
 
   keep(sessionId: string): void {
@@ -148,8 +149,8 @@ async function beginSession(
   }
   using tracked = new TrackedSessions(hub)
   const creating = (sessionId: string) => {
-    tracked.add(sessionId, request)
-    return follow ? followed(sessionId) : undefined
+    const isTracked = tracked.add(sessionId, request)
+    return follow ? Promise.all([isTracked, followed(sessionId)]) : isTracked
   }
   const made = await submission.create(await withFiles(request), creating, definition, configured)
   tracked.keep(made.sessionId)

@@ -153,7 +153,7 @@ export class Submission {
    */
   async create(
     request: CreateSession,
-    creating: (sessionId: string) => Promise<void> | undefined = () => undefined,
+    creating: (sessionId: string) => Promise<unknown> | undefined = () => undefined,
     definition?: Definition,
     configured?: Configuration,
   ): Promise<Created> {
@@ -173,12 +173,12 @@ export class Submission {
    */
   async createMany(
     requests: readonly (CreateSession | Promise<CreateSession>)[],
-    creating: (sessionId: string, request: CreateSession) => void,
+    creating: (sessionId: string, request: CreateSession) => Promise<void> | undefined,
     definition?: Definition,
   ): Promise<PromiseSettledResult<Created>[]> {
     const prepared = await Promise.allSettled(requests.map(async (request) => this.#prepare(await request, definition)))
     const ready = prepared.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
-    for (const { order, request } of ready) creating(order.sessionId, request)
+    await Promise.all(ready.map(({ order, request }) => creating(order.sessionId, request)))
     const wasQuiet = this.#wasQuiet()
     const answers = new Map<Prepared, PromiseSettledResult<CreateAnswer>>()
     const createIn = async (store: SessionStore, group: readonly Prepared[]) => {

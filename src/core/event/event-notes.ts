@@ -114,11 +114,6 @@ export function endIn(notes: string): Ended | null {
   return { ...ended, result: result?.status === ended.status ? result : null }
 }
 
-/** True if the session was created with these notes. */
-export function saysCreated(notes: string): boolean {
-  return notes.startsWith('[["session.created"')
-}
-
 /** True if a failed run of the session goes on. */
 export function saysRetried(notes: string): boolean {
   return notes.includes('"session.retried"')

@@ -31,7 +31,7 @@ const unknownCommand = /unknown command/i
 export class EventChannels {
   readonly #o: EventChannelsOptions
   /** By channel, the session and the subscription. */
-  readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<void> }>()
+  readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<boolean> }>()
   #leaving: string[] = []
   #timer: NodeJS.Timeout | undefined
   #redis: Redis | undefined
@@ -48,8 +48,15 @@ export class EventChannels {
     return this.#wasReady
   }
 
-  /** Resolves once it listens. Throws a TransientError if it does not within the deadline: then it does not listen. */
-  listen(sessionId: string): Promise<void> {
+  /** So is the connection now: whoever begins to listen needs one round trip. */
+  get isReady(): boolean {
+    return this.#redis?.status === 'ready'
+  }
+
+  /**
+   * Resolves once it listens; with false if the user may not. Throws a TransientError if it does not within the deadline: then it does not listen.
+   */
+  listen(sessionId: string): Promise<boolean> {
     const channel = this.#o.channelOf(sessionId)
     const listened = this.#listened.get(channel)
     if (listened) return listened.listening
@@ -58,11 +65,11 @@ export class EventChannels {
     return listening
   }
 
-  async #begin(channel: string): Promise<void> {
+  async #begin(channel: string): Promise<boolean> {
     this.#leaving = this.#leaving.filter((one) => one !== channel)
     const redis = this.#connection()
     try {
-      await guarded('listening to events', () => this.#subscribe(redis, [channel]), this.#o.deadlineMs)
+      return await guarded('listening to events', () => this.#subscribe(redis, [channel]), this.#o.deadlineMs)
     } catch (error) {
       this.#listened.delete(channel)
       if (this.#listened.size === 0) {
@@ -73,18 +80,19 @@ export class EventChannels {
     }
   }
 
-  async #subscribe(redis: Redis, channels: readonly string[]): Promise<void> {
+  async #subscribe(redis: Redis, channels: readonly string[]): Promise<boolean> {
     try {
       if (this.#isSharded) await Promise.all(channels.map((channel) => redis.ssubscribe(channel)))
       else await redis.subscribe(...channels)
     } catch (error) {
       const reason = error instanceof Error ? error.message : ''
       // Without the right to subscribe, those who wait look at records, and those who follow at the stream.
-      if (reason.startsWith('NOPERM')) return
+      if (reason.startsWith('NOPERM')) return false
       if (!this.#isSharded || !unknownCommand.test(reason)) throw error
       this.#isSharded = false
       await redis.subscribe(...channels)
     }
+    return true
   }
 
   unlisten(sessionId: string): void {
