@@ -32,6 +32,8 @@ export class EventChannels {
   readonly #o: EventChannelsOptions
   /** By channel, the session and the subscription. */
   readonly #listened = new Map<string, { readonly sessionId: string; readonly listening: Promise<boolean> }>()
+  /** Those that are joined at the end of this moment, together. */
+  #joining: { readonly channels: string[]; readonly joined: Promise<boolean> } | undefined
   #leaving: string[] = []
   #timer: NodeJS.Timeout | undefined
   #redis: Redis | undefined
@@ -67,9 +69,8 @@ export class EventChannels {
 
   async #begin(channel: string): Promise<boolean> {
     this.#leaving = this.#leaving.filter((one) => one !== channel)
-    const redis = this.#connection()
     try {
-      return await guarded('listening to events', () => this.#subscribe(redis, [channel]), this.#o.deadlineMs)
+      return await this.#join(channel)
     } catch (error) {
       this.#listened.delete(channel)
       if (this.#listened.size === 0) {
@@ -80,9 +81,26 @@ export class EventChannels {
     }
   }
 
+  #join(channel: string): Promise<boolean> {
+    this.#joining ??= this.#beginJoining()
+    const { channels, joined } = this.#joining
+    channels.push(channel)
+    return joined
+  }
+
+  #beginJoining() {
+    const redis = this.#connection()
+    const channels: string[] = []
+    const joined = Promise.resolve().then(() => {
+      this.#joining = undefined
+      return guarded('listening to events', () => this.#subscribe(redis, channels), this.#o.deadlineMs)
+    })
+    return { channels, joined }
+  }
+
   async #subscribe(redis: Redis, channels: readonly string[]): Promise<boolean> {
     try {
-      if (this.#isSharded) await Promise.all(channels.map((channel) => redis.ssubscribe(channel)))
+      if (this.#isSharded) await redis.ssubscribe(...channels)
       else await redis.subscribe(...channels)
     } catch (error) {
       const reason = error instanceof Error ? error.message : ''
