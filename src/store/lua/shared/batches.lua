@@ -1,10 +1,11 @@
 --[[ batches – commits of one script: what is done once for all of them. Each commit is independent. They have one time, one entry of events
-and one command that takes the leases of turns that ended; the slots claim behind the last of them, one after the other, so that no lease is
+and one command each that takes the leases of turns that ended, notes the ends of sessions, and counts what calls of one model used; the slots claim behind the last of them, one after the other, so that no lease is
 taken from a worker that was claimed a moment before; and the wake-up rule is applied once, at the end. ]]
 
--- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the wake-ups of all.
+-- `last` is the answer of the last commit that was recorded, and `lastKey` its record, which keeps the wake-ups of all. `ended`: workers whose turns
+-- ended. `ends`: of sessions that ended, the time and the id in turn. `usage`: by kind and model, what their calls used.
 local function newBatch(wakeupMs, seed)
-  return { wakeupMs = wakeupMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, claims = {}, last = false, lastKey = false }
+  return { wakeupMs = wakeupMs, seed = seed, now = false, pools = {}, events = {}, ended = {}, ends = {}, usage = {}, claims = {}, last = false, lastKey = false }
 end
 
 local function timeOf(batch)
@@ -25,6 +26,8 @@ end
 
 local function finishBatch(tag, batch)
   if #batch.ended > 0 then redis.pcall('ZREM', tag .. ':leases', unpack(batch.ended)) end -- guard: leases end with the turns | leases end before slots claim
+  if #batch.ends > 0 then redis.pcall('ZADD', endsKeyOf(tag), unpack(batch.ends)) end -- guard: a session that ends with a commit has ended
+  if next(batch.usage) then writeUsage(tag, batch.usage, timeOf(batch)) end
   if #batch.events > 0 then writeEvents(tag .. ':events', batch.events) end
   writeClaims(tag, batch)
   local wakeups = next(batch.pools) and writeWakeupsOf(tag, batch.pools, batch.seed, timeOf(batch), batch.wakeupMs) or ''

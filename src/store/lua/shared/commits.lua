@@ -303,7 +303,7 @@ end
 -- The commit of one turn. Returns its answer, which gets the slot's claim once all commits of the script are written.
 local function commitTurn(tag, turn, batch)
   local commit, recordKey = turn.commit, turn.recordKey
-  local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn)
+  local instead = guardTurn(tag, turn, batch) or planTurn(tag, turn, batch)
   if instead then return instead end
   local record, inputsConsumed = turn.record, commit.inputsConsumed or 0
   local version = digits(commit.version + 1)
@@ -321,7 +321,7 @@ local function commitTurn(tag, turn, batch)
     change(turn, 'cost', turn.cost)
     turn.ofRoot[#turn.ofRoot + 1] = 'sessionCost'
     turn.ofRoot[#turn.ofRoot + 1] = turn.sessionCost
-    writeUsage(tag, record.kind, commit.costs, timeOf(batch))
+    countUsage(batch.usage, record.kind, commit.costs)
   end
   writeConcerned(tag, turn, batch)
   writeCancels(tag, turn)
@@ -331,7 +331,7 @@ local function commitTurn(tag, turn, batch)
   local inputsGone = turn.inputsGone or inputsConsumed
   if inputsGone > 0 then change(turn, 'inbox', digits(tonumber(record.inbox or atStart.inbox) + inputsGone)) end
   if commit.wait then writeTurnEnd(tag, turn, batch) end
-  if turn.ended then writeEnd(tag, turn.session, timeOf(batch), record.notify, turn.listens) end -- guard: a session that ends with a commit has ended
+  if turn.ended then writeEndNotices(tag, turn.session, timeOf(batch), record.notify, batch.listens) end
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root
@@ -346,6 +346,11 @@ local function commitTurn(tag, turn, batch)
     answer[11] = 'opens'
   end
   batch.last, batch.lastKey = answer, recordKey
+  if turn.ended then
+    local ends = batch.ends
+    ends[#ends + 1] = digits(timeOf(batch))
+    ends[#ends + 1] = turn.session
+  end
   if commit.wait then writeSlotEnd(tag, turn, batch, answer) end
   return answer
 end

@@ -30,20 +30,29 @@ local function planCosts(turn, costs)
   turn.sessionCost = costWith(rootKey, 'sessionCost', ofSession, costs)
 end
 
--- Of the hour, by kind and model: "<model calls> <tokens in> <tokens out> <millionths of a dollar> <calls without a price>". The hours of a day share a key.
-local function writeUsage(tag, kind, costs, now)
-  local msOfHour, msOfDay, daysKept = 3600000, 86400000, 400
-  local usageKey = tag .. ':usage:' .. digits(math.floor(now / msOfDay))
+-- Adds up what the calls of one script used, by kind and model: calls, tokens in, tokens out, millionths of a dollar, calls without a price.
+local function countUsage(usage, kind, costs)
   for index = 1, #costs do
     local cost = costs[index]
-    local field = digits(math.floor(now % msOfDay / msOfHour)) .. ' ' .. kind .. ' ' .. cost.model
+    local field = kind .. ' ' .. cost.model
+    local sums = usage[field] or { 0, 0, 0, 0, 0 }
+    usage[field] = sums
+    sums[1], sums[2], sums[3] = sums[1] + 1, sums[2] + cost.tokensIn, sums[3] + cost.tokensOut
+    if cost.micros then sums[4] = sums[4] + cost.micros else sums[5] = sums[5] + 1 end
+  end
+end
+
+-- To what stands there of the hour. The hours of a day share a key. One that another program wrote over holds up no work: this is a statistic.
+local function writeUsage(tag, usage, now)
+  local msOfHour, msOfDay, daysKept = 3600000, 86400000, 400
+  local usageKey, hour = tag .. ':usage:' .. digits(math.floor(now / msOfDay)), digits(math.floor(now % msOfDay / msOfHour))
+  for name, sums in pairs(usage) do
+    local field = hour .. ' ' .. name
     local before = redis.pcall('HGET', usageKey, field)
-    -- A key that another program wrote over holds up no work: this is a statistic.
     if type(before) == 'table' then return end
-    local calls, tokensIn, tokensOut, micros, unpriced = string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$')
-    redis.call('HSET', usageKey, field, table.concat({ digits((tonumber(calls) or 0) + 1), digits((tonumber(tokensIn) or 0) + cost.tokensIn),
-      digits((tonumber(tokensOut) or 0) + cost.tokensOut), digits((tonumber(micros) or 0) + (cost.micros or 0)),
-      digits((tonumber(unpriced) or 0) + (cost.micros and 0 or 1)) }, ' '))
+    local known = { string.match(before or '', '^(%d+) (%d+) (%d+) (%d+) (%d+)$') }
+    for place = 1, #sums do sums[place] = digits(sums[place] + (tonumber(known[place]) or 0)) end
+    redis.call('HSET', usageKey, field, table.concat(sums, ' '))
     if not before then redis.call('PEXPIRE', usageKey, digits(daysKept * msOfDay)) end -- guard: usage goes some day
   end
 end

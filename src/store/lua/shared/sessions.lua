@@ -7,10 +7,14 @@ local function endsKeyOf(tag)
 end
 
 -- notify: where its result goes. listens: endpoints are told of it.
-local function writeEnd(tag, session, now, notify, listens)
-  redis.call('ZADD', endsKeyOf(tag), digits(now), session)
+local function writeEndNotices(tag, session, now, notify, listens)
   if notify then writeNotice(tag, rootOf(session) .. ':notify', now) end -- guard: the result of a session that ends goes where its creator said
   if listens then writeNotice(tag, rootOf(session) .. ':notify:end', now) end -- guard: endpoints are told of the end of a session
+end
+
+local function writeEnd(tag, session, now, notify, listens)
+  redis.call('ZADD', endsKeyOf(tag), digits(now), session)
+  writeEndNotices(tag, session, now, notify, listens)
 end
 
 -- Of one that goes on: its score there, by the time of its creation.

@@ -144,8 +144,15 @@ local function planConcerned(tag, turn)
   return refused
 end
 
+-- A session may end with a commit. What its end needs is looked at once for all of them.
+local function expectEnd(tag, batch)
+  if batch.listens ~= nil then return end
+  checkSort('zset', endsKeyOf(tag)) -- guard: an index of ends that cannot be read tears no commit
+  batch.listens = hasEndpoints(tag)
+end
+
 -- Checks all that would be written, without writing. Returns what is answered where that is refused.
-local function planTurn(tag, turn)
+local function planTurn(tag, turn, batch)
   local commit, record, recordKey, outcome, wait = turn.commit, turn.record, turn.recordKey, turn.commit.outcome, turn.commit.wait
   turn.waitsForOne = wait and waitsForResults(wait)
   local refused = planConcerned(tag, turn)
@@ -178,8 +185,8 @@ local function planTurn(tag, turn)
   end
   turn.endsSession = outcome and not record.parent and record.mode ~= 'conversation' and (outcome ~= 'cancelled' or turn.hit == 'own') -- guard: a job whose run is cancelled ends
   if turn.endsSession or (wait and record.mode == 'job') then
-    turn.listens = hasEndpoints(tag)
-    checkSort('zset', endsKeyOf(tag), (record.notify or turn.listens) and tag .. ':timers' or nil) -- guard: an index of ends that cannot be read tears no commit
+    expectEnd(tag, batch)
+    if record.notify or batch.listens then checkSort('zset', tag .. ':timers') end
   end
   if outcome and not (record.parent or (turn.endsSession and turn.inboxLeft + #turn.others.mails <= 0)) then
     checkSort('hash', sessionKey(tag, turn.session) .. ':results')
