@@ -45,8 +45,8 @@ export function genAiMetrics(meter: Meter): GenAiMetrics {
   const runSeconds = seconds('invoke_agent.duration')
   return {
     spanEnded(span, took, attributes) {
-      // A turn is a part of a run, which has its own metrics.
-      if (span === 'turn') return
+      // A turn is a part of a run, which has its own metrics. A spawn takes no time.
+      if (span === 'turn' || span === 'spawn') return
       const named = metricAttributes(span, attributes)
       durations[span === 'model_call' ? 'model_call' : 'tool_call'].record(took, named)
       if (span !== 'model_call') return

@@ -20,6 +20,7 @@ export const operations: Readonly<Record<SpanName, Operation>> = {
   model_call: { operation: 'chat', about: 'gen_ai.request.model', kind: SpanKind.CLIENT },
   tool_call: tool,
   sub_call: tool,
+  spawn: { operation: 'spawn', about: 'troupe.child.kind', kind: SpanKind.PRODUCER },
 }
 
 const names: Readonly<Record<string, string>> = {
@@ -41,6 +42,8 @@ const names: Readonly<Record<string, string>> = {
   attempt: 'troupe.attempt',
   label: 'troupe.step',
   outcome: 'troupe.outcome',
+  child: 'troupe.child.id',
+  childKind: 'troupe.child.kind',
 }
 
 const failures = new Set(['failed', 'fenced', 'stale', 'unreachable', 'unfinished'])

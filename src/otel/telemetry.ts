@@ -2,10 +2,12 @@
  * Duty: report to OpenTelemetry what a node reports to its telemetry port.
  * OTEL-1 All spans of a session are of one trace, on whatever node its workers run: the id of the trace is that of the session, without dashes. So
  *    nothing need be stored or passed on, and who knows a session finds its trace.
- * OTEL-2 The span of a model call or a tool call stands below the turn that makes it.
+ * OTEL-2 The span of a model call, a tool call or a spawn stands below the turn that makes it.
  * OTEL-3 Without an SDK in the process, the API does nothing, and says so with spans that record nothing.
  * OTEL-4 With `ids`, the span of a turn links to that of the turn before of its worker, which parked and may have run on another node.
  * OTEL-5 A log line of a turn names its trace and its span, if somebody records them.
+ * OTEL-6 With `ids`, the turns of a child stand below the span of its spawn, and so below the turn of its spawner, on whatever nodes these were: the
+ *    id of that span is the second half of the id of the child. Of a spawn whose node died before it was reported, a viewer knows the place alone.
  */
 import {
   type Context,
@@ -30,7 +32,7 @@ export interface OpenTelemetryOptions {
   readonly tracer?: Tracer | undefined
   /** Default: that of the SDK which the process has registered. */
   readonly meter?: Meter | undefined
-  /** The `idGenerator` of the SDK. Without it, turns are not linked. */
+  /** The `idGenerator` of the SDK. Without it, turns are not linked, and all of them stand below the session. */
   readonly ids?: TurnIds | undefined
 }
 
@@ -75,31 +77,44 @@ function started(
   const attributes: OtelAttributes = { 'gen_ai.operation.name': operation, ...spanAttributes(begun) }
   const what = attributes[about]
   const title = typeof what === 'string' ? `${operation} ${what}` : operation
-  if (name !== 'turn' && turn !== undefined)
-    return tracer.startSpan(title, { attributes, kind }, trace.setSpan(context.active(), turn))
-  const start = (links: Link[]) => tracer.startSpan(title, { attributes, kind, links }, sessionContext(begun))
-  if (ids === undefined || name !== 'turn') return start([])
-  return ids.startWith(String(begun.turn), () => start(linksToLast(begun)))
+  const parent =
+    name === 'turn' || turn === undefined
+      ? parentContext(begun, ids === undefined ? begun.sessionId : begun.workerId)
+      : trace.setSpan(context.active(), turn)
+  const links = ids === undefined || name !== 'turn' ? [] : linksToLast(begun)
+  const start = () => tracer.startSpan(title, { attributes, kind, links }, parent)
+  const own = ownId(name, begun)
+  return ids === undefined || own === null ? start() : ids.startWith(own, start)
 }
 
-/** A parent that nobody reports: it gives the trace its id. Its own id is the second half of the id of the session's root. */
-function sessionContext(begun: Attributes): Context {
-  const traceId = traceIdOf(begun)
-  if (traceId === null) return context.active()
-  const spanId = traceId.slice(16)
+/** The id that others know the span by before they see it: of a turn the next one of its worker, of a spawn the turns of the child. */
+function ownId(name: SpanName, { turn, child }: Attributes): string | null {
+  if (name === 'turn') return String(turn)
+  return name === 'spawn' ? spanIdOf(child) : null
+}
+
+/** A parent that was reported elsewhere: the spawn of this worker. A root has none; what stands for it has the id that its session gives. */
+function parentContext({ sessionId }: Attributes, above: Attributes[string] | undefined): Context {
+  const traceId = hexOf(sessionId)
+  const spanId = spanIdOf(above)
+  if (traceId === null || spanId === null) return context.active()
   return trace.setSpanContext(context.active(), { traceId, spanId, traceFlags: TraceFlags.SAMPLED, isRemote: true })
 }
 
-function linksToLast(begun: Attributes): Link[] {
-  const traceId = traceIdOf(begun)
-  const { lastTurn } = begun
+function linksToLast({ sessionId, lastTurn }: Attributes): Link[] {
+  const traceId = hexOf(sessionId)
   if (traceId === null || lastTurn === undefined) return []
   return [{ context: { traceId, spanId: String(lastTurn), traceFlags: TraceFlags.SAMPLED, isRemote: true } }]
 }
 
-function traceIdOf({ sessionId }: Attributes): string | null {
-  const traceId = String(sessionId).replaceAll('-', '')
-  return /^[0-9a-f]{32}$/.test(traceId) ? traceId : null
+/** The second half of an id. That of a root is the same as that of its session (ID-2). */
+function spanIdOf(id: Attributes[string] | undefined): string | null {
+  return hexOf(id)?.slice(16) ?? null
+}
+
+function hexOf(id: Attributes[string] | undefined): string | null {
+  const hex = String(id).replaceAll('-', '')
+  return /^[0-9a-f]{32}$/.test(hex) ? hex : null
 }
 
 function endSpan(span: OtelSpan, more: Attributes): void {

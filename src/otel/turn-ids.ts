@@ -1,6 +1,6 @@
 /**
- * Duty: ids of spans for an SDK of OpenTelemetry. That of a turn follows from the turn, so that the next turn of its worker can name it, on whatever
- * node that is: nothing is stored for it. All others are random.
+ * Duty: ids of spans for an SDK of OpenTelemetry. That of a turn follows from the turn, so that the next turn of its worker can name it, and that of a
+ * spawn from the child, so that the turns of the child can, on whatever node they are: nothing is stored for it. All others are random.
  */
 import { randomBytes } from 'node:crypto'
 

@@ -16,7 +16,7 @@ import { openTelemetry } from '../../src/otel/telemetry.ts'
 import { TurnIds } from '../../src/otel/turn-ids.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
-import { Collector } from './support/collector.ts'
+import { type CollectedSpan, Collector } from './support/collector.ts'
 
 const look = defineTool({
   name: 'look',
@@ -50,7 +50,7 @@ const pools = {
   }),
 }
 
-test('a session on three nodes is one trace in a collector, whose id is its own, with links over parks and without content (OTEL-1, OTEL-2, OTEL-4, OTEL-NAMES-1)', async () => {
+test('a session on three nodes is one trace in a collector, whose id is its own, with links over parks, each child below the turn that spawned it, and without content (OTEL-1, OTEL-2, OTEL-4, OTEL-6, OTEL-NAMES-1)', async () => {
   await using troupe = await TestTroupe.connect()
   await using collector = await Collector.start()
   const { redisUrl, namespace } = troupe
@@ -83,8 +83,22 @@ test('a session on three nodes is one trace in a collector, whose id is its own,
     expect(before?.links ?? []).toEqual([])
     expect(after?.links).toMatchObject([{ traceId, spanId: before?.spanId }])
   }
+  const above = ({ parentSpanId }: CollectedSpan) => spans.find(({ spanId }) => spanId === parentSpanId)
+  const [root, , ...others] = turnsOf('first')
+  expect({ root: above(root as CollectedSpan), others }).toEqual({ root: undefined, others: [] })
+  for (const [spawner, child] of [
+    ['first', 'second'],
+    ['second', 'third'],
+  ] as const) {
+    const [spawning] = turnsOf(spawner)
+    const [spawn] = new Set(turnsOf(child).map(above))
+    expect(spawn).toMatchObject({ name: `spawn ${child}`, from: spawner, parentSpanId: spawning?.spanId })
+    const { 'troupe.child.id': childId } = spawn?.attributes ?? {}
+    for (const turn of turnsOf(child))
+      expect(turn).toMatchObject({ parentSpanId: spawn?.spanId, attributes: { 'troupe.worker.id': childId } })
+  }
   const tool = spans.find(({ name }) => name === 'execute_tool look')
-  const turn = spans.find(({ spanId }) => spanId === tool?.parentSpanId)
+  const turn = tool && above(tool)
   expect(turn?.name).toBe('invoke_agent third')
   expect(turn?.attributes).toMatchObject({
     'gen_ai.operation.name': 'invoke_agent',

@@ -17,6 +17,8 @@ export type SpanName =
   | 'tool_call'
   /** A step of a recipe runs a tool once. */
   | 'sub_call'
+  /** It is recorded that a worker spawned another one: `child` is its id, `childKind` its kind. It ends at once, within the turn. */
+  | 'spawn'
 
 export type CounterName =
   | 'tokens.input'

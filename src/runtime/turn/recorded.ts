@@ -44,6 +44,11 @@ function countStep(telemetry: Telemetry, { sessionId, workerId, kind }: Assignme
   for (const { model, microUsd } of costs)
     if (microUsd === null) telemetry.count('calls.unpriced', 1, { ...attributes, model })
     else telemetry.count('cost.microUsd', microUsd, { ...attributes, model })
+  for (const [type, details] of notes) {
+    if (type !== 'worker.spawned') continue
+    const { id: child, kind: childKind } = details
+    telemetry.startSpan('spawn', { ...attributes, child, childKind }).end({})
+  }
   const unknown = notes.filter(([type]) => type === 'tool.unknown').length
   if (unknown > 0) telemetry.count('calls.unknown', unknown, attributes)
 }
