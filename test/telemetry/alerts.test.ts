@@ -8,7 +8,7 @@ import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
 import { call, say, scriptedModel } from '../../src/models/local/scripted-model.ts'
 import { partitionKeys, workerKeys } from '../../src/store/keys.ts'
-import { metrics } from '../../src/telemetry/metric-catalogue.ts'
+import { type MetricName, metrics } from '../../src/telemetry/metric-catalogue.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { firing, parseMetrics, type Series } from './support/alert-rule.ts'
@@ -174,6 +174,7 @@ test('alerts on facts that no test can stage in a shared Redis: the page of a sy
     parseMetrics(await metricsPage(() => Promise.resolve({ ...facts, ...more })))
   const gone = parseMetrics(await metricsPage(() => Promise.reject(new Error('Redis is away'))))
   expect(firesIn('TroupeUnreadable', [], gone)).toEqual([''])
+  expect(firesIn('TroupeSilent', [], [])).toEqual([''])
   expect(firesIn('TroupeNoNode', [], await pageOf({}))).toEqual([''])
   expect(firesIn('TroupeSlotsFull', [], await pageOf({ slots: 4, running: 4 }))).toEqual([''])
   const pools = [{ pool: 'gpu', waiting: 1, oldestMs: 61_000, nodes: 1 }]
@@ -192,4 +193,17 @@ test('alerts and board name metrics that exist', () => {
   const named = [...rules.map(({ expr }) => expr), board].flatMap((text) => text.match(/\btroupe_[a-z_]+/g) ?? [])
   const known = Object.entries(metrics).flatMap(([name, { type }]) => (type === 'histogram' ? `${name}_bucket` : name))
   expect([...new Set(named)].filter((name) => !known.includes(name))).toEqual([])
+})
+
+test('alerts and board name labels that their metrics have', () => {
+  const ofBoard = [...board.matchAll(/"expr": (".*")/g)].map(([, json]) => JSON.parse(json as string) as string)
+  const wrong = [...rules.map(({ expr }) => expr), ...ofBoard].filter((expr) => {
+    const names = expr.match(/\btroupe_[a-z_]+/g) ?? []
+    const known = names.flatMap((name) => metrics[name.replace(/_bucket$/, '') as MetricName].labels)
+    const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, labels]) => (labels as string).split(', '))
+    const matched = [...expr.matchAll(/(\w+)="/g)].map(([, label]) => label as string)
+    return [...grouped, ...matched].some((label) => label !== 'le' && !known.includes(label))
+  })
+  expect(ofBoard.length).toBeGreaterThan(rules.length)
+  expect(wrong).toEqual([])
 })

@@ -1,5 +1,5 @@
 /**
- * The small part of PromQL that the alert rules are written in: `max|min|sum`, `by (label)`, `increase(counter[time])`, and a comparison with a number
+ * The small part of PromQL that the alert rules are written in: `absent(metric)`; `max|min|sum`, `by (label)`, `increase(counter[time])`, and a comparison with a number
  * or with another such value. What it cannot read is an error, so that no rule passes unread.
  */
 
@@ -24,6 +24,8 @@ function labelsOf(text: string): Record<string, string> {
 
 /** The label values of the groups for which the rule fires; `''` stands for the only group of a rule without `by`. */
 export function firing(expression: string, before: readonly Series[], now: readonly Series[]): string[] {
+  const [, absent] = /^absent\((\w+)\)$/.exec(expression) ?? []
+  if (absent !== undefined) return now.some(({ name }) => name === absent) ? [] : ['']
   const [, left, operator, right] = /^(.+?) (>=|<|>) (.+)$/.exec(expression) ?? []
   if (left === undefined || operator === undefined || right === undefined)
     throw new Error(`not a comparison: ${expression}`)
