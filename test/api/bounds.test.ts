@@ -15,6 +15,7 @@ import { SseWriter } from '../../src/api/stream/sse.ts'
 import { Session } from '../../src/client/session/session.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
 
 const mebibyte = 1_048_576
@@ -22,15 +23,6 @@ const tokenOf = (name: string) => name.padEnd(40, 'x')
 const entries = ['ada', 'bob'].map((name) => entryOf(tokenOf(name), { name, rights: ['admin'] }, 'test'))
 const bearer = (name: string) => ({ authorization: `Bearer ${tokenOf(name)}` })
 
-/** Says much in one run, and what it says is not stored. */
-const talker = defineWorker({
-  input: z.number(),
-  receive(message, self) {
-    if (message.kind !== 'input') return
-    for (let line = 0; line < message.value; line++) self.log.info('x'.repeat(4_000))
-    self.reply('said')
-  },
-})
 /** Waits for a timer that is due in an hour. */
 const waiter = defineWorker({
   receive: (message, self) => void (message.kind === 'input' && self.after(3_600_000, 'late')),

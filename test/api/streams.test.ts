@@ -1,10 +1,10 @@
 /** Streams over HTTP: where they begin and end, what they hold, and what a slow reader costs. */
 import { connect as dial } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { z } from 'zod'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { followEvents, type StreamedEvent } from '../../src/http/index.ts'
 import { waitUntil } from '../support/wait-until.ts'
+import { talker } from './support/talker.ts'
 import { TestApi } from './support/test-api.ts'
 
 const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
@@ -13,15 +13,6 @@ const parent = defineWorker({
     if (message.kind !== 'input') return
     self.spawn('child', 1)
     self.spawn('child', 2)
-  },
-})
-/** A conversation that says much. */
-const talker = defineWorker({
-  input: z.number(),
-  receive(message, self) {
-    if (message.kind !== 'input') return
-    for (let line = 0; line < message.value; line++) self.log.info('x'.repeat(4_000))
-    self.reply('said')
   },
 })
 
