@@ -10,6 +10,7 @@ import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deat
 import { failOverRow } from './rows/fail-over.ts'
 import { cancelRow, childFailureRow, poisonRow } from './rows/families.ts'
 import { floodRow } from './rows/floods.ts'
+import { followerRow } from './rows/followers.ts'
 import { loadingRow } from './rows/loading.ts'
 import { longHistoryRow } from './rows/long-histories.ts'
 import { lostReplyRow } from './rows/lost-replies.ts'
@@ -64,6 +65,7 @@ const all: readonly Row[] = [
   cancelRow,
   cancelStormRow,
   packingRow,
+  followerRow,
   versionRow,
   sweepStormRow,
   soakRow,

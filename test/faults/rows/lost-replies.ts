@@ -13,7 +13,7 @@ import type { Row, Stage } from '../row.ts'
 const tree: TreeInput = { children: 3, steps: 2, stepMs: 30 }
 /**
  * Redrive and dismiss need a dead letter, a retry a failed run, an answer an ask, a release a dying node; a pause of all sessions would hold the other trials; announcements are made and kinds forgotten once
- * a minute, a node rests only without work, nobody here amends a history or has a kind with gates, forks a session, has a blob or registers an endpoint, histories rest for minutes before they are packed, a look is the audit's, rights are asked at connect: test/store/resend.test.ts loses their answers.
+ * a minute, a node rests only without work, nobody here amends a history or has a kind with gates, forks a session, has a blob registers an endpoint or has a token, histories rest for minutes before they are packed, a look is the audit's, rights are asked at connect: test/store/resend.test.ts loses their answers.
  */
 const notCalled = [
   'redrive.lua',
@@ -39,6 +39,7 @@ const notCalled = [
   'delivered.lua',
   'endpoint.lua',
   'listen.lua',
+  'give.lua',
 ]
 const all = Object.values(scripts).filter(({ file }) => !notCalled.includes(file))
 
