@@ -12,6 +12,7 @@ import { coarseState, fineState, runStates, workerStates } from '../src/core/wor
 import { formats } from '../src/formats/formats.ts'
 import { featureNames, features } from '../src/formats/parts/features.ts'
 import {
+  allowanceKeys,
   endpointKeys,
   gateKeys,
   outboxKeys,
@@ -37,6 +38,7 @@ const pages: Readonly<Record<string, Readonly<Record<string, () => string | Prom
     partition: () => keyTable('partitionKeys', partitionKeys('T')),
     outbox: () => keyTable('outboxKeys', outboxKeys('T')),
     endpoints: () => keyTable('endpointKeys', endpointKeys('T')),
+    allowance: () => keyTable('allowanceKeys', allowanceKeys('T', '<token>')),
     worker: () => keyTable('workerKeys', workerKeys('T', '<id>')),
     session: () => keyTable('sessionKeys', sessionKeys('T', '<id>')),
     channels: () => keyTable('sessionChannels', sessionChannels('T', '<session>')),

@@ -141,6 +141,7 @@ function answerError(thrown: unknown, request: FastifyRequest, reply: FastifyRep
       path: pathOf(request.raw),
       error: thrown,
     })
+  if (thrown instanceof ApiError) reply.headers(thrown.headers)
   if (problem.status === 401) reply.header('www-authenticate', 'Bearer')
   if (problem.status === 503) reply.header('retry-after', '1')
   reply.code(problem.status).type('application/problem+json').send(JSON.stringify(problem))

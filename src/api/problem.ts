@@ -12,6 +12,7 @@ export const httpCodes = [
   'token_unknown',
   'right_missing',
   'ceiling_exceeded',
+  'allowance_exceeded',
   'host_unknown',
   'origin_foreign',
   'type_unsupported',
@@ -100,11 +101,18 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: HttpCode
   readonly more: Partial<Problem>
-  constructor(status: number, code: HttpCode, message: string, more: Partial<Problem> = {}) {
+  readonly headers: Readonly<Record<string, string>>
+  constructor(
+    status: number,
+    code: HttpCode,
+    message: string,
+    { headers = {}, ...more }: Partial<Problem> & { readonly headers?: Readonly<Record<string, string>> } = {},
+  ) {
     super(message)
     this.status = status
     this.code = code
     this.more = more
+    this.headers = headers
   }
 }
 

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import { z } from 'zod'
 import type { Troupe } from '../client/client.ts'
-import { CancelledError } from '../core/errors.ts'
+import { CancelledError, InvariantError } from '../core/errors.ts'
 import type { AppSettings } from './app-settings.ts'
 import { ApiError } from './problem.ts'
 import { Answer, type Call, type Route } from './route.ts'
@@ -12,6 +12,9 @@ const nothing = z.strictObject({})
 export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
   const { id, method, path, right, params, query, body, raw } = one
   const changes = one.changes ?? method !== 'GET'
+  const { ceiling } = one
+  if (changes && right === 'operate' && ceiling === undefined)
+    throw new InvariantError(`route ${id} does not say what a ceiling forbids in it`)
   return {
     method,
     url: path,
@@ -27,7 +30,10 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
       const { server } = settings
       if (changes && server.isReadOnly)
         throw new ApiError(403, 'right_missing', 'this server was started with --read-only, and changes nothing.')
-      const answering = async () => one.handle(await callOf(request, reply, settings, { ...one, changes }))
+      const answering = async () => {
+        const call = await callOf(request, reply, settings, { ...one, changes })
+        return one.handle(await underItsCeiling(call, ceiling))
+      }
       const key = changes ? keyOf(request) : undefined
       const asked = [method, request.url, request.body]
       const answer = await (key === undefined ? answering() : server.answers.once(`${id} ${key}`, asked, answering))
@@ -36,6 +42,14 @@ export function optionsOf(one: Route, settings: AppSettings): RouteOptions {
       return answer === undefined ? reply.code(204).send() : reply.send(answer)
     },
   }
+}
+
+/** The call as the ceiling of its caller allows it. */
+async function underItsCeiling(call: Call, ceiling: Route['ceiling']): Promise<Call> {
+  if (call.caller.ceiling === undefined || typeof ceiling !== 'function') return call
+  const body = await ceiling(call)
+  // Not spread: its signal is made when somebody asks for it.
+  return body === undefined ? call : Object.create(call, { body: { value: body, enumerable: true } })
 }
 
 async function callOf(

@@ -3,6 +3,8 @@
  * ROUTE-1 Requests are checked against the schemas; a field that nobody knows is refused. Replies are not checked while they are sent: tests
  *         compare them with their schemas.
  * ROUTE-2 Every route names the right that it needs. `open` is for what says nothing of the namespace.
+ * ROUTE-3 Every route that changes something under the right `operate` says what the ceiling of a token forbids in it, or that there is nothing: without
+ *         that the server does not start.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { z } from 'zod'
@@ -47,6 +49,14 @@ export class Answer {
 /** The command that does the same; or why there is none. */
 export type CliPart = { readonly command: string } | { readonly none: string }
 
+/**
+ * What a token with a ceiling may ask for (guard/ceiling.ts): throws if that is too much. What it returns takes the place of the body. `unneeded`: the route
+ * gives nobody more than exists already.
+ */
+export type CeilingPart<Params extends Part = Part, Query extends Part = Part, Body extends Part = Part> =
+  | ((call: Call<Params, Query, Body>) => unknown)
+  | 'unneeded'
+
 export interface Route<Params extends Part = Part, Query extends Part = Part, Body extends Part = Part> {
   /** Its name in the OpenAPI document, unique: `listSessions`. */
   readonly id: string
@@ -65,6 +75,7 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
   /** It writes the reply itself: a stream, a page, a text of this type. */
   readonly raw?: string
   readonly cli: CliPart
+  readonly ceiling?: CeilingPart<Params, Query, Body>
   /** False: it needs no Redis, and its `troupe` must not be used. Default: true. */
   readonly asksRedis?: boolean
   /** It reads the header `Prefer`. */
@@ -78,5 +89,5 @@ export interface Route<Params extends Part = Part, Query extends Part = Part, Bo
 export function route<Params extends Part = undefined, Query extends Part = undefined, Body extends Part = undefined>(
   one: Route<Params, Query, Body>,
 ): Route {
-  return one
+  return one as unknown as Route
 }

@@ -3,7 +3,14 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { CreateSession } from '../client/submission/submission.ts'
 import type { Rule } from '../core/check/check-options.ts'
 import { nameRule } from '../core/definition/worker-name.ts'
-import { defaultSessionLimits, defaultSpending, limitNames, type SessionLimits, type Spending } from '../core/policy.ts'
+import {
+  type Allowance,
+  defaultSessionLimits,
+  defaultSpending,
+  limitNames,
+  type SessionLimits,
+  type Spending,
+} from '../core/policy.ts'
 import { type ApprovalPolicy, approvalPolicies } from '../core/worker/ask/session-approval.ts'
 import { type Notify, notifyProblem } from '../core/worker/notify.ts'
 import { checkPermissions, type Permissions } from '../core/worker/permissions.ts'
@@ -139,6 +146,9 @@ function notify(text: string): Notify {
 
 /** `workers=500`, or several: `workers=500,depth=8`. */
 export const limits = limitsOf<SessionLimits>(defaultSessionLimits)
+
+/** What a token may give its sessions within an hour: how many, and what they may spend. */
+export const amounts = limitsOf<Allowance>({ sessions: 0, ...defaultSpending })
 
 /** The limits that may change while a session lives. */
 export const spendingLimits = limitsOf<Spending>(defaultSpending)

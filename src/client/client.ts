@@ -10,6 +10,7 @@ import { policy as defaultPolicy, type Policy } from '../core/policy.ts'
 import type { Waker } from '../core/ports/wake.ts'
 import { partitionNotFound } from '../core/worker/refusal.ts'
 import { toWorkerLog } from '../log.ts'
+import { AllowanceStore } from '../store/allowance-store.ts'
 import { AuditStore } from '../store/audit/audit-store.ts'
 import { InspectStore } from '../store/audit/inspect-store.ts'
 import { EndpointStore } from '../store/endpoint-store.ts'
@@ -345,6 +346,11 @@ export class Troupe implements AsyncDisposable {
   usage(query: UsageQuery = {}): Promise<UsageRow[]> {
     checkOptions('usage', query, usageRules, InputError)
     return readUsage(this.#inspect, query)
+  }
+
+  /** For the API: what its access tokens give their sessions to spend. */
+  static allowancesOf(troupe: Troupe): AllowanceStore {
+    return new AllowanceStore(troupe.#places[0] as OpenPlace, troupe.#deadlineMs)
   }
 
   /** The facts that `troupe doctor` judges. */

@@ -31,6 +31,12 @@ export interface Spending {
 
 export type SessionLimits = WorkerLimits & Spending
 
+/** What an access token gives its sessions to spend, or may within an hour. */
+export interface Allowance extends Spending {
+  /** How many sessions it creates. */
+  readonly sessions: number
+}
+
 export const defaultSpending: Spending = { modelCalls: 500, tokens: 2_000_000, toolCalls: 10_000 }
 export const defaultWorkerLimits: WorkerLimits = { workers: 200, children: 20, depth: 5, mailbox: 1_000 }
 export const defaultSessionLimits: SessionLimits = { ...defaultWorkerLimits, ...defaultSpending }

@@ -104,6 +104,17 @@ export function endpointKeys(tag: string) {
   }
 }
 
+/** What an access token of the API gives its sessions to spend, if its ceiling bounds that: of the whole namespace, in partition 0 alone. */
+export function allowanceKeys(tag: string, token: string) {
+  const given = `${tag}:given:${token}`
+  return {
+    /** hash; of the name of a token, a minute, counted from 1970, to `<sessions> <model calls> <tokens> <tool calls>` that were given in it; until an hour after the last of them. */
+    given,
+    /** string; nothing: a request by its digest, which is counted there; 24 h, or a minute for one without an idempotency key. */
+    request: (digest: string) => `${given}:${digest}`,
+  }
+}
+
 export type PartitionKeys = ReturnType<typeof partitionKeys>
 
 export interface Place {

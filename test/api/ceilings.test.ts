@@ -1,7 +1,12 @@
 /** Tokens that ask for no more than their ceiling. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApi } from '../../src/api/api.ts'
+import type { AppSettings } from '../../src/api/app-settings.ts'
 import { type Ceiling, underCeiling } from '../../src/api/guard/ceiling.ts'
 import { entryOf } from '../../src/api/guard/tokens.ts'
+import type { Route } from '../../src/api/route.ts'
+import { optionsOf } from '../../src/api/route-options.ts'
+import { routes } from '../../src/api/routes.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { TestApi } from './support/test-api.ts'
 
@@ -11,6 +16,8 @@ const ceiling: Ceiling = {
   limits: { tokens: 1_000, workers: 5 },
   permissions: { tools: ['look', 'list'], folder: '/srv/docs', send: 'family' },
 }
+/** Each session may use 400 tokens, and all of an hour 1 000. */
+const hourly: Ceiling = { limits: { tokens: 400 }, perHour: { tokens: 1_000, sessions: 5 } }
 const tokenOf = (name: string) => name.padEnd(40, 'x')
 const bearer = (name: string) => ({ authorization: `Bearer ${tokenOf(name)}` })
 
@@ -20,6 +27,7 @@ beforeAll(async () => {
   const tokens = [
     entryOf(tokenOf('free'), { name: 'free', rights: ['operate'] }, 'test'),
     entryOf(tokenOf('bound'), { name: 'bound', rights: ['operate'], ceiling }, 'test'),
+    ...['one', 'two'].map((name) => entryOf(tokenOf(name), { name, rights: ['operate'], ceiling: hourly }, 'test')),
   ]
   api = await TestApi.start({ echo, other: echo }, { tokens })
 })
@@ -68,4 +76,74 @@ test('what is above the ceiling is refused, however it is asked for; another tok
     expect((await api.call(method, path, body, bearer('free'))).body?.code).not.toBe('ceiling_exceeded')
   }
   expect((await api.call('PATCH', `/v1/sessions/${sessionId}/limits`, { tokens: 9 }, bearer('bound'))).status).toBe(200)
+})
+
+/** The sessions of the token `one` have 400, 400 and 100 tokens: 100 are left. */
+async function giveNineHundred(): Promise<string> {
+  const create = async (limits?: object, key?: string) => {
+    const headers = { ...bearer('one'), ...(key !== undefined && { 'idempotency-key': key }) }
+    const { status, body } = await api.post('/v1/sessions', { kind: 'echo', input: 1, keepOpen: true, limits }, headers)
+    expect(status).toBe(202)
+    return body.sessionId as string
+  }
+  await create()
+  const second = await create({ tokens: 400 }, 'k')
+  expect(await create({ tokens: 400 }, 'k')).toBe(second)
+  return create({ tokens: 100 })
+}
+
+test('all that a token gives its sessions within an hour is bounded, at all servers together, also what it raises (ALLOWANCE-1, ALLOWANCE-2)', async () => {
+  const last = await giveNineHundred()
+  const { redisUrl, namespace } = api.troupe
+  const tokens = ['one', 'two'].map((name) =>
+    entryOf(tokenOf(name), { name, rights: ['operate'], ceiling: hourly }, 'test'),
+  )
+  await using other = await startApi({ redisUrl, namespace, port: 0, tokens })
+  const ask = async (
+    method: string,
+    path: string,
+    body: object,
+    headers: Record<string, string> = {},
+    name = 'one',
+  ) => {
+    const reply = await fetch(`${other.url}${path}`, {
+      method,
+      headers: { 'content-type': 'application/json', ...bearer(name), ...headers },
+      body: JSON.stringify(body),
+    })
+    return { status: reply.status, headers: reply.headers, body: (await reply.json()) as Record<string, unknown> }
+  }
+  const session = { kind: 'echo', input: 1, keepOpen: true }
+  const raise = (tokens: number, headers = {}) => ask('PATCH', `/v1/sessions/${last}/limits`, { tokens }, headers)
+  for (const refused of [
+    await ask('POST', '/v1/sessions', session),
+    await raise(201),
+    await ask('POST', `/v1/sessions/${last}/retry`, { limits: { tokens: 201 } }),
+  ]) {
+    expect(refused).toMatchObject({ status: 429, body: { code: 'allowance_exceeded' } })
+    expect(refused.body.detail).toContain('It has given 900, and this would be')
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(3_500)
+  }
+  // Of the first server, as far as Redis knows its key: it counts no second time.
+  const again = await ask('POST', '/v1/sessions', { ...session, limits: { tokens: 400 } }, { 'idempotency-key': 'k' })
+  expect(again.status).toBe(202)
+  expect((await ask('POST', '/v1/sessions', session, {}, 'two')).status).toBe(202)
+  // Lower limits give nothing, and 50 and 50 are what was left.
+  for (const tokens of [150, 150, 20, 70]) expect((await raise(tokens)).status).toBe(200)
+  expect(await raise(71)).toMatchObject({ status: 429, body: { code: 'allowance_exceeded' } })
+  expect(await ask('POST', '/v1/sessions', { ...session, limits: { tokens: 1_001 } })).toMatchObject({
+    status: 403,
+    body: { code: 'ceiling_exceeded' },
+  })
+})
+
+test('one session may have no more than all of an hour, also by default', () => {
+  const caller = { name: 'x', ceiling: { perHour: { tokens: 9 } } }
+  expect(underCeiling(caller, { kind: 'echo' })).toEqual({ kind: 'echo', limits: { tokens: 9 } })
+  expect(() => underCeiling(caller, { kind: 'echo', limits: { tokens: 10 } })).toThrow('limits.tokens of at most 9')
+})
+
+test('no route that changes sessions can leave out what a ceiling says of it (ROUTE-3)', () => {
+  const { ceiling: _, ...silent } = routes.find(({ id }) => id === 'createSession') as Route
+  expect(() => optionsOf(silent, {} as AppSettings)).toThrow('does not say what a ceiling forbids')
 })

@@ -15,7 +15,7 @@ const triesOfEach = isLong ? 10_000 : 600
 
 /** Answers of which the headers say that nothing was written. */
 const refusals = new Set(['conflict', 'cancelled', 'refused', 'fenced', 'not_found', 'terminal', 'session_finished'])
-for (const word of ['mailbox_full', 'no_letter', 'no_message', 'finished', 'again', 'busy', 'moved', 'lost'])
+for (const word of ['mailbox_full', 'no_letter', 'no_message', 'finished', 'again', 'busy', 'moved', 'lost', 'over'])
   refusals.add(word)
 
 let server: RedisServer

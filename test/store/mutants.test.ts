@@ -14,6 +14,7 @@ import {
   sweepScript,
 } from '../../src/store/script/scripts.ts'
 import * as agentChecks from './support/agent-checks.ts'
+import { allowanceMutants } from './support/allowance-mutants.ts'
 import { amendMutants } from './support/amend-mutants.ts'
 import { approvalMutants } from './support/approval-mutants.ts'
 import { askMutants } from './support/ask-mutants.ts'
@@ -377,6 +378,7 @@ const all = [
   ...gateMutants,
   ...forkMutants,
   ...steerMutants,
+  ...allowanceMutants,
   ...blobMutants,
   ...permissionMutants,
 ]

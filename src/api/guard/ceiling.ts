@@ -2,7 +2,8 @@
  * Duty: what a caller may ask for at most, as the ceiling of its access token says.
  * CEILING-1 Who asks for more is refused. Who asks for nothing gets no more than the ceiling, also where the default is higher.
  * CEILING-2 What would give more in another way is refused: copies have the limits and permissions of what they copy.
- * Does not own: what exists already. A message to a session of somebody else spends what that session may.
+ * CEILING-3 Each route that changes sessions says what a ceiling has to say of it (ROUTE-3), so that none forgets it.
+ * Does not own: what sessions may spend within an hour (allowance.ts); what exists already. A message to a session of somebody else spends what that session may.
  */
 import { z } from 'zod'
 import { defaultSessionLimits } from '../../core/policy.ts'
@@ -29,6 +30,8 @@ export const ceilingSchema = z.strictObject({
       mailbox: limit,
     })
     .optional(),
+  /** What all sessions that it creates within an hour may spend together, with what it raises their limits by. */
+  perHour: z.strictObject({ sessions: limit, modelCalls: limit, tokens: limit, toolCalls: limit }).optional(),
   /** Of each session that it creates. */
   permissions: z
     .strictObject({
@@ -62,16 +65,17 @@ export function underCeiling<Asked extends Creation>(caller: Ceiled, asked: Aske
   checkName(caller, 'kind', asked.kind, ceiling.kinds)
   checkLimits(caller, asked.limits)
   const { permissions } = ceiling
+  const limits = limitsOf(ceiling)
   return {
     ...asked,
-    ...(ceiling.limits !== undefined && { limits: { ...lowered(ceiling.limits), ...asked.limits } }),
+    ...(Object.keys(limits).length > 0 && { limits: { ...lowered(limits), ...asked.limits } }),
     ...(permissions !== undefined && { permissions: narrowed(caller, permissions, asked.permissions) }),
   }
 }
 
 /** Throws if one of these is above the ceiling. */
 export function checkLimits(caller: Ceiled, limits: Limits = {}): void {
-  for (const [name, most] of Object.entries(caller.ceiling?.limits ?? {}))
+  for (const [name, most] of Object.entries(limitsOf(caller.ceiling)))
     if (most !== undefined && (limits[name] ?? 0) > most)
       throw exceeded(caller, `limits.${name} of at most ${most}, not ${limits[name]}`)
 }
@@ -81,9 +85,8 @@ export function checkModel(caller: Ceiled, model: string | null | undefined): vo
 }
 
 /** CEILING-2 */
-export function refuseCopy(caller: Ceiled): void {
-  if (caller.ceiling !== undefined)
-    throw exceeded(caller, 'no copies, which have the limits and permissions of what they copy')
+export function refuseCopy({ caller }: { readonly caller: Ceiled }): never {
+  throw exceeded(caller, 'no copies, which have the limits and permissions of what they copy')
 }
 
 function checkName(caller: Ceiled, what: string, name: string, allowed: readonly string[] | undefined): void {
@@ -91,8 +94,18 @@ function checkName(caller: Ceiled, what: string, name: string, allowed: readonly
     throw exceeded(caller, `only the ${what}${allowed.length === 1 ? '' : 's'} ${allowed.join(', ')}, not ${name}`)
 }
 
+/** Of one session: no one may spend more than all of an hour. */
+function limitsOf({ limits = {}, perHour = {} }: Ceiling = {}): Limits {
+  const { sessions: _, ...spending } = perHour
+  const least = Object.entries(spending).map(([name, most]) => [
+    name,
+    Math.min(most ?? Infinity, (limits as Limits)[name] ?? Infinity),
+  ])
+  return { ...limits, ...Object.fromEntries(least.filter(([, most]) => most !== Infinity)) }
+}
+
 /** The defaults, where they are above the ceiling. */
-function lowered(limits: NonNullable<Ceiling['limits']>): Record<string, number> {
+function lowered(limits: Limits): Record<string, number> {
   const defaults: Readonly<Record<string, number>> = { ...defaultSessionLimits }
   return Object.fromEntries(
     Object.entries(limits).flatMap(([name, most]) =>

@@ -36,8 +36,8 @@ export const redriveLetter = route({
   body: z.strictObject({ worker, newSession: z.boolean().optional() }).optional(),
   replies: { 200: redriven },
   cli: { command: 'mailbox redrive' },
-  async handle({ troupe, caller, params, body }) {
-    if (body?.newSession) refuseCopy(caller)
+  ceiling: (call) => call.body?.newSession && refuseCopy(call),
+  async handle({ troupe, params, body }) {
     const [one] = await troupe.redrive({ letter: params.id, workerId: body?.worker, newSession: body?.newSession })
     return one
   },
@@ -54,6 +54,7 @@ export const dismissLetter = route({
   body: z.strictObject({ worker }).optional(),
   replies: { 200: dismissed },
   cli: { command: 'mailbox dismiss' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, body }) {
     const [one] = await troupe.dismiss({ letter: params.id, workerId: body?.worker })
     return one

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { unknownDecisions } from '../../core/history/run/unknown-decision.ts'
 import { approvalPolicies } from '../../core/worker/ask/session-approval.ts'
+import { giveMore } from '../guard/allowance.ts'
 import { checkLimits, refuseCopy } from '../guard/ceiling.ts'
 import { Answer, route } from '../route.ts'
 import { sent } from '../schemas/history.ts'
@@ -22,6 +23,7 @@ export const cancelSession = route({
   body: why,
   replies: { 202: z.object({ cancelled: z.boolean().describe('False: it had ended before, and keeps its state.') }) },
   cli: { command: 'session cancel' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, body }) {
     return new Answer(202, { cancelled: await troupe.sessions.get(params.id).cancel(body?.reason) })
   },
@@ -35,6 +37,7 @@ export const pauseSession = route({
   body: why,
   replies: { 200: z.object({ paused: z.literal(true) }) },
   cli: { command: 'session pause' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, body }) {
     await troupe.sessions.get(params.id).pause(body?.reason)
     return { paused: true }
@@ -49,6 +52,7 @@ export const resumeSession = route({
   body: why,
   replies: { 200: z.object({ paused: z.literal(false) }) },
   cli: { command: 'session resume' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, body }) {
     await troupe.sessions.get(params.id).resume(body?.reason)
     return { paused: false }
@@ -68,10 +72,11 @@ export const retrySession = route({
     .optional(),
   replies: { 200: z.object({ run: z.int(), step: z.string() }) },
   cli: { command: 'session retry' },
-  handle({ troupe, caller, params, body }) {
-    checkLimits(caller, body?.limits)
-    return troupe.sessions.get(params.id).retry(body)
+  async ceiling(call) {
+    checkLimits(call.caller, call.body?.limits)
+    await giveMore(call, call.params.id, call.body?.limits)
   },
+  handle: ({ troupe, params, body }) => troupe.sessions.get(params.id).retry(body),
 })
 
 export const forkSession = route({
@@ -84,8 +89,8 @@ export const forkSession = route({
     .optional(),
   replies: { 201: created },
   cli: { command: 'session fork' },
-  async handle({ troupe, caller, params, body, idempotencyKey }) {
-    refuseCopy(caller)
+  ceiling: refuseCopy,
+  async handle({ troupe, params, body, idempotencyKey }) {
     const { id, rootId } = await troupe.sessions.get(params.id).fork({ ...body, idempotencyKey })
     return new Answer(201, { sessionId: id, workerId: rootId, warning: null }, { location: `/v1/sessions/${id}` })
   },
@@ -98,6 +103,7 @@ export const closeSession = route({
   summary: 'End a conversation once all its waiting messages are answered',
   replies: { 202: z.object({ closing: z.literal(true) }) },
   cli: { command: 'session close' },
+  ceiling: 'unneeded',
   async handle({ troupe, params }) {
     await troupe.sessions.get(params.id).close()
     return new Answer(202, { closing: true })
@@ -112,6 +118,7 @@ export const sendToSession = route({
   body: inputBody,
   replies: { 202: sent },
   cli: { command: 'send' },
+  ceiling: 'unneeded',
   handle: (call) => sendTo(call.troupe.sessions.get(call.params.id).root, call),
 })
 
@@ -126,10 +133,11 @@ export const limitSession = route({
   body: givenSpending,
   replies: { 200: spending },
   cli: { command: 'session limit' },
-  handle({ troupe, caller, params, body }) {
-    checkLimits(caller, body)
-    return troupe.sessions.get(params.id).limit(body)
+  async ceiling(call) {
+    checkLimits(call.caller, call.body)
+    await giveMore(call, call.params.id, call.body)
   },
+  handle: ({ troupe, params, body }) => troupe.sessions.get(params.id).limit(body),
 })
 
 export const setApproval = route({

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import type { Session } from '../../client/session/session.ts'
 import type { RunResult } from '../../core/history/entry.ts'
+import { giveToNew } from '../guard/allowance.ts'
 import { underCeiling } from '../guard/ceiling.ts'
 import { waited } from '../prefer.ts'
 import { Answer, type Call, route } from '../route.ts'
@@ -48,9 +49,13 @@ export const createSession = route({
   prefers: true,
   replies: { 200: created, 202: created },
   cli: { command: 'submit' },
+  async ceiling(call) {
+    const body = underCeiling(call.caller, call.body)
+    await giveToNew(call, body.limits)
+    return body
+  },
   async handle(call) {
-    const { troupe, caller, idempotencyKey, request } = call
-    const body = underCeiling(caller, call.body)
+    const { troupe, body, idempotencyKey, request } = call
     refuseFiles(body.input)
     const session = await troupe.sessions.create({ ...body, ...(idempotencyKey !== undefined && { idempotencyKey }) })
     const { id, rootId, warning } = session

@@ -20,6 +20,7 @@ export const sendToWorker = route({
   body: inputBody,
   replies: { 202: sent },
   cli: { command: 'send' },
+  ceiling: 'unneeded',
   handle: (call) => sendTo(call.troupe.workers.get(call.params.id), call),
 })
 
@@ -36,6 +37,7 @@ export const cancelWorker = route({
     .optional(),
   replies: { 202: z.object({ cancelled: z.boolean().describe('False: no run was in progress.') }) },
   cli: { command: 'worker cancel' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, body }) {
     const worker = troupe.workers.get(params.id)
     if (body?.run) return new Answer(202, { cancelled: await worker.cancelRun(body.reason) })
@@ -57,6 +59,7 @@ export const compactWorker = route({
     .optional(),
   replies: { 200: compacted },
   cli: { command: 'worker compact' },
+  ceiling: 'unneeded',
   handle: ({ troupe, params, body, signal, idempotencyKey }) =>
     troupe.workers.get(params.id).compact({ ...body, signal, idempotencyKey }),
 })
@@ -68,6 +71,7 @@ export const expandWorker = route({
   summary: 'Take the last summary of a conversation back',
   replies: changed,
   cli: { command: 'worker expand' },
+  ceiling: 'unneeded',
   async handle({ troupe, params }) {
     await troupe.workers.get(params.id).expand()
     return { changed: 'expanded' }
@@ -81,6 +85,7 @@ export const undoWorker = route({
   summary: 'Take the last turn of a conversation back',
   replies: changed,
   cli: { command: 'worker undo' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, idempotencyKey }) {
     await troupe.workers.get(params.id).undo({ idempotencyKey })
     return { changed: 'undone' }
@@ -94,6 +99,7 @@ export const redoWorker = route({
   summary: 'Let the turn count again that was undone last',
   replies: changed,
   cli: { command: 'worker redo' },
+  ceiling: 'unneeded',
   async handle({ troupe, params, idempotencyKey }) {
     await troupe.workers.get(params.id).redo({ idempotencyKey })
     return { changed: 'redone' }
@@ -107,6 +113,7 @@ export const runWorker = route({
   summary: 'Begin a run of an agent that rests on what is in its history, without an input',
   replies: { 202: z.object({ run: z.int() }) },
   cli: { command: 'worker run' },
+  ceiling: 'unneeded',
   handle: async ({ troupe, params }) => new Answer(202, { run: await troupe.workers.get(params.id).run() }),
 })
 
@@ -123,10 +130,8 @@ export const configureWorker = route({
   }),
   replies: { 200: configuration },
   cli: { command: 'worker configure' },
-  handle({ troupe, caller, params, body, signal }) {
-    checkModel(caller, body.model)
-    return troupe.workers.get(params.id).configure({ ...body, signal })
-  },
+  ceiling: ({ caller, body }) => checkModel(caller, body.model),
+  handle: ({ troupe, params, body, signal }) => troupe.workers.get(params.id).configure({ ...body, signal }),
 })
 
 export const forkWorker = route({
@@ -143,8 +148,8 @@ export const forkWorker = route({
     .optional(),
   replies: { 201: created },
   cli: { command: 'worker fork' },
-  async handle({ troupe, caller, params, body = {}, idempotencyKey }) {
-    refuseCopy(caller)
+  ceiling: refuseCopy,
+  async handle({ troupe, params, body = {}, idempotencyKey }) {
     refuseFiles(body.input)
     const session = await troupe.sessions.fork(troupe.workers.get(params.id), { ...body, idempotencyKey })
     const { id, rootId, warning } = session

@@ -272,6 +272,13 @@ export const endpointScript = defineScript({
   args: words('id before after most'),
 })
 
+export const giveScript = defineScript({
+  file: 'give.lua',
+  keys: words('given request'),
+  header: words('more most knownMs'),
+  args: [],
+})
+
 export const listenScript = defineScript({ file: 'listen.lua', keys: words('since'), args: words('id listens') })
 
 export const rightsScript = defineScript({ file: 'rights.lua', keys: words('meta'), args: words('channel') })

@@ -7,6 +7,7 @@ import { AuditStore } from '../../../src/store/audit/audit-store.ts'
 import { outboxKeys } from '../../../src/store/keys.ts'
 import { checkRights } from '../../../src/store/set-up/rights.ts'
 import { checkRedis } from '../../../src/store/set-up/set-up.ts'
+import { give } from './allowance-checks.ts'
 import { resting } from './amend-checks.ts'
 import { approvalEvent } from './approval-checks.ts'
 import { ask } from './ask-checks.ts'
@@ -35,6 +36,7 @@ export const calls: readonly Call[] = [
     name: 'an endpoint that is told from now on',
     prepare: async (place) => () => endpointsOf(place).listen('one', true),
   },
+  { name: 'what a token gives', prepare: async (place) => () => give(place, 'one') },
   {
     name: 'creation of several sessions',
     prepare: async (place) => {

@@ -1,6 +1,7 @@
 /** Mutants with the name of the check that catches each. */
 
 import * as agentChecks from './agent-checks.ts'
+import * as allowanceChecks from './allowance-checks.ts'
 import * as amendChecks from './amend-checks.ts'
 import * as approvalChecks from './approval-checks.ts'
 import * as askChecks from './ask-checks.ts'
@@ -58,6 +59,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     startChecks,
     gateChecks,
     forkChecks,
+    allowanceChecks,
     blobChecks,
     permissionChecks,
     endChecks,

@@ -4,10 +4,10 @@ import type { Ceiling } from '../../../api/guard/ceiling.ts'
 import { type Right, rights } from '../../../api/guard/rights.ts'
 import { didYouMean } from '../../../core/check/closest.ts'
 import { InputError } from '../../../core/errors.ts'
-import { limitNames, type SessionLimits } from '../../../core/policy.ts'
+import { type Allowance, limitNames, type SessionLimits } from '../../../core/policy.ts'
 import type { Permissions } from '../../../core/worker/permissions.ts'
 import { readTokenFile, replaceTokenFile } from '../../host/token-file.ts'
-import { addExamples, addJsonOption, limits, names, permissions, someOf } from '../../options.ts'
+import { addExamples, addJsonOption, amounts, limits, names, permissions, someOf } from '../../options.ts'
 import { print, printJson, safe, tell } from '../../terminal/output.ts'
 
 interface FileFlags {
@@ -28,12 +28,21 @@ export function addTokenChanges(group: Command): void {
     .option('--kinds <names>', 'it creates sessions of these kinds alone', names)
     .option('--models <names>', 'it sets these models alone for an agent', names)
     .option('--limit <name=n,…>', `at most this for each of its sessions: ${limitNames.join(', ')}`, limits)
+    .option(
+      '--per-hour <name=n,…>',
+      'at most this for all that it creates within an hour: sessions, modelCalls, tokens, toolCalls',
+      amounts,
+    )
     .option('--permissions <what=…>', 'at most this for each of its sessions, as for submit', permissions)
   addExamples(create, [
     ['troupe token create ci --rights operate | tail -1 > ci.token', 'the token alone is on stdout'],
     [
       'troupe token create shop --rights operate --kinds clerk --limit tokens=50000',
       'sessions of one kind, with a ceiling for each',
+    ],
+    [
+      'troupe token create shop --rights operate --limit tokens=50000 --per-hour tokens=1000000',
+      'and one for all that may be spent within an hour',
     ],
   ])
   create.action(createToken)
@@ -50,15 +59,17 @@ interface CreateFlags extends FileFlags {
   readonly kinds?: string[]
   readonly models?: string[]
   readonly limit?: Partial<SessionLimits>
+  readonly perHour?: Partial<Allowance>
   readonly permissions?: Permissions
 }
 
 /** Undefined if nothing restricts the token. */
-function ceilingOf({ kinds, models, limit, permissions: most }: CreateFlags): Ceiling | undefined {
+function ceilingOf({ kinds, models, limit, perHour, permissions: most }: CreateFlags): Ceiling | undefined {
   const ceiling = {
     ...(kinds && { kinds }),
     ...(models && { models }),
     ...(limit && { limits: limit }),
+    ...(perHour && { perHour }),
     ...(most && { permissions: most }),
   }
   return Object.keys(ceiling).length === 0 ? undefined : (ceiling as Ceiling)

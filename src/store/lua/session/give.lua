@@ -1,0 +1,67 @@
+--[[ give – counts what an access token gives its sessions to spend, unless it would then have given more than it may within an hour.
+Why a script   of two requests at the same moment, also at two servers, both must count; and a request that is sent again must count once.
+KEYS[1] given     hash               KEYS[2] request  string
+ARGV[1] header    json:
+  more       what it gives: "<sessions> <model calls> <tokens> <tool calls>"
+  most       what it may give within an hour, in the same order; "-" for as much as it likes
+  knownMs    how long the request is known
+Returns {"ok"}: it is counted, now or before | {"over", number, given, ms}: of which of the four it would be too much, what was given of that, and when there will be room
+Builds  nothing.
+Events  none: it is about no session. Writes nothing unless it returns "ok". ]]
+local givenKey, requestKey = KEYS[1], KEYS[2]
+local header = readHeader(ARGV[1])
+
+checkTexts(header, 'more', 'most')
+checkNumbers(header, 'knownMs')
+if header.knownMs == 0 then error('the header should have a number knownMs above 0', 0) end
+checkSort('hash', givenKey)
+checkSort('string', requestKey)
+-- Nothing where the text is not four whole numbers, or this word in the place of one.
+local function fourIn(text, word)
+  local four = { string.match(text, '^(%S+) (%S+) (%S+) (%S+)$') }
+  for index = 1, 4 do
+    local number = tonumber(four[index])
+    if not isWhole(number) and (not word or four[index] ~= word) then return nil end
+    four[index] = number or false
+  end
+  return four
+end
+local more, most = fourIn(header.more), fourIn(header.most, '-')
+if not more or not most then error('the header should have four numbers in more and in most', 0) end
+if redis.call('EXISTS', requestKey) == 1 then return { 'ok' } end -- guard: what a request gives is counted once
+
+-- By the minute, counted from 1970. A minute counts until all of it is more than an hour ago.
+local now, kept = nowMs(), 61
+local minute = math.floor(now / 60000)
+local minutes, byMinute, sums, old = {}, {}, { 0, 0, 0, 0 }, {}
+local fields = redis.call('HGETALL', givenKey)
+for index = 1, #fields, 2 do
+  local at, four = tonumber(fields[index]), fourIn(fields[index + 1])
+  if not isWhole(at) or not four then throwDamage('field ' .. fields[index] .. ' of ' .. givenKey .. ' should be a minute with four numbers') end
+  if at + kept <= minute then -- guard: what was given more than an hour ago counts no more
+    old[#old + 1] = fields[index]
+  else
+    minutes[#minutes + 1], byMinute[at] = at, four
+    for which = 1, 4 do sums[which] = sums[which] + four[which] end
+  end
+end
+table.sort(minutes)
+for which = 1, 4 do
+  local over = most[which] and more[which] > 0 and sums[which] + more[which] - most[which] or 0
+  if over > 0 then -- guard: a token gives no more than it may
+    local ms = 0
+    for index = 1, #minutes do
+      if over <= 0 then break end
+      over, ms = over - byMinute[minutes[index]][which], (minutes[index] + kept) * 60000 - now
+    end
+    return { 'over', which, digits(sums[which]), ms }
+  end
+end
+
+local own = byMinute[minute] or { 0, 0, 0, 0 }
+for which = 1, 4 do own[which] = digits(own[which] + more[which]) end
+redis.call('HSET', givenKey, digits(minute), table.concat(own, ' '))
+if #old > 0 then redis.call('HDEL', givenKey, unpack(old)) end
+redis.call('PEXPIRE', givenKey, kept * 60000)
+redis.call('SET', requestKey, '', 'PX', digits(header.knownMs))
+return { 'ok' }
