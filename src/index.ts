@@ -28,6 +28,7 @@ export type { ContextUpdate, MessageUpdate } from './client/event/context-update
 export type { Finding, FindingCode, FindingFacts, FindingLevel } from './client/health/findings.ts'
 export type { Health, WakeupQueue } from './client/health/health.ts'
 export type { NamespaceFacts } from './client/health/namespace-facts.ts'
+export type { NodeHandle, NodeReport, ReleasedNode } from './client/node-handle.ts'
 export type { Approval, ApprovalsQuery, Decide, Decided } from './client/person/approvals.ts'
 export type { Answered, AnswerOptions, Ask } from './client/person/asks.ts'
 export type {

@@ -52,6 +52,7 @@ const statusOf: Partial<Record<ErrorCode, number>> = {
   ask_not_found: 404,
   webhook_not_found: 404,
   delivery_not_found: 404,
+  node_not_found: 404,
   kind_unknown: 404,
   tool_unknown: 404,
   transition_illegal: 409,

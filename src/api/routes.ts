@@ -6,9 +6,11 @@ import {
   listKinds,
   listNodes,
   pauseAll,
+  releaseNode,
   resumeAll,
   showAudit,
   showHealth,
+  showNode,
   startAudit,
 } from './routes/fleet.ts'
 import { dismissLetter, listLetters, redriveLetter } from './routes/letters.ts'
@@ -109,6 +111,8 @@ const ofPeople = [listAsks, showAsk, answerAsk, listApprovals, showApproval, dec
 
 const ofFleet = [
   listNodes,
+  showNode,
+  releaseNode,
   listPools,
   autoscale,
   listKinds,

@@ -20,6 +20,7 @@ import { addMailboxCommands } from './commands/mailbox/mailbox.ts'
 import { addNewCommand } from './commands/new/new.ts'
 import { addNodeCommand } from './commands/node.ts'
 import { addNodeListCommand } from './commands/node-list.ts'
+import { addNodeReleaseCommand, addNodeShowCommand } from './commands/node-one.ts'
 import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addPoolCommands } from './commands/pool/pool.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -90,7 +91,10 @@ export function buildProgram(): Command {
   addRunCommand(program)
   addSubmitCommand(program)
   addSendCommand(program)
-  addNodeListCommand(addNodeCommand(program))
+  const node = addNodeCommand(program)
+  addNodeListCommand(node)
+  addNodeShowCommand(node)
+  addNodeReleaseCommand(node)
   addServeCommand(program)
   program.commandsGroup('Look and act:')
   addSessionCommands(program)
@@ -121,7 +125,7 @@ function throwWithAdvice(command: Command): void {
       ? `${command.parent.name()} ${command.name()}`.replace(/^(?!troupe)/, 'troupe ')
       : 'troupe'
     // People easily put an option of a command in front of the command.
-    // `node` is a command of its own beside `node list`.
+    // `node` is a command of its own beside `node list` and others.
     if (error.code === 'commander.unknownOption' && command.commands.length > 0 && command.name() !== 'node')
       error.message += ' (options stand behind the command)'
     throw error

@@ -35,6 +35,7 @@ import { lookForHoldups } from './health/held-up.ts'
 import { type NamespaceFacts, namespaceFacts } from './health/namespace-facts.ts'
 import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
+import { NodeHandle } from './node-handle.ts'
 import { nodeSummaries } from './node-summaries.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
@@ -242,12 +243,14 @@ export class Troupe implements AsyncDisposable {
   /** The nodes that run. `stalled: true`: also those that were not seen for the time of a lease, marked so, until they are forgotten. */
   async nodes(query: NodesQuery = {}): Promise<NodeSummary[]> {
     checkOptions('nodes', query, nodesRules, InputError)
-    const { live, stalled } = await this.#allNodes()
+    const { live, stalled } = await nodeSummaries(this.#inspect[0] as InspectStore)
     return query.stalled ? [...live, ...stalled.map((node) => ({ ...node, stalled: true as const }))] : live
   }
 
-  async #allNodes(): Promise<Record<'live' | 'stalled', NodeSummary[]>> {
-    return nodeSummaries(this.#inspect[0] as InspectStore)
+  /** One node: which workers it runs, and giving these to other nodes when it stands still. */
+  node(id: string): NodeHandle {
+    const [places, inspect, submission, deadlineMs] = [this.#places, this.#inspect, this.#submission, this.#deadlineMs]
+    return new NodeHandle(id, { places, inspect, submission, deadlineMs })
   }
 
   /** The kinds that nodes have registered, and how many live nodes host each of them. */
@@ -364,7 +367,7 @@ export class Troupe implements AsyncDisposable {
     })
     const queues = (now: number, pools: readonly string[]) =>
       guarded("looking at BullMQ's queues", () => read(now, pools), this.#deadlineMs)
-    const { live, stalled: stalledNodes } = await this.#allNodes()
+    const { live, stalled: stalledNodes } = await nodeSummaries(this.#inspect[0] as InspectStore)
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
     const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')

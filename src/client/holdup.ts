@@ -63,7 +63,7 @@ export interface Holdup {
 type Cause = Pick<Holdup, 'reason' | 'waitsFor' | 'command'> & Partial<Pick<Holdup, 'since' | 'until'>>
 
 /** A node reports about once a second. One that was not seen for so long may be gone. */
-const silentMs = 5_000
+export const silentMs = 5_000
 
 /** Why a worker does not go on; null if it does, or has nothing to do. `updatedAt`: since when, if nothing says it better. */
 export function holdupOf(row: ReadableRow, sessionId: string, updatedAt: number): Holdup | null {
@@ -168,11 +168,17 @@ function leaseCause({ node, nodeSeenAt, times, record, readAt }: ReadableRow): C
   const isSilent = nodeSeenAt !== null && readAt - nodeSeenAt >= silentMs
   if (!hasEnded && !isSilent) return null
   const words = record.lastWords === null ? '' : `: ${record.lastWords}`
-  const waitsFor = `${hasEnded ? 'a live node' : 'its lease to end'}, because its node ${node ?? ''} is silent${words}`
+  const waitsFor = `${hasEnded ? 'a live node' : 'its lease to end'}, because its node${node === null ? '' : ` ${node}`} is silent${words}`
   const since = nodeSeenAt ?? leaseEndsAt
   return hasEnded
     ? { reason: 'lease', waitsFor, since, command: 'troupe doctor' }
-    : { reason: 'lease', waitsFor, since, until: leaseEndsAt, command: null }
+    : {
+        reason: 'lease',
+        waitsFor,
+        since,
+        until: leaseEndsAt,
+        command: node === null ? null : `troupe node release ${node}`,
+      }
 }
 
 function parkedCause({ id, record, open, times, gate }: ReadableRow): Cause {

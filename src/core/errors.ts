@@ -13,6 +13,7 @@ export type ErrorCode =
   | 'ask_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
+  | 'node_not_found'
   | 'ask_answered'
   | 'ask_expired'
   | 'ask_withdrawn'
@@ -154,6 +155,7 @@ type NotFoundCode =
   | 'ask_not_found'
   | 'webhook_not_found'
   | 'delivery_not_found'
+  | 'node_not_found'
   | 'kind_unknown'
   | 'tool_unknown'
 

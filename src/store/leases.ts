@@ -1,7 +1,7 @@
-/** Duty: read the leases of workers: whose have ended although their turns had not. It never writes. */
+/** Duty: read the leases of workers: whose have ended although their turns had not, and which a node holds. It never writes. */
 import { type PartitionKeys, workerKeys } from './keys.ts'
 import type { Redis } from './redis/redis.ts'
-import { orElse } from './script/replies.ts'
+import { orElse, repliesOf } from './script/replies.ts'
 
 export interface ExpiredWorker {
   readonly id: string
@@ -21,4 +21,30 @@ export async function expiredWorkers(redis: Redis, keys: PartitionKeys, now: num
     return { id, kind: kind ?? 'unknown', lastWords }
   })
   return Promise.all(read)
+}
+
+/** The right of a node to run a worker. */
+export interface HeldLease {
+  readonly workerId: string
+  readonly token: string
+}
+
+const tokensAtOnce = 500
+
+/** Those of one node. Children that a slot runs itself have the nonce of its claim too. */
+export async function leasesOfNode(redis: Redis, keys: PartitionKeys, nodeId: string): Promise<HeldLease[]> {
+  const claims = await orElse(redis.hvals(keys.claims(nodeId)), [])
+  const nonces = new Set(claims.map((claim) => claim.split(' ', 1)[0] as string))
+  const ids = nonces.size === 0 ? [] : await redis.zrange(keys.leases, 0, '-1')
+  const held: HeldLease[] = []
+  for (let from = 0; from < ids.length; from += tokensAtOnce) {
+    const some = ids.slice(from, from + tokensAtOnce)
+    const reading = redis.pipeline()
+    for (const id of some) reading.hget(workerKeys(keys.tag, id).record, 'token')
+    const tokens = await repliesOf(reading)
+    for (const [index, token] of tokens.entries())
+      if (typeof token === 'string' && nonces.has(token.slice(token.indexOf(':') + 1)))
+        held.push({ workerId: some[index] as string, token })
+  }
+  return held
 }

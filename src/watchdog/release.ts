@@ -3,9 +3,8 @@ import type { HeldTurn } from '../core/ports/ports.ts'
 import { partitionKeys, workerKeys } from '../store/keys.ts'
 import { readRecord } from '../store/record/worker-record.ts'
 import type { Redis } from '../store/redis/redis.ts'
+import { releaseTurns } from '../store/release-turns.ts'
 import { ScriptCaller } from '../store/script/script.ts'
-import { releaseScript } from '../store/script/scripts.ts'
-import { newSeed } from '../store/wakeups.ts'
 import type { ReleaseOrder, ThreadSettings } from './orders.ts'
 
 /** Resolves when every partition has answered, or has not within the deadline. */
@@ -15,31 +14,18 @@ export async function release(
   { ends, words, authors, turns }: ReleaseOrder,
   deadlineMs: number,
 ): Promise<void> {
+  // In every other partition the author has no record.
   const [author] = authors
   const calls = tags.map((tag, partition) => {
-    const { leases, nodes, events } = partitionKeys(tag)
     const own = turns.filter((turn) => turn.partition === partition)
-    const header = {
-      node: nodeId,
-      wakeupMs,
-      seed: newSeed(),
-      ends,
-      event: ends ? 'worker.interrupted' : 'worker.blocked',
-      turns: own.map(({ workerId, token, isIsolated }) => ({
-        worker: workerId,
-        token,
-        isCounted: authors.includes(workerId),
-        isIsolated,
-      })),
-      // In every other partition the worker has no record.
-      author,
-    }
-    return new ScriptCaller(at(tag)).call(
-      releaseScript,
-      { leases, nodes, events },
-      { ...header, words },
-      { deadlineMs },
-    )
+    const taken = own.map(({ workerId, token, isIsolated }) => ({
+      worker: workerId,
+      token,
+      isCounted: authors.includes(workerId),
+      isIsolated,
+    }))
+    const order = { node: nodeId, wakeupMs, ends, words, author, turns: taken }
+    return releaseTurns(new ScriptCaller(at(tag)), partitionKeys(tag), order, deadlineMs)
   })
   await Promise.allSettled(calls)
 }

@@ -105,7 +105,13 @@ const cases: [what: string, fields: RecordFields, more: Partial<ReadableRow>, ex
     'the lease of a silent node',
     {},
     { node: 'n', nodeSeenAt: 1_000, readAt: 7_000, ...times({ leaseEndsAt: 12_000 }) },
-    { reason: 'lease', waitsFor: expect.stringContaining('its lease to end'), since: 1_000, until: 12_000 },
+    {
+      reason: 'lease',
+      waitsFor: expect.stringContaining('its lease to end'),
+      since: 1_000,
+      until: 12_000,
+      command: 'troupe node release n',
+    },
   ],
   [
     'a live node, after its lease has ended',

@@ -4,8 +4,8 @@ import { findingText } from '../../cli/view/finding-text.ts'
 import { judge } from '../../client/health/findings.ts'
 import { listedStates } from '../../client/session/session-state.ts'
 import { Answer, route } from '../route.ts'
-import { audit, finding, kindSummary, node } from '../schemas/fleet.ts'
-import { reason, sessionId } from '../schemas/parts.ts'
+import { audit, finding, kindSummary, node, nodeId, nodeReport, releasedNode } from '../schemas/fleet.ts'
+import { reason, sessionId, yesOrNo } from '../schemas/parts.ts'
 
 const tag = 'fleet'
 const read = { method: 'GET', right: 'read', tag } as const
@@ -15,9 +15,27 @@ export const listNodes = route({
   id: 'listNodes',
   path: '/v1/nodes',
   summary: 'The live nodes',
+  query: z.strictObject({
+    stalled: yesOrNo
+      .optional()
+      .describe('true: also those that stand still, or died without a word, until they are forgotten.'),
+  }),
   replies: { 200: z.object({ nodes: z.array(node) }) },
   cli: { command: 'node list' },
-  handle: async ({ troupe }) => ({ nodes: await troupe.nodes() }),
+  handle: async ({ troupe, query }) => ({ nodes: await troupe.nodes({ stalled: query.stalled === 'true' }) }),
+})
+
+const oneNode = z.strictObject({ id: nodeId })
+
+export const showNode = route({
+  ...read,
+  id: 'showNode',
+  path: '/v1/nodes/:id',
+  summary: 'One node, and the workers that it runs',
+  params: oneNode,
+  replies: { 200: nodeReport },
+  cli: { command: 'node show' },
+  handle: ({ troupe, params }) => troupe.node(params.id).report(),
 })
 
 export const listKinds = route({
@@ -104,6 +122,19 @@ export const startAudit = route({
 })
 
 const all = { method: 'POST', right: 'admin', tag } as const
+
+export const releaseNode = route({
+  ...all,
+  id: 'releaseNode',
+  path: '/v1/nodes/:id/release',
+  summary: 'Give the work of a node that stands still to other nodes, now and not when its leases end',
+  description: 'A node that reports is refused with `transition_illegal`. What the node commits later is refused.',
+  params: oneNode,
+  body: z.strictObject({ reason: reason.optional() }).optional(),
+  replies: { 200: releasedNode },
+  cli: { command: 'node release' },
+  handle: ({ troupe, params, body }) => troupe.node(params.id).release(body?.reason),
+})
 
 export const pauseAll = route({
   ...all,

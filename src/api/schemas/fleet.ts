@@ -1,23 +1,43 @@
 /** Duty: the schemas of what concerns the whole namespace: nodes, kinds, health, dead letters, the audit. */
 import { z } from 'zod'
 import type { AuditReport } from '../../audit/audit.ts'
+import type { NodeReport, ReleasedNode } from '../../client/node-handle.ts'
 import type { DeadLetter, Dismissed, KindSummary, NodeSummary, Redriven } from '../../client/summaries.ts'
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Message } from '../../core/worker/message.ts'
 import { named } from './components.ts'
 import { jsonObject, maybeTime } from './parts.ts'
 import { schemaOf } from './schema-of.ts'
+import { workerReport } from './worker.ts'
 
-export const node = schemaOf<NodeSummary>()(
-  'Node',
+export const nodeId = z.string().regex(/^[\w.:-]{1,128}$/, 'must be the id of a node')
+
+const nodeFields = {
+  id: z.string(),
+  lastSeenMs: z.number(),
+  slots: z.number(),
+  pools: z.array(z.string()),
+  kinds: z.array(z.string()),
+  pid: z.number().nullable(),
+  host: z.string().nullable(),
+  stalled: z.literal(true).exactOptional().describe('It was not seen for the time of a lease.'),
+}
+
+export const node = schemaOf<NodeSummary>()('Node', z.object(nodeFields))
+
+export const nodeReport = schemaOf<NodeReport>()(
+  'NodeReport',
+  z.object({ ...nodeFields, workers: z.array(workerReport).describe('Those that it runs now.') }),
+)
+
+export const releasedNode = schemaOf<ReleasedNode>()(
+  'ReleasedNode',
   z.object({
     id: z.string(),
-    lastSeenMs: z.number(),
-    slots: z.number(),
-    pools: z.array(z.string()),
-    kinds: z.array(z.string()),
-    pid: z.number().nullable(),
     host: z.string().nullable(),
+    pid: z.number().nullable(),
+    lastSeenMs: z.number(),
+    released: z.number().describe('How many workers go on elsewhere.'),
   }),
 )
 

@@ -71,7 +71,8 @@ export async function resumeAll({ stores }: Submission): Promise<void> {
   await Promise.all(stores.map((store) => store.pauses.pauseAll(null)))
 }
 
-function whoAndWhy(
+/** Checks what somebody says of themselves and of their reason. `call`: for the error. */
+export function whoAndWhy(
   call: string,
   submission: Submission,
   why: string | undefined,

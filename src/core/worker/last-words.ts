@@ -1,6 +1,6 @@
 /**
- * Duty: the last words of a node: what it says of its death, or of code that blocks it, in one sentence for people. They stand in the records
- * of the workers that it ran, until one of them commits.
+ * Duty: the last words of a node: what it says of its death, or of code that blocks it, in one sentence for people; or what an operator says of one
+ * that says nothing any more. They stand in the records of the workers that it ran, until one of them commits.
  * Does not own: how they get there (src/watchdog).
  */
 import { redactSentence } from '../secret/redact.ts'
@@ -42,7 +42,23 @@ export function lastWordsOf({ sort, what, thrownAt }: Cause, call: UserCall | un
       : sort === 'exited'
         ? `${where} ended, because something called ${said}${at}${whose}`
         : `code blocked the event loop of ${where} for ${said}${at}${whose}`
-  return withoutEscapes(text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`)
+  return withoutEscapes(cut(text))
+}
+
+/** What an operator says of a node that stands still, whose work they give to others. */
+export function releaseWordsOf(
+  { id, host, pid }: { readonly id: string; readonly host: string | null; readonly pid: number | null },
+  silentMs: number,
+  { by, why }: { readonly by?: string; readonly why?: string },
+): string {
+  const where = pid === null ? '' : ` (process ${pid} on ${host ?? 'an unknown host'})`
+  const reason = why === undefined ? '' : `: ${redactSentence(why)}`
+  const text = `node ${id}${where} was silent for ${Math.round(silentMs / 1_000)} s, and ${by ?? 'somebody'} released its work${reason}`
+  return withoutEscapes(cut(text))
+}
+
+function cut(text: string): string {
+  return text.length <= charsMax ? text : `${text.slice(0, charsMax).toWellFormed()}…`
 }
 
 /** Scripts write the words into JSON as they are. */

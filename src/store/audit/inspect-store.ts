@@ -10,7 +10,7 @@ import { busyGates } from '../gate-facts.ts'
 import { readEntry } from '../history/read-entries.ts'
 import type { PartitionKeys } from '../keys.ts'
 import { rootKey, workerKeys } from '../keys.ts'
-import { type ExpiredWorker, expiredWorkers } from '../leases.ts'
+import { type ExpiredWorker, expiredWorkers, type HeldLease, leasesOfNode } from '../leases.ts'
 import { type AskCount, type OldestAsk, oldestAsks, openAsksOf } from '../person/open-asks.ts'
 import { pauseOfAll } from '../person/pauses.ts'
 import { ReadStore } from '../read-store.ts'
@@ -231,6 +231,11 @@ export class InspectStore {
   /** Some of the workers whose leases have ended during a turn. */
   async expiredWorkers(): Promise<ExpiredWorker[]> {
     return expiredWorkers(this.#redis, this.#keys, await this.now())
+  }
+
+  /** The leases that one node holds now. */
+  leasesOf(nodeId: string): Promise<HeldLease[]> {
+    return leasesOfNode(this.#redis, this.#keys, nodeId)
   }
 
   nodes(): Promise<NodeRow[]> {

@@ -1,11 +1,11 @@
---[[ release – the last words of a node that dies, and the workers that it held: they go on elsewhere at once, not when their leases have ended.
+--[[ release – the last words of a node that dies or stands still, and the workers that it held: they go on elsewhere at once, not when their leases have ended.
 Why a script   only who still holds a token may take its lease away; and a start that is not to be counted must go with it.
 KEYS[1] leases    zset               KEYS[2] nodes    hash               KEYS[3] events   stream
 ARGV[1] header    json:
   node             id
   wakeupMs         how long a wake-up counts as sent
   seed             names of new wake-ups begin with it
-  ends             true: the node ends. Absent: it still runs, and only the words are kept
+  ends             true: the node ends, or stands still. Absent: it still runs, and only the words are kept
   event            type of the event that says so
   turns            that the node runs, each:
     worker, token  which the node holds

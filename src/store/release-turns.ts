@@ -1,0 +1,46 @@
+/**
+ * Duty: take turns away from a node that dies or stands still (release.lua), so that others go on with them before their leases end.
+ * RELEASE-1 A turn is taken only while it has the token that was read. What its node still commits is fenced.
+ */
+import type { PartitionKeys } from './keys.ts'
+import type { ScriptCaller } from './script/script.ts'
+import { releaseScript } from './script/scripts.ts'
+import { newSeed } from './wakeups.ts'
+
+/** As the script takes it. */
+export type TakenTurn = {
+  readonly worker: string
+  readonly token: string
+  /** The start counts, since code of this worker may be the cause. */
+  readonly isCounted: boolean
+  readonly isIsolated: boolean
+}
+
+export interface TurnsRelease {
+  readonly node: string
+  readonly wakeupMs: number
+  /** The node ends, or stands still: its turns are taken away. Else only the words are kept. */
+  readonly ends: boolean
+  /** What is said of it; empty: nothing. */
+  readonly words: string
+  /** The worker whose code is the cause, also if its turn is over. */
+  readonly author: string | undefined
+  readonly turns: readonly TakenTurn[]
+}
+
+/** Returns how many of the turns the node held until now. */
+export async function releaseTurns(
+  caller: ScriptCaller,
+  { leases, nodes, events }: PartitionKeys,
+  { ends, ...release }: TurnsRelease,
+  deadlineMs: number,
+): Promise<number> {
+  const event = ends ? 'worker.interrupted' : 'worker.blocked'
+  const [held] = await caller.call(
+    releaseScript,
+    { leases, nodes, events },
+    { ...release, ends, event, seed: newSeed() },
+    { deadlineMs },
+  )
+  return Number(held)
+}
