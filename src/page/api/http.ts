@@ -117,7 +117,11 @@ export async function get<Reply>(path: string, request: Request = {}): Promise<R
 }
 
 /** Sends a change. Null if the server answers without content. */
-export async function change<Reply>(method: 'POST' | 'PATCH', path: string, request: Change = {}): Promise<Reply> {
+export async function change<Reply>(
+  method: 'POST' | 'PATCH' | 'DELETE',
+  path: string,
+  request: Change = {},
+): Promise<Reply> {
   if (isInFile(path))
     throw new ApiError(409, 'not_in_file', 'This session is read from a file: nothing of it can be changed.')
   const response = await send(method, path, { key: newKey(), body: {}, ...request })

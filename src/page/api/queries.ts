@@ -3,12 +3,14 @@ import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
 import type { AuditReport } from '../../audit/audit.ts'
 import type { FindingLevel } from '../../client/health/findings.ts'
 import type { Health } from '../../client/health/health.ts'
+import type { NodeReport } from '../../client/node-handle.ts'
 import type { Approval } from '../../client/person/approvals.ts'
 import type { Ask } from '../../client/person/asks.ts'
 import type { Report, WorkerReport } from '../../client/report.ts'
 import type { Timeline } from '../../client/session/timeline.ts'
 import type { DeadLetter, KindSummary, ListedSession, NodeSummary } from '../../client/summaries.ts'
 import type { UsageRow } from '../../client/usage.ts'
+import type { Delivery, DeliveryDetails, Webhook } from '../../client/webhook/webhook.ts'
 import type { Mail } from '../../core/worker/message.ts'
 import { ApiError, get, type Query } from './http.ts'
 import { useRefresh } from './liveness.ts'
@@ -53,7 +55,9 @@ export const useApprovals = (query: { readonly session?: string } = {}) =>
 export const useAsks = () => useGet<{ readonly asks: readonly Ask[] }>('asks', listMs)
 export const useDeadLetters = () => useGet<{ readonly letters: readonly DeadLetter[] }>('dead', slowListMs)
 
-export const useNodes = () => useGet<{ readonly nodes: readonly NodeSummary[] }>('nodes', listMs)
+/** Also those that stand still. */
+export const useNodes = () => useGet<{ readonly nodes: readonly NodeSummary[] }>('nodes', listMs, { stalled: true })
+export const useNode = (id: string) => useGet<NodeReport>(`nodes/${id}`, listMs)
 export const useKinds = () => useGet<{ readonly kinds: readonly KindSummary[] }>('kinds', slowListMs)
 
 /** A finding of `troupe doctor` with its words. */
@@ -79,6 +83,13 @@ export interface AuditView {
   readonly problem: { readonly detail: string } | null
 }
 export const useAudit = () => useGet<AuditView>('audit', listMs)
+
+export const useWebhooks = () => useGet<{ readonly webhooks: readonly Webhook[] }>('webhooks', slowListMs)
+export const useWebhook = (id: string) => useGet<Webhook>(`webhooks/${id}`, slowListMs)
+/** The newest first. `webhook`: of this endpoint alone. */
+export const useDeliveries = (query: { readonly webhook?: string; readonly state?: string | undefined }) =>
+  useGet<{ readonly deliveries: readonly Delivery[] }>('webhooks/deliveries', listMs, query)
+export const useDelivery = (id: string) => useGet<DeliveryDetails>(`webhooks/deliveries/${id}`, listMs)
 
 export const useUsage = (by: string) => useGet<{ readonly usage: readonly UsageRow[] }>('usage', slowListMs, { by })
 

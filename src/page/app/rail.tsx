@@ -6,7 +6,7 @@ import { Icon, type IconName } from '../parts/icon.tsx'
 const logo = new URL('../icon.svg', import.meta.url).href
 
 interface Screen {
-  readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/audit'
+  readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/webhooks' | '/audit'
   readonly name: string
   /** The rest of its name, for which a narrow window has no room. */
   readonly rest?: string
@@ -23,6 +23,7 @@ export const screens: readonly Screen[] = [
   { to: '/fleet', name: 'Fleet', icon: 'fleet', key: 'f' },
   { to: '/costs', name: 'Costs', icon: 'costs', key: 'c' },
   { to: '/kinds', name: 'Kinds', icon: 'kinds', key: 'k' },
+  { to: '/webhooks', name: 'Webhooks', icon: 'webhooks', key: 'w' },
   { to: '/audit', name: 'Audit', icon: 'audit', key: 'u' },
 ]
 
@@ -35,7 +36,12 @@ export function Rail({ counts }: { readonly counts: Readonly<Record<string, numb
       {screens.map(({ to, name, rest = '', icon }) => {
         const count = counts[to] ?? 0
         return (
-          <Link key={to} to={to} className="rail-link" activeOptions={{ exact: to !== '/sessions' }}>
+          <Link
+            key={to}
+            to={to}
+            className="rail-link"
+            activeOptions={{ exact: to !== '/sessions' && to !== '/webhooks' }}
+          >
             <Icon name={icon} />
             {count > 0 && (
               <span className="rail-count" aria-hidden="true">

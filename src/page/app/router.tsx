@@ -13,6 +13,8 @@ import { NowScreen } from '../screens/now/now-screen.tsx'
 import { SessionScreen } from '../screens/session/session-screen.tsx'
 import { WorkerScreen } from '../screens/session/worker-screen.tsx'
 import { SessionsScreen } from '../screens/sessions/sessions-screen.tsx'
+import { WebhookScreen } from '../screens/webhooks/webhook-screen.tsx'
+import { WebhooksScreen } from '../screens/webhooks/webhooks-screen.tsx'
 import { Shell } from './shell.tsx'
 
 type Raw = Record<string, unknown>
@@ -60,6 +62,18 @@ const kinds = createRoute({
   component: KindsScreen,
 })
 const audit = createRoute({ getParentRoute: () => root, path: '/audit', component: AuditScreen })
+const webhooks = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks',
+  validateSearch: (raw: Raw) => texts(raw, ['state']),
+  component: WebhooksScreen,
+})
+const webhook = createRoute({
+  getParentRoute: () => root,
+  path: '/webhooks/$id',
+  validateSearch: (raw: Raw) => texts(raw, ['state']),
+  component: WebhookScreen,
+})
 const worker = createRoute({ getParentRoute: () => root, path: '/workers/$id', component: WorkerScreen })
 const sessions = createRoute({
   getParentRoute: () => root,
@@ -75,7 +89,20 @@ const session = createRoute({
 })
 
 export const router = createRouter({
-  routeTree: root.addChildren([now, sessions, session, worker, approvals, dead, fleet, costs, kinds, audit]),
+  routeTree: root.addChildren([
+    now,
+    sessions,
+    session,
+    worker,
+    approvals,
+    dead,
+    fleet,
+    costs,
+    kinds,
+    webhooks,
+    webhook,
+    audit,
+  ]),
   history: createHashHistory(),
   defaultPreload: false,
 })

@@ -36,15 +36,17 @@ export function BatchDialog({
   }
   return (
     <Dialog {...dialog} isBlocked={isBlocked || (mustType && text.trim() !== String(names.length))} onSubmit={onSubmit}>
-      <ul className="names" aria-label="Of these">
-        {groups.slice(0, namesShown).map(([name, { length }]) => (
-          <li key={name} className="cut">
-            {length > 1 && `${length} × `}
-            <Text text={name} isLine />
-          </li>
-        ))}
-        {groups.length > namesShown && <li className="muted">and {groups.length - namesShown} more</li>}
-      </ul>
+      {names.length > 0 && (
+        <ul className="names" aria-label="Of these">
+          {groups.slice(0, namesShown).map(([name, { length }]) => (
+            <li key={name} className="cut">
+              {length > 1 && `${length} × `}
+              <Text text={name} isLine />
+            </li>
+          ))}
+          {groups.length > namesShown && <li className="muted">and {groups.length - namesShown} more</li>}
+        </ul>
+      )}
       {children}
       {mustType && (
         <label className="labelled">

@@ -22,6 +22,9 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
                 <Text text={finding.todo} />
               </p>
             )}
+            {placeOf[finding.code] !== undefined && (
+              <Link to={placeOf[finding.code]?.to ?? '/'}>{placeOf[finding.code]?.name}</Link>
+            )}
             {finding.workerIds?.[0] !== undefined && (
               <Link to="/workers/$id" params={{ id: finding.workerIds[0] }}>
                 Show the worker
@@ -33,6 +36,16 @@ export function Findings({ findings }: { readonly findings: readonly ShownFindin
       ))}
     </ul>
   )
+}
+
+/** Where it is mended. */
+const placeOf: Readonly<
+  Record<string, { readonly to: '/fleet' | '/webhooks' | '/dead'; readonly name: string } | undefined>
+> = {
+  nodes_stalled: { to: '/fleet', name: 'To the nodes' },
+  all_paused: { to: '/fleet', name: 'To the nodes' },
+  webhooks_failing: { to: '/webhooks', name: 'To the endpoints' },
+  dead_letters: { to: '/dead', name: 'To the dead letters' },
 }
 
 const levels = ['problem', 'warning', 'ok']

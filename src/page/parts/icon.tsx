@@ -9,6 +9,7 @@ const paths = {
   fleet: 'M4 5h16v5H4zM4 14h16v5H4zM7.5 7.5h.01M7.5 16.5h.01',
   costs: 'M5 20V11M12 20V4M19 20v-6',
   kinds: 'M12 3 4 7.5v9L12 21l8-4.5v-9L12 3Zm0 9 8-4.5M12 12v9M12 12 4 7.5',
+  webhooks: 'M4 12h11m-4.5-5 5 5-5 5M20 5v14',
   audit: 'M12 3 5 6v5c0 4.8 3 8.3 7 10 4-1.7 7-5.2 7-10V6l-7-3Zm-3 9 2.2 2.2L15.5 10',
 } as const
 export type IconName = keyof typeof paths

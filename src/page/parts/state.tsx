@@ -1,8 +1,9 @@
-/** Duty: what a worker or a session does, as a form, a colour and a word. */
+/** Duty: what a worker or a session does, and how an endpoint or a delivery stands, as a form, a colour and a word. */
 import type { ReactNode } from 'react'
 import type { Holdup } from '../../client/holdup.ts'
 import type { WorkerReport } from '../../client/report.ts'
 import type { ListedState } from '../../client/session/session-state.ts'
+import type { DeliveryState, Webhook } from '../../client/webhook/webhook.ts'
 import type { Activity } from '../../core/worker/activity.ts'
 
 type Look = 'busy' | 'queued' | 'waiting' | 'needs' | 'good' | 'bad' | 'off' | 'paused'
@@ -62,6 +63,36 @@ export function SessionState({
   if (state === 'active' && needsSomebody) return <State look="needs" word="needs you" />
   if (state === 'active' && rests) return <State look="waiting" word="open" />
   return <State look={lookOfState[state]} word={state} />
+}
+
+/** Silent: it has not reported lately. Stalled: for so long that its leases have ended. */
+export function NodeState({
+  isSilent,
+  isStalled,
+}: {
+  readonly isSilent: boolean
+  readonly isStalled: boolean
+}): ReactNode {
+  if (isStalled) return <State look="bad" word="stands still" />
+  return isSilent ? <State look="needs" word="silent" /> : <State look="good" word="live" />
+}
+
+const lookOfEndpoint: Readonly<Record<Webhook['state'], Look>> = { enabled: 'good', failing: 'bad', disabled: 'off' }
+
+export function EndpointState({ state }: Pick<Webhook, 'state'>): ReactNode {
+  return <State look={lookOfEndpoint[state]} word={state} />
+}
+
+const lookOfDelivery: Readonly<Record<DeliveryState, Look>> = {
+  waiting: 'queued',
+  sending: 'busy',
+  retrying: 'needs',
+  delivered: 'good',
+  failed: 'bad',
+}
+
+export function DeliveryStateWord({ state }: { readonly state: DeliveryState }): ReactNode {
+  return <State look={lookOfDelivery[state]} word={state} />
 }
 
 /** True if one of these does not end by itself. The next message of a conversation is no such thing: it may never come. */

@@ -20,8 +20,12 @@ export class TestApi implements AsyncDisposable {
   }
 
   static async start(workers: Workers, options: StartApiOptions = {}): Promise<TestApi> {
-    const { partitions } = options
-    const troupe = await TestTroupe.start({ workers, ...(partitions && { partitions, client: { partitions } }) })
+    const { partitions, webhooks } = options
+    const troupe = await TestTroupe.start({
+      workers,
+      ...(partitions && { partitions, client: { partitions } }),
+      ...(webhooks && { webhooks }),
+    })
     const { redisUrl, namespace } = troupe
     return new TestApi(troupe, await startApi({ redisUrl, namespace, port: 0, ...options }))
   }

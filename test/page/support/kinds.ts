@@ -57,6 +57,10 @@ export const kinds = {
       else self.ask(`How many? ${hostile}`, { schema: z.number() })
     },
   }),
+  resting: defineWorker({
+    description: 'Waits for a timer.',
+    receive: (message, self) => void (message.kind === 'input' && self.after(3_600_000, null)),
+  }),
   ordering: defineWorker({
     description: 'Takes a form.',
     input: z.object({ what: z.string(), often: z.boolean(), cups: z.record(z.string(), z.number()).optional() }),

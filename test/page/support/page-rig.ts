@@ -32,7 +32,11 @@ export class PageRig {
   async #open(): Promise<void> {
     this.folder = await mkdtemp(join(tmpdir(), 'troupe-page-'))
     await buildPage(this.folder)
-    this.api = await TestApi.start(kinds, { page: this.folder, rate: 1_000_000 })
+    this.api = await TestApi.start(kinds, {
+      page: this.folder,
+      rate: 1_000_000,
+      webhooks: { allowPrivateAddresses: true },
+    })
     this.#browser = await startBrowser()
     if (this.#browser === null) return
     this.#context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 } })

@@ -54,7 +54,6 @@ export function decide(about: readonly Approval[], choice: Choice): void {
 }
 
 function takeBack(one: Decided): void {
-  if (one.isSent) return
   clearTimeout(one.timer)
   waiting.delete(one)
   notify()

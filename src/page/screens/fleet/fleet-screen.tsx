@@ -10,9 +10,11 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
 import { Findings } from '../../parts/findings.tsx'
 import { say, sayError } from '../../parts/notes.tsx'
+import { NodeState } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { Line, Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
+import { isSilent, ReleaseNode } from './release-node.tsx'
 
 export function FleetScreen(): ReactNode {
   useTitle('Fleet')
@@ -26,7 +28,7 @@ export function FleetScreen(): ReactNode {
           {health.data !== undefined && <PauseAll paused={health.data.paused} />}
         </div>
         <Waiting query={nodes} what="nodes" />
-        {nodes.data?.nodes.length === 0 && (
+        {nodes.data?.nodes.every(({ stalled }) => stalled) && (
           <Empty commands={['troupe node', 'troupe dev']}>No node is live, so nothing runs. Start one:</Empty>
         )}
         {nodes.data !== undefined && nodes.data.nodes.length > 0 && (
@@ -46,7 +48,8 @@ export function FleetScreen(): ReactNode {
 }
 
 const nodeColumns: readonly Column<NodeSummary>[] = [
-  { head: 'Node', cell: ({ id }) => <Line text={id} className="mono" /> },
+  { head: 'State', cell: (node) => <NodeState isSilent={isSilent(node)} isStalled={node.stalled === true} /> },
+  { head: 'Node', cell: ({ id }) => <Line text={id} className="mono" />, className: 'wide' },
   {
     head: 'Host',
     cell: ({ host, pid }) => <Text text={`${host ?? 'unknown'}${pid === null ? '' : ` (${pid})`}`} isLine />,
@@ -55,6 +58,7 @@ const nodeColumns: readonly Column<NodeSummary>[] = [
   { head: 'Pools', cell: ({ pools }) => <Line text={pools.join(', ')} />, className: 'wide' },
   { head: 'Kinds', cell: ({ kinds }) => <Line text={kinds.join(', ')} />, className: 'wide' },
   { head: 'Last seen', cell: ({ lastSeenMs }) => `${formatDuration(lastSeenMs)} ago`, className: 'number' },
+  { head: '', cell: (node) => isSilent(node) && <ReleaseNode id={node.id} />, className: 'number' },
 ]
 
 const poolColumns: readonly Column<HealthView['pools'][number]>[] = [

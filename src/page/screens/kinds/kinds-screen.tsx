@@ -6,6 +6,7 @@ import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
 import { useRowKeys } from '../../parts/rows.ts'
 import { Line, Text } from '../../parts/text.tsx'
+import { NoNode } from './no-node.tsx'
 import { Playground } from './playground.tsx'
 
 const route = getRouteApi('/kinds')
@@ -61,6 +62,11 @@ export function KindsScreen(): ReactNode {
               its sessions
             </Link>
           </div>
+          {!chosen.hosted && (
+            <div className="box-body">
+              <NoNode kind={chosen.kind} />
+            </div>
+          )}
           <Playground key={chosen.kind} kind={chosen} />
         </section>
       )}

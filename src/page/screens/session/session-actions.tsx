@@ -11,9 +11,8 @@ import { say, sayError } from '../../parts/notes.tsx'
 type Act = (path: string, body: unknown, done: string, method?: 'POST' | 'PATCH') => Promise<unknown>
 type Open = 'cancel' | 'limits' | 'retry' | 'fork' | null
 
-export function SessionActions({ session }: { readonly session: SessionReport }): ReactNode {
-  const { id, state, paused, mode } = session
-  const [open, setOpen] = useState<Open>(null)
+/** Does something with the session, and says what came of it. */
+export function useAct(id: string): { readonly act: Act; readonly isBusy: boolean } {
   const [isBusy, setBusy] = useState(false)
   const act: Act = async (path, body, done, method = 'POST') => {
     setBusy(true)
@@ -29,6 +28,13 @@ export function SessionActions({ session }: { readonly session: SessionReport })
       setBusy(false)
     }
   }
+  return { act, isBusy }
+}
+
+export function SessionActions({ session }: { readonly session: SessionReport }): ReactNode {
+  const { id, state, paused, mode } = session
+  const [open, setOpen] = useState<Open>(null)
+  const { act, isBusy } = useAct(id)
   const isActive = state === 'active'
   const pause = () =>
     void (paused === null ? act('pause', {}, 'Paused: nothing more begins in it.') : act('resume', {}, 'It goes on.'))
@@ -104,7 +110,7 @@ interface ActDialogProps {
   readonly onClose: () => void
 }
 
-function CancelDialog({ act, onClose }: ActDialogProps): ReactNode {
+export function CancelDialog({ act, onClose }: ActDialogProps): ReactNode {
   const [reason, setReason] = useState('')
   const onSubmit = () => {
     onClose()

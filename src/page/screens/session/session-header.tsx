@@ -1,6 +1,6 @@
 /** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
 import { Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode } from 'react'
 import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
@@ -10,6 +10,7 @@ import { HoldupLine } from '../../parts/holdup.tsx'
 import { needsSomebody, SessionState } from '../../parts/state.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
+import { HoldupHelp } from './holdup-help.tsx'
 import { SessionActions } from './session-actions.tsx'
 
 const holdupsMost = 3
@@ -68,13 +69,16 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
         </p>
       )}
       {holdups.slice(0, holdupsMost).map((holdup) => (
-        <HoldupLine key={`${holdup.workerId} ${holdup.reason}`} holdup={holdup} worker={workerOf(holdup.workerId)}>
-          {holdup.workerId !== session.rootId && (
-            <Link to="/sessions/$id" params={{ id }} search={(before) => ({ ...before, worker: holdup.workerId })}>
-              show it
-            </Link>
-          )}
-        </HoldupLine>
+        <Fragment key={`${holdup.workerId} ${holdup.reason}`}>
+          <HoldupLine holdup={holdup} worker={workerOf(holdup.workerId)}>
+            {holdup.workerId !== session.rootId && (
+              <Link to="/sessions/$id" params={{ id }} search={(before) => ({ ...before, worker: holdup.workerId })}>
+                show it
+              </Link>
+            )}
+          </HoldupLine>
+          <HoldupHelp holdup={holdup} worker={workerOf(holdup.workerId)} sessionId={id} />
+        </Fragment>
       ))}
       {holdups.length > holdupsMost && <p className="muted">and {holdups.length - holdupsMost} more</p>}
     </header>

@@ -1,0 +1,93 @@
+/** Duty: a node that stands still: which it is, since when, what it holds; and giving that to other nodes at once. */
+import { type ReactNode, useState } from 'react'
+import { count } from '../../../cli/view/amounts.ts'
+import { formatDuration } from '../../../cli/view/duration.ts'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
+import type { ReleasedNode } from '../../../client/node-handle.ts'
+import type { NodeSummary } from '../../../client/summaries.ts'
+import { change } from '../../api/http.ts'
+import { queries, useNode } from '../../api/queries.ts'
+import { BatchDialog } from '../../parts/batch-dialog.tsx'
+import { say, sayError } from '../../parts/notes.tsx'
+import { Text } from '../../parts/text.tsx'
+
+/** A node reports every second while there is work, and every five seconds while there is none. */
+const silentMs = 6_000
+
+export function isSilent({ lastSeenMs }: Pick<NodeSummary, 'lastSeenMs'>): boolean {
+  return lastSeenMs >= silentMs
+}
+
+export function processText({ host, pid }: Pick<NodeSummary, 'host' | 'pid'>): string {
+  return pid === null ? 'its process' : `process ${pid} on ${host ?? 'its host'}`
+}
+
+/** Nothing once it reports again, or is forgotten. */
+export function StandingNode({ id }: { readonly id: string }): ReactNode {
+  const query = useNode(id)
+  const node = query.error === null ? query.data : undefined
+  if (node === undefined || !isSilent(node)) return null
+  return (
+    <div className="help">
+      <p>
+        <Text
+          text={`Node ${id}, ${processText(node)}, has not reported for ${formatDuration(node.lastSeenMs)}.`}
+          isLine
+        />{' '}
+        {node.workers.length > 0 && `It holds ${count(node.workers.length, 'worker')}.`}
+      </p>
+      <p className="muted">
+        When their leases end, 15 s after its last report, other nodes go on with them. To wait no longer:
+      </p>
+      <ReleaseNode id={id} />
+    </div>
+  )
+}
+
+export function ReleaseNode({ id }: { readonly id: string }): ReactNode {
+  const [isAsking, setAsking] = useState(false)
+  return (
+    <>
+      <button type="button" className="button harsh" onClick={() => setAsking(true)}>
+        Release its work
+      </button>
+      {isAsking && <ReleaseDialog id={id} onClose={() => setAsking(false)} />}
+    </>
+  )
+}
+
+function ReleaseDialog({ id, onClose }: { readonly id: string; readonly onClose: () => void }): ReactNode {
+  const [reason, setReason] = useState('')
+  const workers = useNode(id).data?.workers ?? []
+  const onSubmit = async () => {
+    try {
+      const body = reason.trim() === '' ? {} : { reason: reason.trim() }
+      const node = await change<ReleasedNode>('POST', `nodes/${id}/release`, { body })
+      const what =
+        node.released === 0 ? 'It held nothing any more' : `${count(node.released, 'worker')} can go on elsewhere`
+      say({ text: `${what}. End ${processText(node)}, or let it go on: what it still held is refused.`, ms: 10_000 })
+      await queries.invalidateQueries()
+    } catch (error) {
+      sayError(error)
+    }
+  }
+  return (
+    <BatchDialog
+      title="Release the work of this node"
+      submit="Release its work"
+      names={workers.map(({ name, kind }) => nameAndKind(name, kind))}
+      isHarsh
+      onSubmit={() => void onSubmit()}
+      onClose={onClose}
+    >
+      <p>
+        Other nodes go on with it now, as if the leases had ended. What this node still commits is refused. Code of it
+        that still runs may have effects outside until it notices.
+      </p>
+      <label className="labelled">
+        <span className="label">Why? (May be left out.)</span>
+        <input className="field" value={reason} onChange={({ target }) => setReason(target.value)} />
+      </label>
+    </BatchDialog>
+  )
+}

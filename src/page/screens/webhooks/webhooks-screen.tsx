@@ -1,0 +1,112 @@
+/** Duty: the screen of endpoints: addresses that are told of what happens, whether they accept it, and what was sent to whom. */
+import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { type ReactNode, useState } from 'react'
+import type { Webhook, WebhookWithSecret } from '../../../client/webhook/webhook.ts'
+import { useWebhooks } from '../../api/queries.ts'
+import { useTitle } from '../../app/title.tsx'
+import { Empty, Waiting } from '../../parts/empty.tsx'
+import { useRowKeys } from '../../parts/rows.ts'
+import { EndpointState } from '../../parts/state.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { Line } from '../../parts/text.tsx'
+import { Age } from '../../parts/time.tsx'
+import { AddDialog } from './add-dialog.tsx'
+import { Deliveries } from './deliveries.tsx'
+import { SecretDialog } from './secret-dialog.tsx'
+import { onlyText } from './told-of.ts'
+
+const route = getRouteApi('/webhooks')
+
+export function WebhooksScreen(): ReactNode {
+  useTitle('Webhooks')
+  const query = useWebhooks()
+  const webhooks = query.data?.webhooks ?? []
+  const { state } = route.useSearch()
+  const setSearch = route.useNavigate()
+  const navigate = useNavigate()
+  const [isAdding, setAdding] = useState(false)
+  const [added, setAdded] = useState<WebhookWithSecret | null>(null)
+  const open = (id: string | undefined) => {
+    if (id !== undefined) void navigate({ to: '/webhooks/$id', params: { id } })
+  }
+  const { chosen } = useRowKeys(
+    'Webhooks',
+    webhooks.length,
+    (index) => open(webhooks[index]?.id),
+    () => [{ key: 'n', does: 'add an endpoint', run: () => setAdding(true) }],
+  )
+  return (
+    <div className="screen-body">
+      <section className="box" aria-label="Endpoints">
+        <div className="box-head">
+          <h2>Endpoints</h2>
+          <button type="button" className="button main" onClick={() => setAdding(true)}>
+            Add <kbd>n</kbd>
+          </button>
+        </div>
+        <Waiting query={query} what="endpoints" />
+        {query.data !== undefined && webhooks.length === 0 && (
+          <Empty commands={['troupe webhook add https://example.com/hooks/troupe']}>
+            No address is told of what happens. Add one here, or in a terminal:
+          </Empty>
+        )}
+        {webhooks.length > 0 && (
+          <Table name="Endpoints" columns={columns} rows={webhooks} keyOf={({ id }) => id} chosen={chosen} />
+        )}
+      </section>
+      <Deliveries webhooks={webhooks} state={state} onState={(next) => void setSearch({ search: { state: next } })} />
+      {isAdding && (
+        <AddDialog
+          onClose={() => setAdding(false)}
+          onAdded={(one) => {
+            setAdding(false)
+            setAdded(one)
+          }}
+        />
+      )}
+      {added !== null && (
+        <SecretDialog
+          webhook={added}
+          onClose={() => {
+            setAdded(null)
+            open(added.id)
+          }}
+        />
+      )}
+    </div>
+  )
+}
+
+const columns: readonly Column<Webhook>[] = [
+  { head: 'State', cell: ({ state }) => <EndpointState state={state} /> },
+  {
+    head: 'Address',
+    cell: ({ id, url }) => (
+      <span className="session-name">
+        <Link to="/webhooks/$id" params={{ id }}>
+          <Line text={url} />
+        </Link>
+      </span>
+    ),
+  },
+  { head: 'Told of', cell: (webhook) => <Line text={toldText(webhook)} />, className: 'wide muted' },
+  { head: 'Last accepted', cell: ({ deliveredAt }) => <Ago at={deliveredAt} />, className: 'number' },
+  {
+    head: 'Not accepted',
+    cell: ({ failing }) => failing !== null && <Line text={failing.reason ?? `${failing.retrying} are tried again`} />,
+    className: 'wide',
+  },
+]
+
+function toldText(webhook: Webhook): string {
+  return [webhook.types.join(', '), onlyText(webhook)].filter(Boolean).join('; ')
+}
+
+function Ago({ at }: { readonly at: number | null }): ReactNode {
+  if (at === null) return <span className="muted">never</span>
+  return (
+    <>
+      <Age since={at} /> ago
+    </>
+  )
+}
