@@ -22,7 +22,6 @@ import { PoolStore } from '../store/pool-store.ts'
 import { Connections } from '../store/redis/connections.ts'
 import { guarded, guardedReads } from '../store/redis/guarded.ts'
 import type { SessionStore } from '../store/session-store.ts'
-import { checkNamespace, lookAtNamespace } from '../store/set-up/namespace.ts'
 import { retentionOf } from '../store/set-up/retention.ts'
 import { readSubmissionQueue } from '../submit/submission-queue.ts'
 import { BullWaker } from '../wake/bull-waker.ts'
@@ -37,6 +36,7 @@ import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
 import { NodeHandle } from './node-handle.ts'
 import { nodeSummaries } from './node-summaries.ts'
+import { type Purpose, partitionsOf } from './partitions.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
 import { type PauseOptions, pauseAll, resumeAll } from './person/pause.ts'
@@ -73,12 +73,6 @@ export interface InternalConnectOptions extends ConnectOptions {
   readonly purpose?: Purpose
 }
 
-/**
- * What a client is for. create: it creates sessions, and sets up a namespace that is new, which fixes its number of partitions for good.
- * change: it changes sessions that exist. look: it writes nothing, and its Redis user needs no right to write.
- */
-export type Purpose = 'create' | 'change' | 'look'
-
 /** How long connecting may take by default, and how long any other call. */
 const connectMs = 5_000
 const callMs = 10_000
@@ -100,15 +94,6 @@ export async function connectInternal(options: InternalConnectOptions): Promise<
     connections.end()
     throw error
   }
-}
-
-async function partitionsOf(
-  connections: Connections,
-  { namespace = defaultNamespace, partitions, purpose = 'create' }: InternalConnectOptions,
-  deadlineMs: number,
-): Promise<number> {
-  if (purpose === 'create') return checkNamespace(connections, namespace, partitions, deadlineMs)
-  return lookAtNamespace(connections, namespace, partitions, { deadlineMs, willWrite: purpose === 'change' })
 }
 
 export class Troupe implements AsyncDisposable {

@@ -6,7 +6,8 @@
  * VERB-2 An object of --json that is about a session or a worker has its id in `sessionId` or `workerId`, even if it also has an `id`.
  */
 import type { Command } from 'commander'
-import type { Purpose, Troupe } from '../../client/client.ts'
+import type { Troupe } from '../../client/client.ts'
+import type { Purpose } from '../../client/partitions.ts'
 import { isId, isWorkerId, pastedId, rootIdOf } from '../../core/ids.ts'
 import { withTroupe } from '../host/connection.ts'
 import { addConnectionOptions, addExamples, type ConnectionFlags, type Example, wholeNumber } from '../options.ts'

@@ -89,7 +89,7 @@ const columns: readonly Column<Webhook>[] = [
       </span>
     ),
   },
-  { head: 'Told of', cell: (webhook) => <Line text={toldText(webhook)} />, className: 'wide muted' },
+  { head: 'Events', cell: (webhook) => <Line text={wishesText(webhook)} />, className: 'wide muted' },
   { head: 'Last accepted', cell: ({ deliveredAt }) => <Ago at={deliveredAt} />, className: 'number' },
   {
     head: 'Not accepted',
@@ -98,7 +98,7 @@ const columns: readonly Column<Webhook>[] = [
   },
 ]
 
-function toldText(webhook: Webhook): string {
+function wishesText(webhook: Webhook): string {
   return [webhook.types.join(', '), onlyText(webhook)].filter(Boolean).join('; ')
 }
 
