@@ -88,7 +88,7 @@ if header.isCancelling then
   redis.call('SADD', cancellingKey, header.session) -- guard: a copy finishes the cancels of its original
   redis.call('HSET', rootKey, 'endFrom', '0') -- guard: a copy looks at all that its original was to cancel
 end
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 local wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on fork
 if wakeups ~= '' then redis.call('HSET', rootKey, 'startWakeups', wakeups) end
 if idemKey then redis.call('SET', idemKey, header.session, 'PX', digits(header.keyMs)) end

@@ -29,7 +29,7 @@ for index = 1, #held do
     writeWoken(tag, { id = held[index], session = sessionId, pool = pool }, woke) -- guard: a resume brings workers back into their run queues
   end
 end
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 redis.call('DEL', heldKey, quietKey)
 writeEvents(eventsKey, { sessionId, event })
 return { 'ok', writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs), digits(#held) } -- guard: wake-up rule after a resume

@@ -108,7 +108,7 @@ redis.call('HDEL', rootKey, 'ended', 'resting') -- guard: a retried session has 
 local createdAt = tonumber(redis.call('ZSCORE', tag .. ':sessions', header.sessionId) or now)
 redis.call('ZADD', endsKeyOf(tag), goesOnSince(createdAt), header.sessionId) -- guard: a retried session goes on
 writeWokenRecord(tag, { id = root, session = header.sessionId, pool = record.pool or atStart.pool, root = record }, now, woke)
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 wakeups = writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs) -- guard: wake-up rule on retry
 set('retried', digits(tonumber(retries or 0) + 1) .. ' ' .. header.seed .. ' ' .. wakeups)
 redis.call('HSET', rootKey, unpack(changes))

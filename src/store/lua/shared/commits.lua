@@ -335,7 +335,7 @@ local function commitTurn(tag, turn, batch)
   if record.wakeups then change(turn, 'wakeups', atStart.wakeups) end
   redis.call('HSET', recordKey, unpack(turn.changes))
   if record.parent and #turn.ofRoot > 0 then redis.call('HSET', turn.rootKey, unpack(turn.ofRoot)) end -- guard: an ended run of a child is marked at the root
-  writeStandings(tag, turn.woke.standings)
+  writeQueues(tag, turn.woke)
   tellEvent(turn, batch)
   local answer = { 'ok', version, '', false, turn.others.spent or turn.spentBefore, turn.caps, turn.assigned or nil }
   if turn.paused then answer[7], answer[8] = turn.assigned or false, 'paused' end -- guard: pause check of commit

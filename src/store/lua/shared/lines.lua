@@ -9,8 +9,11 @@ The root's record has the last place of its session (`score`), its average turn 
 -- unhosted, and a sweep moves them once the key is mended.
 local function enterRunQueue(tag, pool, placed)
   if pool ~= 'default' and pool ~= 'unhosted' then redis.pcall('SADD', tag .. ':pools', pool) end -- guard: whoever queues a worker registers its pool
-  local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(placed)) -- guard: run-queue entry on post
-  if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(placed)) end
+  for from = 1, #placed, 2000 do
+    local to = math.min(from + 1999, #placed)
+    local added = redis.pcall('ZADD', tag .. ':run:' .. pool, unpack(placed, from, to)) -- guard: run-queue entry on post
+    if type(added) == 'table' then redis.pcall('ZADD', tag .. ':run:unhosted', unpack(placed, from, to)) end
+  end
 end
 
 local function kindQueueKey(tag, pool, kind)
@@ -78,17 +81,20 @@ local function writeClock(tag, pool, place)
   redis.pcall('ZADD', tag .. ':clocks', 'GT', place, pool) -- guard: the virtual time of a pool goes on with the places that are taken
 end
 
--- Each asking moves it by one, so that those who come one after the other stand in this order.
-local function nextPlace(tag, pool)
-  local place = redis.pcall('ZINCRBY', tag .. ':clocks', 1, pool)
-  place = type(place) == 'string' and tonumber(place) or 1
-  if place > 1 then return place end
+-- The place of the first of so many who come one after the other: each of them moves the virtual time by one, so that they stand in this order.
+local function nextPlaces(tag, pool, count)
+  local last = redis.pcall('ZINCRBY', tag .. ':clocks', count, pool)
+  last = type(last) == 'string' and tonumber(last) or count
+  if last > count then return last - count + 1 end
   -- Of this pool nothing was ever taken, or its time was lost: then it is that of the first one in the queue.
-  local first = redis.pcall('ZRANGE', tag .. ':run:' .. pool, 0, 0, 'WITHSCORES')
-  place = 1
+  local first, place = redis.pcall('ZRANGE', tag .. ':run:' .. pool, 0, 0, 'WITHSCORES'), 1
   if not first.err then place = math.max(place, tonumber(first[2]) or 1) end -- guard: a virtual time that was lost is that of the first in the queue
-  writeClock(tag, pool, digits(place))
+  writeClock(tag, pool, digits(place + count - 1))
   return place
+end
+
+local function nextPlace(tag, pool)
+  return nextPlaces(tag, pool, 1)
 end
 
 -- In each pool a session has places of its own.
@@ -115,29 +121,51 @@ local function readStanding(tag, session, pool, root)
   if field.err then field = {} end
   local weight, lead = turnShareOf(field[3] or nil)
   local turnUs = math.min(math.max(tonumber(field[2] or atStart.turnUs) or 0, turnLeast), turnMost)
-  return { session = session, pool = pool, last = tonumber(field[1] or atStart.score) or 0,
-    step = math.max(1, math.floor(turnUs / weight)), lead = lead }
+  return { last = tonumber(field[1] or atStart.score) or 0, step = math.max(1, math.floor(turnUs / weight)), lead = lead }
 end
 
--- Puts a worker into its run queue. `standings`: of the sessions that wake workers in this script. `root`: as above.
-local function writePlace(tag, pool, id, session, standings, root)
+-- What a script wakes: the workers, and the pools that got work. Commits of one script share `pools`.
+local function newWakes(pools)
+  return { woken = {}, queued = {}, pools = pools or {} }
+end
+
+-- A worker that is to run gets a place in its run queue when the script ends: all of them at once, since one by one their places cost as much as
+-- their records. Its record says so too; that of a worker whose other fields change at the same time is the caller's to write. `plan`: id,
+-- session, pool, and root as above.
+local function writeWoken(tag, plan, woke)
+  woke.woken[plan.id] = true
+  local queued = woke.queued[plan.pool] or {}
+  woke.queued[plan.pool], queued[#queued + 1] = queued, plan
+  woke.pools[plan.pool] = true
+end
+
+-- The places of workers of one pool, in the order in which they were woken; `standings`: of their sessions.
+local function placesOf(tag, pool, queued, standings)
   local aheadMost = 1e13
-  local name = session .. pool
-  local standing = standings[name] or readStanding(tag, session, pool, root)
-  standings[name] = standing
-  local first = nextPlace(tag, pool)
-  local place = first
-  place = math.max(place, standing.last + standing.step) -- guard: a worker is queued behind the last one of its session
-  place = math.min(place, first + aheadMost) -- guard: a session whose last place was damaged goes on
-  standing.last = place
-  enterRunQueue(tag, pool, { inFront(place, standing.lead), id })
+  local first, placed = nextPlaces(tag, pool, #queued), {}
+  for index = 1, #queued do
+    local plan, own = queued[index], first + index - 1
+    local standing = standings[plan.session] or readStanding(tag, plan.session, pool, plan.root)
+    standings[plan.session] = standing
+    local place = own
+    place = math.max(place, standing.last + standing.step) -- guard: a worker is queued behind the last one of its session
+    place = math.min(place, own + aheadMost) -- guard: a session whose last place was damaged goes on
+    standing.last = place
+    placed[2 * index - 1], placed[2 * index] = inFront(place, standing.lead), plan.id
+  end
+  return placed
 end
 
--- The last places of these sessions.
-local function writeStandings(tag, standings)
-  for _, standing in pairs(standings) do
-    redis.pcall('HSET', rootKeyOf(tag, standing.session), scoreField(standing.pool), digits(standing.last)) -- guard: a session remembers its last place
+-- Puts all that were woken into their run queues, and remembers the last place of each of their sessions.
+local function writeQueues(tag, woke)
+  for pool, queued in pairs(woke.queued) do
+    local standings = {}
+    enterRunQueue(tag, pool, placesOf(tag, pool, queued, standings))
+    for session, standing in pairs(standings) do
+      redis.pcall('HSET', rootKeyOf(tag, session), scoreField(pool), digits(standing.last)) -- guard: a session remembers its last place
+    end
   end
+  woke.queued = {}
 end
 
 -- The average turn of a session, when one more has lasted this long.

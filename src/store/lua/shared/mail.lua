@@ -126,19 +126,6 @@ local function planMails(tag, own, sends, byId, refused)
   return plans, out
 end
 
--- What a script wakes: the workers, the places of their sessions, and the pools that got work. Commits of one script share `pools`.
-local function newWakes(pools)
-  return { woken = {}, standings = {}, pools = pools or {} }
-end
-
--- Puts a worker that is to run into its run queue. Its record says so too; that of a worker whose other fields change at the same time is the
--- caller's to write.
-local function writeWoken(tag, plan, woke)
-  woke.woken[plan.id] = true
-  writePlace(tag, plan.pool, plan.id, plan.session, woke.standings, plan.root)
-  woke.pools[plan.pool] = true
-end
-
 local function writeWokenRecord(tag, plan, now, woke)
   writeWoken(tag, plan, woke)
   redis.call('HSET', workerKey(tag, plan.id), 'status', 'queued', 'queuedAt', digits(now))
@@ -196,7 +183,7 @@ end
 local function writeInput(tag, plan, event, seed, wakeupMs)
   local now, woke = nowMs(), newWakes()
   local position = digits(plan.consumed + writeMail(tag, plan, now, woke) - 1)
-  writeStandings(tag, woke.standings)
+  writeQueues(tag, woke)
   local about = plan.id == rootOf(plan.session) and plan.session or (plan.session .. ' ' .. plan.id)
   writeEvents(tag .. ':events', { about, event })
   local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs) -- guard: wake-up rule on post

@@ -70,7 +70,7 @@ for index = 1, #held do
     facts[#facts + 1] = startsNote(header.event, starts, words)
   end
 end
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 if saysSome and header.author then
   local key = workerKey(tag, header.author)
   -- What is no record is left as it is.

@@ -52,5 +52,5 @@ for index = 1, #mails do
     end
   end
 end
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 return { digits(last), writeWakeupsOf(tag, woke.pools, header.seed, now, header.wakeupMs), refused }

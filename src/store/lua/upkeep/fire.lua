@@ -87,7 +87,7 @@ end
 local fired, gatesMost = #due, 20
 local opening = readGatesList('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
 for index = 1, #opening do fired = fired + admitAt(opening[index]) end
-writeStandings(tag, woke.standings)
+writeQueues(tag, woke)
 local wakeups = writeWakeupsOf(tag, woke.pools, seed, now, wakeupMs)
 local first = redis.call('ZRANGE', timersKey, 0, 0, 'WITHSCORES')
 local firstGate = readGatesList('ZRANGE', gatesKey, 0, 0, 'WITHSCORES')

@@ -197,7 +197,7 @@ if isTurn then
     end
   end
   if #lost > 0 then writeEvents(eventsKey, lost) end
-  writeStandings(tag, woke.standings)
+  writeQueues(tag, woke)
   -- Before 7.0 a stream cannot say itself that it lost entries.
   local trimmed = redis.call('XTRIM', eventsKey, 'MAXLEN', '~', digits(header.eventsKept))
   -- How large all of it is takes a millisecond, so it is looked at now and then. As much of it goes as it is too large, from its older end.
