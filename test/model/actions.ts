@@ -4,10 +4,20 @@ import { checkCall } from './call-checks.ts'
 import type { Answer, Call } from './calls.ts'
 import { firstAsk, type Store } from './records.ts'
 import { letPass, reduce } from './reducer.ts'
-import { afterAnswer, callOfClient, canAbandon, childId, claiming, commitOf, hasStep, sleep } from './senders.ts'
+import {
+  afterAnswer,
+  callOfClient,
+  canAbandon,
+  childId,
+  claiming,
+  commitOf,
+  hasStep,
+  mustEnter,
+  sleep,
+} from './senders.ts'
 import type { Rules } from './shared-rules.ts'
 import { sightOf } from './sights.ts'
-import type { Action, Client, Executed, Fate, Faults, Slot, World } from './world.ts'
+import type { Action, Client, Executed, Fate, Faults, Slot, Turn, World } from './world.ts'
 
 /** Everything that may happen next. */
 export function actionsOf(world: World): Action[] {
@@ -29,7 +39,7 @@ export function actionsOf(world: World): Action[] {
   }
   actions.push(...timeActions(world))
   if (store.session.unfinished) actions.push({ kind: 'finish' })
-  if (store.timers.length > 0) actions.push({ kind: 'fire' })
+  if (store.timers.length > 0 || store.gate.isListed) actions.push({ kind: 'fire' })
   if (faults.looks > 0) for (const worker of Object.keys(store.workers)) actions.push({ kind: 'look', worker })
   if (faults.cancels > 0 && store.session.state === 'active') actions.push({ kind: 'cancel' })
   if (faults.failOvers > 0 && store.session.state !== 'absent')
@@ -54,6 +64,7 @@ function actionsOfSlot({ jobs, faults, store }: World, index: number, slot: Slot
   if (slot.pending !== null) return [...actions, { kind: 'sendAgain', from: 'slot', index }]
   for (const fate of fates) {
     if (slot.turn === null) actions.push({ kind: 'claim', slot: index, fate })
+    else if (mustEnter(slot.turn)) actions.push({ kind: 'enter', slot: index, fate })
     else {
       if (hasStep(slot.turn) && !slot.turn.cancelled && slot.turn.assignment.purpose === 'run')
         actions.push({ kind: 'commit', slot: index, how: 'step', fate })
@@ -92,6 +103,7 @@ export function isFree(action: Action): boolean {
   switch (action.kind) {
     case 'submit':
     case 'claim':
+    case 'enter':
       return action.fate === 'fine'
     case 'commit':
       return action.fate === 'fine' && (action.how === 'step' || action.how === 'end')
@@ -132,6 +144,11 @@ export function act(world: World, action: Action, seed: number, rules: Rules): O
   return { world: acting.world, violations: acting.violations, executed: acting.executed }
 }
 
+/** Redis may have lost that the run of this turn has begun. */
+function doubted(turn: Turn | null): Turn | null {
+  return turn?.gate === 'in' ? { ...turn, gate: 'lost' } : turn
+}
+
 type Mishap = Extract<
   Action,
   { kind: 'expire' | 'stale' | 'loseJob' | 'doubleJob' | 'fire' | 'cancel' | 'finish' | 'replicate' | 'failOver' }
@@ -158,6 +175,9 @@ class Acting {
         break
       case 'claim':
         this.#fromSlot(action.slot, { kind: 'claim', ...claiming(this.#slot(action.slot)) }, action.fate)
+        break
+      case 'enter':
+        this.#enter(action)
         break
       case 'commit':
         this.#commit(action, seed)
@@ -230,7 +250,7 @@ class Acting {
       store,
       ghost: { ...ghost, owesWakeups: true },
       replica: null,
-      slots: this.world.slots.map((slot) => ({ ...slot, pending: forget(slot.pending) })),
+      slots: this.world.slots.map((slot) => ({ ...slot, pending: forget(slot.pending), turn: doubted(slot.turn) })),
       clients: this.world.clients.map((client) => ({ ...client, pending: forget(client.pending) })),
       late: this.world.late.map((one) => ({ ...one, answer: null })),
     })
@@ -278,6 +298,13 @@ class Acting {
     const slot = this.#slot(index)
     this.#setSlot(index, fate === 'lost' ? { ...slot, pending: { call, answer } } : afterAnswer(slot, call, answer))
     if (fate !== 'lost') this.#ring(wakeupsOf(answer))
+  }
+
+  #enter({ slot: index, fate }: { readonly slot: number; readonly fate: Fate }): void {
+    const { turn } = this.#slot(index)
+    if (turn === null) return
+    const { worker, token } = turn.assignment
+    this.#fromSlot(index, { kind: 'enter', worker, token }, fate)
   }
 
   #commit({ slot: index, how, fate }: Action & { readonly kind: 'commit' }, seed: number): void {

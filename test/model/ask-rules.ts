@@ -1,5 +1,6 @@
 /** answer.lua, and what fire.lua does with asks that expire. */
 import type { Answer, AnswerCall, FireCall } from './calls.ts'
+import { writeAdmitted } from './gate-rules.ts'
 import type { Store } from './records.ts'
 import { type Rules, readCancellation, writeAskEnd, writeMail, writeWakeups } from './shared-rules.ts'
 
@@ -25,7 +26,7 @@ export function answer(store: Store, call: AnswerCall, rules: Rules): Answer {
   return { kind: 'ok', position: 0, wakeups: ask.wakeups }
 }
 
-/** Time passes: all timers are due. */
+/** Time passes: all timers are due, and the gate is looked at. */
 export function fire(store: Store, call: FireCall, rules: Rules): Answer {
   const due = store.timers
   let isWoken = false
@@ -38,5 +39,7 @@ export function fire(store: Store, call: FireCall, rules: Rules): Answer {
     }
   }
   store.timers = store.timers.filter((id) => !due.includes(id))
-  return { kind: 'fired', fired: due.length, wakeups: isWoken ? writeWakeups(store, call.seed, rules) : [] }
+  const began = store.gate.isListed ? writeAdmitted(store) : 0
+  const wakeups = isWoken || began > 0 ? writeWakeups(store, call.seed, rules) : []
+  return { kind: 'fired', fired: due.length + began, wakeups }
 }

@@ -2,7 +2,7 @@
  * What must be true of each call that a script executed, judged by the stores before and after and by what was noted along the
  * way, not by the rules of the reducer. Invariants are cited by their numbers in docs/model.md.
  */
-import type { Answer, Call, Claimed, CommitCall } from './calls.ts'
+import type { Answer, Call, Claimed, CommitCall, EnterCall } from './calls.ts'
 import { newRecord, rootId, type Store, type WorkerRecord } from './records.ts'
 import type { Rules } from './shared-rules.ts'
 import type { Ghost, World } from './world.ts'
@@ -28,6 +28,7 @@ export function checkCall(
     ...cancelRules(before, ghost, call, answer, after),
     ...duplicateRules(before, call, answer, after, earlier),
     ...askEndRules(before, after),
+    ...enterRules(before, ghost, call, answer),
   ]
   const noted = note(ghost, before, call, answer, after)
   const startsMost = rules.suspectAfter + rules.poisonAfter
@@ -102,6 +103,20 @@ function cancelRules(before: Store, ghost: Ghost, call: Call, answer: Answer, af
   return lines
 }
 
+/** I12, I18: who enters was not cancelled, and overtakes nobody. */
+function enterRules(before: Store, ghost: Ghost, call: Call, answer: Answer): string[] {
+  if (call.kind !== 'enter' || answer.kind !== 'in' || before.gate.in.includes(call.worker)) return []
+  const { nonce, epoch, commit } = recordOf(before, call.worker)
+  // A run of this turn has ended: it is told what it was told before.
+  if (commit?.nonce === call.token.nonce && commit.epoch === call.token.epoch) return []
+  const lines: string[] = []
+  if (nonce !== call.token.nonce || epoch !== call.token.epoch)
+    lines.push(`I5 ${call.worker} began under another token`)
+  if (isCancelled(before, ghost, call.worker)) lines.push(`I12 ${call.worker} began after it was cancelled`)
+  if (before.gate.waiting.length > 0) lines.push(`I18 ${call.worker} overtook ${before.gate.waiting.join(', ')}`)
+  return lines
+}
+
 function claimedIn(answer: Answer): Claimed | null {
   if (answer.kind === 'assigned') return answer
   return 'claimed' in answer ? answer.claimed : null
@@ -111,12 +126,13 @@ function claimedIn(answer: Answer): Claimed | null {
 function duplicateRules(before: Store, call: Call, answer: Answer, after: Store, earlier: Answer | null): string[] {
   if (earlier === null) return []
   const lines: string[] = []
-  const wrote = earlier.kind === 'committed' || earlier.kind === 'assigned' || earlier.kind === 'ok'
+  const wrote = ['committed', 'assigned', 'ok', 'in', 'waits'].includes(earlier.kind)
   if (wrote && JSON.stringify(before) !== JSON.stringify(after)) lines.push(`K11 ${call.kind} was executed twice`)
   if (earlier.kind === 'ok' && (answer.kind !== 'again' || answer.wakeups.join() !== earlier.wakeups.join()))
     lines.push(`K11 ${call.kind} was answered otherwise the second time`)
   if (call.kind === 'commit' && earlier.kind === 'committed')
     lines.push(...commitAgain(before, call, answer, earlier.version))
+  if (call.kind === 'enter') lines.push(...enterAgain(before, call, answer, earlier))
   const first = claimedIn(earlier)
   if (first?.kind === 'assigned' && recordOf(before, first.worker).nonce === first.token.nonce) {
     const second = claimedIn(answer)
@@ -142,6 +158,15 @@ function commitAgain(before: Store, call: CommitCall, answer: Answer, version: n
   return isBuiltOn && answer.version !== version ? ['K11 a commit got another version'] : []
 }
 
+function enterAgain(before: Store, { worker, token }: EnterCall, answer: Answer, earlier: Answer): string[] {
+  const { nonce, epoch, commit } = recordOf(before, worker)
+  const holds = nonce === token.nonce && epoch === token.epoch
+  const waits = commit?.nonce === token.nonce && commit.epoch === token.epoch && commit.sequence === 0
+  return (holds || waits) && answer.kind !== earlier.kind
+    ? [`K11 enter was answered ${earlier.kind}, and then ${answer.kind}`]
+    : []
+}
+
 /** What checks must know later. */
 function note(ghost: Ghost, before: Store, call: Call, answer: Answer, after: Store): Ghost {
   const accepted = { ...ghost.accepted }
@@ -161,6 +186,9 @@ function note(ghost: Ghost, before: Store, call: Call, answer: Answer, after: St
     for (const { id, mail } of call.spawns) accepted[id] ??= [mail]
     if (call.outcome !== '' && call.pendingCount > 0) add(`${call.worker}:${recordOf(before, call.worker).run}`)
   }
+  // A start that comes to the gate has harmed nobody.
+  if (call.kind === 'enter' && answer.kind === 'waits' && recordOf(before, call.worker).status === 'running')
+    delete starts[call.worker]
   const claimed = claimedIn(answer)
   if (claimed?.kind === 'assigned' && claimed.purpose === 'run') {
     const isNew = recordOf(before, claimed.worker).nonce !== claimed.token.nonce

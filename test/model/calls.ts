@@ -1,5 +1,5 @@
 /** The calls of the scripts as data, and their answers. A call that comes twice is the same call. */
-import type { Mark, Token } from './records.ts'
+import type { Mark, Token, WorkerRecord } from './records.ts'
 
 export interface Claiming {
   readonly node: string
@@ -44,6 +44,13 @@ export interface ClaimCall extends Claiming {
   readonly kind: 'claim'
 }
 
+/** A run is about to begin. */
+export interface EnterCall {
+  readonly kind: 'enter'
+  readonly worker: string
+  readonly token: Token
+}
+
 export interface CommitCall {
   readonly kind: 'commit'
   readonly worker: string
@@ -66,7 +73,12 @@ export interface CommitCall {
   readonly result: string
   /** The consumed input goes to the dead letters. */
   readonly dead: boolean
-  readonly spawns: readonly { readonly id: string; readonly call: number; readonly mail: string }[]
+  readonly spawns: readonly {
+    readonly id: string
+    readonly call: number
+    readonly mail: string
+    readonly detached: boolean
+  }[]
   /** Empty: the turn goes on. */
   readonly wait: string
   readonly next: Claiming
@@ -101,6 +113,7 @@ export type Call =
   | AnswerCall
   | FireCall
   | ClaimCall
+  | EnterCall
   | CommitCall
   | RenewCall
   | SweepCall
@@ -116,6 +129,7 @@ export interface Assigned {
   readonly version: number
   readonly run: number
   readonly open: boolean
+  readonly gates: WorkerRecord['gates']
   readonly pendingCalls: readonly number[]
   readonly resultsTaken: number
   readonly signalsOpen: number
@@ -133,10 +147,13 @@ export type Answer =
       readonly version: number
       readonly wakeups: readonly string[]
       readonly claimed: Claimed
+      /** Somebody waits for the place of the run that has ended. */
+      readonly opensGate: boolean
     }
   | { readonly kind: 'fenced'; readonly claimed: Claimed }
   | { readonly kind: 'conflict'; readonly version: number }
   | { readonly kind: 'cancelled' | 'not_found' | 'terminal' | 'done' | 'wait' }
+  | { readonly kind: 'in' | 'waits' }
   | { readonly kind: 'session_finished'; readonly state: string }
   | { readonly kind: 'answered'; readonly by: string }
   | { readonly kind: 'other' | 'expired' | 'withdrawn' }

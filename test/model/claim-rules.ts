@@ -11,7 +11,10 @@ interface Plan {
 
 /** The record before the claim, and the lanes that may be received from. */
 function readAssignment(store: Store, { id, purpose, suspect }: Plan, token: Assigned['token']): Assigned {
-  const { version, run, open, pendingCalls, resultsTaken, results, signalsOpen, signals, inbox } = record(store, id)
+  const { version, run, open, gates, pendingCalls, resultsTaken, results, signalsOpen, signals, inbox } = record(
+    store,
+    id,
+  )
   return {
     kind: 'assigned',
     worker: id,
@@ -21,6 +24,7 @@ function readAssignment(store: Store, { id, purpose, suspect }: Plan, token: Ass
     version,
     run,
     open,
+    gates,
     pendingCalls,
     resultsTaken,
     signalsOpen,

@@ -1,6 +1,7 @@
 /** commit.lua, in its order: may this node write; check; write; children and mail; the end of a run; of the turn; the next claim. */
 import type { Answer, Claimed, CommitCall } from './calls.ts'
 import { claimNext, sameAssignment } from './claim-rules.ts'
+import { writeLeft } from './gate-rules.ts'
 import { newRecord, type Store, type WorkerRecord } from './records.ts'
 import {
   dropWakeup,
@@ -24,7 +25,13 @@ function mayWrite(store: Store, call: CommitCall, rules: Rules): Answer | null {
   const last = worker.commit
   const isKnown = last?.nonce === token.nonce && last.epoch === token.epoch && sequence <= last.sequence
   if (isKnown && rules.without !== 'commit id')
-    return { kind: 'committed', version: worker.version, wakeups: worker.wakeups, claimed: claimedBefore() }
+    return {
+      kind: 'committed',
+      version: worker.version,
+      wakeups: worker.wakeups,
+      claimed: claimedBefore(),
+      opensGate: false,
+    }
   const holds = worker.nonce === token.nonce && worker.epoch === token.epoch
   if (!holds && rules.without !== 'token check') return { kind: 'fenced', claimed: claimedBefore() }
   if (worker.version !== call.version && rules.without !== 'version check')
@@ -61,9 +68,10 @@ function writeStep(store: Store, worker: WorkerRecord, call: CommitCall): void {
 /** 4. Children. Returns whether somebody was queued. */
 function writeChildren(store: Store, worker: WorkerRecord, call: CommitCall): boolean {
   const born = call.spawns.filter((spawn) => !store.workers[spawn.id])
-  for (const { id, call: number, mail } of born) {
-    const path = [...worker.path, `${call.worker}:${worker.run}`]
-    store.workers[id] = newRecord({ parent: call.worker, parentRun: worker.run, call: number, path, inbox: [mail] })
+  for (const { id, call: number, mail, detached } of born) {
+    const path = [...worker.path, `${call.worker}:${detached ? '-' : worker.run}`]
+    const parentRun = detached ? 0 : worker.run
+    store.workers[id] = newRecord({ parent: call.worker, parentRun, call: number, path, inbox: [mail] })
     writeQueued(store, id)
   }
   return born.length > 0
@@ -161,6 +169,7 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   const hadSignals = worker.signalsOpen > 0
   writeStep(store, worker, call)
   let touched = writeChildren(store, worker, call)
+  const opensGate = call.outcome !== '' && writeLeft(store, call.worker, worker, rules)
   if (call.outcome === '') writeAsks(store, worker, call)
   else touched = writeOutcome(store, worker, call, hadSignals, rules) || touched
   if (call.wait !== '') touched = writeEnd(store, worker, call, hit, rules) || touched
@@ -177,5 +186,5 @@ export function commit(store: Store, call: CommitCall, rules: Rules): Answer {
   const wakeups = touched ? writeWakeups(store, call.seed, rules) : []
   // The next claim may be of this very worker: its record is the same one.
   worker.wakeups = wakeups
-  return { kind: 'committed', version: call.version + 1, wakeups, claimed }
+  return { kind: 'committed', version: call.version + 1, wakeups, claimed, opensGate }
 }

@@ -14,7 +14,9 @@ const statesMost: Readonly<Record<string, number>> = {
   asks: 3_000,
   'fail-over of a cancel': 23_000,
 }
-const bound = (scene: Scene) => statesMost[scene.name] ?? 2_200
+/** A run waits at a gate only when another is in progress. */
+const boundOfGates = 4_500
+const bound = ({ name }: Scene) => statesMost[name] ?? (name === 're-sends at gates' ? boundOfGates : 2_200)
 
 function sceneNamed(name: string): Scene {
   const scene = scenes.find((one) => one.name === name)
@@ -52,6 +54,15 @@ const caught: Readonly<Record<Mutant, readonly [scene: string, violation: RegExp
   'an ended run withdraws its asks': ['asks', /^I9 root has 1 signals of a run that is over/],
   'lengths of lanes in what a fork sees': ['a fork in parts', /^cut root looks as before/],
   'asks of a cancelled run': ['asks that are cancelled', /^I12 root was answered after/],
+  'no more runs than a gate allows': ['gates', /^I18 runs of .* are in progress at once/],
+  'a run that ends frees its place': ['gates', /^I18 root is "out" and has 1 places/],
+  'who waits at a gate holds no lease': ['gates', /^I7 /],
+  'token check of enter': ['gates of lost leases', /^I5 /],
+  'cancel check of enter': ['gates of cancelled runs', /^I12 /],
+  'nobody overtakes at a gate': ['gates', /^I18 .* overtook/],
+  'a run begins once': ['re-sends at gates', /^K11 enter/],
+  'a run that waits is told so again': ['re-sends at gates', /^K11 enter/],
+  'a run that has ended does not begin again': ['re-sends at gates', /^(K11|I18)/],
 }
 
 describe('the search', () => {

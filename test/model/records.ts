@@ -17,13 +17,16 @@ export type WorkerState = 'idle' | 'queued' | 'running' | 'parked' | 'terminal'
 
 export interface WorkerRecord {
   readonly parent: string
+  /** 0: it is detached. */
   readonly parentRun: number
   readonly call: number
-  /** `<worker>:<run>` of its ancestors, the root first. */
+  /** `<worker>:<run>` of its ancestors, the root first; `<worker>:-` where it was spawned as detached. */
   readonly path: readonly string[]
   status: WorkerState
-  /** any | signals | result:<child> */
+  /** any | signals | gate | result:<child> */
   wait: string
+  /** Of its run, or its last one, at the gate of the kind: in progress there, waiting, or over. Empty: it never asked. */
+  gates: '' | 'in' | 'runs' | 'out'
   run: number
   open: boolean
   pendingCalls: readonly number[]
@@ -101,6 +104,8 @@ export interface Store {
   open: readonly string[]
   /** Asks that expire. */
   timers: readonly string[]
+  /** Workers whose runs are in progress at the gate of the kind, and those that wait there, in order. Listed: sweeps look at it. */
+  gate: { readonly in: readonly string[]; readonly waiting: readonly string[]; readonly isListed: boolean }
 }
 
 export type Mark = 'run' | 'cancelled' | 'poison'
@@ -123,6 +128,7 @@ export function newRecord(of: Partial<WorkerRecord>): WorkerRecord {
     path: [],
     status: 'queued',
     wait: 'any',
+    gates: '',
     run: 1,
     open: false,
     pendingCalls: [],
@@ -162,6 +168,7 @@ export function newStore(slots: number): Store {
     asks: {},
     open: [],
     timers: [],
+    gate: { in: [], waiting: [], isListed: false },
   }
 }
 

@@ -7,6 +7,7 @@ import { answer, fire } from './ask-rules.ts'
 import type { Answer, Call, PostCall, RenewCall, SpawnCall, SweepCall } from './calls.ts'
 import { claim } from './claim-rules.ts'
 import { commit } from './commit-rules.ts'
+import { enter, writeLeft } from './gate-rules.ts'
 import { copyStore, newRecord, rootId, type Store } from './records.ts'
 import {
   out,
@@ -42,6 +43,8 @@ function run(store: Store, call: Call, rules: Rules): Answer {
       return fire(store, call, rules)
     case 'claim':
       return claim(store, call, rules)
+    case 'enter':
+      return enter(store, call, rules)
     case 'commit':
       return commit(store, call, rules)
     case 'renew':
@@ -138,15 +141,16 @@ function finish(store: Store, rules: Rules): Answer {
       running++
       continue
     }
+    const isInRun = worker.open || worker.status === 'queued' || worker.wait === 'gate'
     const left = { awaited: worker.pendingCalls.length > 0, hadSignals: worker.signalsOpen > 0 }
     writeRunLeftovers(store, worker, left, rules)
     store.run = store.run.filter((other) => other !== id)
     const parent = store.workers[worker.parent]
     // Its parent waits in a turn: one that rests was cancelled before it, in the same pass.
     const isReported = parent?.open === true && worker.run === 1 && parent.run === worker.parentRun
-    if (isReported && (worker.open || worker.status === 'queued'))
-      writeMail(store, worker.parent, 'results', `result:${id}`, rules)
-    if (worker.open || worker.status === 'queued') {
+    if (isReported && isInRun) writeMail(store, worker.parent, 'results', `result:${id}`, rules)
+    writeLeft(store, id, worker, rules)
+    if (isInRun) {
       worker.log = [...worker.log, 'cancelled']
       worker.run++
       worker.version++

@@ -17,6 +17,12 @@ export const scenes: readonly Scene[] = [
   { name: 'asks that are cancelled', faults: { cancels: 1, abandons: 1, expiries: 1 }, program: 'asks' },
   { name: 'asks of lost leases', faults: { crashes: 1, expiries: 1, renews: 1 }, program: 'asks', mode: 'job' },
   { name: 'fail-over of asks', faults: { failOvers: 1, cancels: 1 }, program: 'asks', mode: 'job', messages: 3 },
+  { name: 'gates', faults: {}, program: 'gates', messages: 2 },
+  { name: 'gates of dead nodes', faults: { crashes: 1 }, program: 'gates', messages: 1 },
+  { name: 're-sends at gates', faults: { lostAnswers: 1, lateCalls: 1 }, program: 'gates', messages: 1 },
+  { name: 'gates of lost leases', faults: { crashes: 1, expiries: 1 }, program: 'gates', messages: 2 },
+  { name: 'gates of cancelled runs', faults: { cancels: 1, crashes: 1 }, program: 'gates', mode: 'job' },
+  { name: 'fail-over of gates', faults: { failOvers: 1, expiries: 1 }, program: 'gates', messages: 2 },
   { name: 'a fork in parts', faults: { looks: 1, cancels: 1, expiries: 1 }, messages: 3 },
   { name: 'a fork of asks in parts', faults: { looks: 1, abandons: 1 }, program: 'asks' },
 ]

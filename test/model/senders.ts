@@ -1,13 +1,17 @@
 /**
  * What clients and nodes send, and what they make of an answer. Their program: message 1 creates the session, message 2 goes to its
  * root, message 3 to the child. The root's first run spawns the child and waits for its result; every other run ends at once. In the program
- * `asks` the root's first run asks twice and ends with the first answer, or when the first ask expires; messages 3 and 4 answer that ask.
+ * `asks` the root's first run asks twice and ends with the first answer, or when the first ask expires; messages 3 and 4 answer that ask. In the
+ * program `gates` every run asks the gate of its kind before it begins, and the root's first run spawns two detached children and ends.
  */
-import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
+import type { Answer, Assigned, Call, Claiming, CommitCall } from './calls.ts'
 import { childIdOf, firstAsk, rootId, secondAsk } from './records.ts'
 import type { Slot, Turn, World } from './world.ts'
 
 export const childId = childIdOf(rootId, 1, 1)
+export const secondChildId = childIdOf(rootId, 1, 2)
+
+const taskOf = (id: string, call: number, detached: boolean) => ({ id, call, mail: `task${call}`, detached })
 
 export function callOfClient(world: World, client: number, seed: number): Call {
   const mail = `m${client + 1}`
@@ -55,7 +59,7 @@ function nextStep(turn: Turn): Step {
     return { entries, outcome: 'completed', resultsConsumed: [assignment.resultsTaken + place] }
   }
   const input = assignment.inbox[inputsConsumed]
-  if (input === undefined || (assignment.open && !open)) return { entries: [], outcome: '' }
+  if (input === undefined || (assignment.open && !open) || turn.gate === 'left') return { entries: [], outcome: '' }
   if (assignment.worker === rootId && run === 1 && turn.program === 'asks')
     return {
       entries: [`got:${input}`],
@@ -66,12 +70,19 @@ function nextStep(turn: Turn): Step {
         { id: secondAsk, expires: false },
       ],
     }
+  if (assignment.worker === rootId && run === 1 && turn.program === 'gates')
+    return {
+      entries: [`got:${input}`, 'completed'],
+      outcome: 'completed',
+      inputsConsumed: 1,
+      spawns: [taskOf(childId, 1, true), taskOf(secondChildId, 2, true)],
+    }
   if (assignment.worker === rootId && run === 1)
     return {
       entries: [`got:${input}`],
       outcome: '',
       inputsConsumed: 1,
-      spawns: [{ id: childId, call: 1, mail: 'task' }],
+      spawns: [taskOf(childId, 1, false)],
     }
   return { entries: [`got:${input}`, 'completed'], outcome: 'completed', inputsConsumed: 1 }
 }
@@ -84,8 +95,9 @@ export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' |
   const open = !runEnds && (turn.open || spawns.length + asks.length > 0)
   const signalsOpen = open ? turn.signalsOpen - signalsConsumed + asks.length : 0
   const rest = signalsOpen > 0 ? 'signals' : `result:${childId}`
-  const pendingCalls = open ? (spawns.length > 0 ? [1] : turn.pendingCalls) : []
-  const left = turn.pendingCalls.length - (step.resultsConsumed?.length ?? 0) + spawns.length
+  const awaited = spawns.filter(({ detached }) => !detached).length
+  const pendingCalls = open ? (awaited > 0 ? [1] : turn.pendingCalls) : []
+  const left = turn.pendingCalls.length - (step.resultsConsumed?.length ?? 0) + awaited
   return {
     kind: 'commit',
     worker: turn.assignment.worker,
@@ -103,13 +115,20 @@ export function commitOf(slot: Slot, turn: Turn, how: 'step' | 'end' | 'leave' |
     resultsConsumed: step.resultsConsumed ?? [],
     resultsSeen: turn.assignment.resultsTaken + turn.assignment.results.length,
     outcome,
-    result: runEnds && turn.assignment.worker === childId && turn.run === 1 ? `result:${childId}` : '',
+    result: runEnds && isAwaited(turn) && turn.run === 1 ? `result:${childId}` : '',
     dead: step.dead ?? false,
     spawns,
     wait: how === 'step' ? '' : open ? rest : 'any',
     next: claiming(slot, how === 'leave'),
     seed,
   }
+}
+
+const isAwaited = ({ assignment, program }: Turn) => assignment.worker === childId && program !== 'gates'
+
+/** Must the gate of the kind let its run in before anything else? */
+export function mustEnter({ gate, cancelled }: Turn): boolean {
+  return gate === 'ask' && !cancelled
 }
 
 /** Is there something to record but the end of the turn? */
@@ -147,9 +166,16 @@ function afterClaim(slot: Slot, claimed: Answer): Slot {
     signalsConsumed: 0,
     signalsOpen,
     cancelled: false,
+    gate: gateOf(slot, claimed),
     program: slot.program,
   }
   return { ...next, turn }
+}
+
+function gateOf({ program }: Slot, { purpose, gates, inbox }: Assigned): Turn['gate'] {
+  if (program !== 'gates' || purpose !== 'run') return 'none'
+  if (gates === 'in') return 'in'
+  return inbox.length > 0 ? 'ask' : 'none'
 }
 
 /** A turn that is over without its end: the slot claims anew. */
@@ -175,6 +201,7 @@ function afterCommit(slot: Slot, turn: Turn, call: CommitCall, answer: Answer): 
           signalsConsumed: turn.signalsConsumed + call.signalsConsumed,
           signalsOpen: call.signalsOpen,
           resultsConsumed: turn.resultsConsumed || call.resultsConsumed.length > 0,
+          gate: turn.gate !== 'none' && call.outcome !== '' ? 'left' : turn.gate,
         },
       }
     case 'fenced':
@@ -186,10 +213,17 @@ function afterCommit(slot: Slot, turn: Turn, call: CommitCall, answer: Answer): 
   }
 }
 
+/** A run that must wait is not of this turn any more. */
+function afterEnter(slot: Slot, turn: Turn, answer: Answer): Slot {
+  if (answer.kind === 'in') return { ...slot, pending: null, turn: { ...turn, gate: 'in' } }
+  return answer.kind === 'cancelled' ? { ...slot, pending: null, turn: { ...turn, cancelled: true } } : claimAgain(slot)
+}
+
 export function afterAnswer(slot: Slot, call: Call, answer: Answer): Slot {
   if (call.kind === 'claim') return afterClaim(slot, answer)
   if (slot.turn === null) return slot
   if (call.kind === 'commit') return afterCommit(slot, slot.turn, call, answer)
+  if (call.kind === 'enter') return afterEnter(slot, slot.turn, answer)
   if (call.kind !== 'renew' || answer.kind !== 'verdict') return slot
   if (answer.verdict === 'fenced') return claimAgain(slot)
   return {

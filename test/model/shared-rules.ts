@@ -31,6 +31,15 @@ export const mutants = [
   'an ended run withdraws its asks',
   'asks of a cancelled run',
   'lengths of lanes in what a fork sees',
+  'no more runs than a gate allows',
+  'a run that ends frees its place',
+  'who waits at a gate holds no lease',
+  'token check of enter',
+  'cancel check of enter',
+  'nobody overtakes at a gate',
+  'a run begins once',
+  'a run that waits is told so again',
+  'a run that has ended does not begin again',
 ] as const
 
 export type Mutant = (typeof mutants)[number]

@@ -11,19 +11,25 @@ import type {
   CommitAnswer,
   CommitRequest,
   NextClaim,
+  SpawnOrder,
 } from '../../src/core/ports/ports.ts'
 import { encodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import type { Failure } from '../../src/core/worker/failure.ts'
+import { gateIdOf } from '../../src/core/worker/gates.ts'
 import { encodeInput, encodeResult, type Message } from '../../src/core/worker/message.ts'
+import { gatesKey } from '../../src/store/keys.ts'
 import type { HandNode } from '../store/support/hand-node.ts'
 import { type MadeSession, Place } from '../store/support/place.ts'
 import type { Sent } from '../store/support/wire.ts'
 import { loadScripts } from '../support/load-scripts.ts'
-import type { Answer, Call, Claiming, CommitCall } from './calls.ts'
+import type { Answer, Assigned, Call, Claiming, CommitCall } from './calls.ts'
+import { gateMost } from './gate-rules.ts'
 import { firstAsk, rootId, secondAsk } from './records.ts'
-import { childId } from './senders.ts'
+import { childId, secondChildId } from './senders.ts'
 import type { Rules } from './shared-rules.ts'
 
+const gateId = gateIdOf(null)
+export const gateName = `echo:runs:${gateId}`
 const failure: Failure = { code: 'run_failed', message: 'x', origin: 'handler', at: 1, attempt: 1, retryable: false }
 
 export class Stage implements AsyncDisposable {
@@ -62,7 +68,11 @@ export class Stage implements AsyncDisposable {
   /** The real id of a worker. */
   id(worker: string): string {
     if (worker === rootId) return this.#session.root
-    return this.place.child(this.#session.root, 1, 'child').id
+    return this.#child(worker === childId ? 1 : 2).id
+  }
+
+  #child(call: number, detached = false): SpawnOrder {
+    return this.place.child(this.#session.root, call, call === 1 ? 'child' : 'second child', { detached })
   }
 
   /** The real id of an ask of the root. */
@@ -80,8 +90,9 @@ export class Stage implements AsyncDisposable {
     return message.status === 'expired' ? `expired:${ask}` : `answered:${ask}:${String(message.value)}`
   }
 
-  #name(id: string): string {
-    return id === this.#session.root ? rootId : childId
+  name(id: string): string {
+    if (id === this.#session.root) return rootId
+    return id === this.id(childId) ? childId : secondChildId
   }
 
   get sessionId(): string {
@@ -146,11 +157,21 @@ export class Stage implements AsyncDisposable {
       case 'fire': {
         const { redis, keys } = this.place
         await redis.zadd(keys.timers, 'XX', 1, `${this.#session.root}:ask:${this.askId(firstAsk)}`)
+        await redis.zadd(gatesKey(keys.tag), 'XX', 1, gateName)
         const { fired, wakeups } = await this.#node('n1').upkeep.fire()
         return { kind: 'fired', fired, wakeups: this.#learn(wakeups, expected) }
       }
       case 'claim':
         return this.#claimed(await this.#node(call.node).turns.claim(this.#next(call)))
+      case 'enter': {
+        const { epoch, nonce } = call.token
+        const turn = { workerId: this.id(call.worker), token: `${epoch}:${nonce}` }
+        const { kind } = await this.#node('n1').turns.enter(turn, [
+          { sort: 'runs', id: gateId, key: null, most: gateMost },
+        ])
+        if (kind === 'never') throw new Error('No run of the model waits for one of its ancestors.')
+        return kind === 'fenced' ? { kind, claimed: { kind: 'none' } } : { kind }
+      }
       case 'commit':
         return this.#committed(await this.#node(call.next.node).turns.commit(this.#request(call)), expected)
       case 'renew': {
@@ -242,7 +263,7 @@ export class Stage implements AsyncDisposable {
       signalsOpen: call.signalsOpen,
       steps: 0,
       spawns: call.spawns.map((spawn) => ({
-        ...this.place.child(workerId, spawn.call, 'child'),
+        ...this.#child(spawn.call, spawn.detached),
         mail: encodeInput(workerId, JSON.stringify(spawn.mail)),
       })),
       sends: [],
@@ -281,6 +302,7 @@ export class Stage implements AsyncDisposable {
           version: answer.version,
           wakeups: this.#learn(answer.wakeups, expected),
           claimed: this.#claimed(answer.claimed),
+          opensGate: answer.opensGate === true,
         }
       case 'fenced':
         return { kind: 'fenced', claimed: this.#claimed(answer.claimed) }
@@ -299,18 +321,19 @@ export class Stage implements AsyncDisposable {
     const { purpose, suspect, version, run, open, pendingCalls, resultsTaken, signalsOpen, mail } = assignment
     return {
       kind: 'assigned' as const,
-      worker: this.#name(assignment.workerId),
+      worker: this.name(assignment.workerId),
       purpose,
       token: { epoch: assignment.epoch, nonce: assignment.token.slice(assignment.token.indexOf(':') + 1) },
       suspect,
       version,
       run,
       open,
+      gates: (assignment.gates?.state ?? '') as Assigned['gates'],
       pendingCalls,
       resultsTaken,
       signalsOpen,
       signals: mail.signals.map(({ message }) => this.signalName(message)),
-      results: mail.results.map(({ message }) => `result:${this.#name(message.from as string)}`),
+      results: mail.results.map(({ message }) => `result:${this.name(message.from as string)}`),
       inbox: mail.inbox.map(({ message }) => String(message.value)),
     }
   }

@@ -1,6 +1,7 @@
 /** What must be true of every state, and of a state in which nothing more happens. */
 
 import { hasWakeups } from './call-checks.ts'
+import { gateRules } from './gate-checks.ts'
 import type { AskRecord, Store, WorkerRecord } from './records.ts'
 import { sightRules } from './sights.ts'
 import type { Slot, World } from './world.ts'
@@ -13,7 +14,7 @@ export function stateViolations(world: World): string[] {
     lines.push(...mailRules(store, id, worker, ghost.accepted[id] ?? []), ...signalRules(id, worker))
   }
   for (const [id, ask] of Object.entries(store.asks)) lines.push(...askRules(store, id, ask))
-  lines.push(...sightRules(store, world.sight))
+  lines.push(...sightRules(store, world.sight), ...gateRules(world))
   if (!ghost.owesWakeups && lacksWakeups(world))
     lines.push('I17 a slot sleeps, a worker is queued, and no wake-up is on its way')
   return lines
@@ -28,7 +29,8 @@ function placeRules(store: Store, id: string, worker: WorkerRecord): string[] {
   if (queued !== (status === 'queued' ? 1 : 0)) lines.push(`I7 ${id} is ${status} and ${queued} times in the run queue`)
   if (leased !== (status === 'running' ? 1 : 0)) lines.push(`I7 ${id} is ${status} and has ${leased} leases`)
   if ((nonce !== '') !== (status === 'running')) lines.push(`I7 ${id} is ${status} and its token is "${nonce}"`)
-  if (status === 'parked' && (!open || wait === 'any')) lines.push(`I9 ${id} is parked and waits for nothing`)
+  if (status === 'parked' && (open ? wait === 'any' : wait !== 'gate'))
+    lines.push(`I9 ${id} is parked and waits for nothing`)
   if (status === 'idle' && open) lines.push(`I9 ${id} is idle within a run`)
   if (log.at(-1) === 'failed' && status !== 'running' && !failed)
     lines.push(`I11 ${id} failed and its record does not say so`)
@@ -119,5 +121,6 @@ export function restViolations({ store, clients }: World): string[] {
   }
   if (store.run.length + store.leases.length > 0) lines.push('I7 at rest something is queued or leased')
   if (store.session.unfinished) lines.push('rest: a cancel is never finished')
+  if (store.gate.in.length > 0) lines.push(`rest: ${store.gate.in.join(', ')} holds a place for ever`)
   return lines
 }

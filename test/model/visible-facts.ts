@@ -2,11 +2,11 @@
 
 import { decodeAnswer } from '../../src/core/worker/ask/ask.ts'
 import { decodeMessage } from '../../src/core/worker/message.ts'
-import { askKey } from '../../src/store/keys.ts'
+import { askKey, gateKeys, gatesKey } from '../../src/store/keys.ts'
 import { parseWakeups } from '../../src/store/wakeups.ts'
 import { firstAsk, rootId, type Store, secondAsk } from './records.ts'
-import { childId } from './senders.ts'
-import type { Stage } from './stage.ts'
+import { childId, secondChildId } from './senders.ts'
+import { gateName, type Stage } from './stage.ts'
 
 export function modelFacts(store: Store): unknown {
   const workers = Object.entries(store.workers).map(([id, worker]) => [
@@ -14,6 +14,7 @@ export function modelFacts(store: Store): unknown {
     {
       status: worker.status,
       wait: worker.wait,
+      gates: worker.gates,
       run: worker.run,
       open: worker.open,
       pendingCalls: worker.pendingCalls.join(','),
@@ -54,6 +55,7 @@ export function modelFacts(store: Store): unknown {
     asks: Object.fromEntries(Object.entries(store.asks).map(([id, { state, value }]) => [id, `${state} ${value}`])),
     open: store.open.toSorted(),
     timers: store.timers,
+    gate: { ...store.gate, in: store.gate.in.toSorted() },
   }
 }
 
@@ -64,7 +66,8 @@ export async function storedFacts(stage: Stage, nodes: readonly string[]): Promi
   const { redis, keys } = stage.place
   const now = await stage.place.now()
   const session = await stage.place.session(stage.sessionId)
-  const name = (id: string) => (id === stage.id(rootId) ? rootId : childId)
+  const name = (id: string) => stage.name(id)
+  const gate = gateKeys(keys.tag, gateName)
   const cancelCount = await redis.smembers(stage.place.sessionKeys(stage.sessionId).cancelled)
   const datedOf = async (key: string, nameOf: (id: string) => string) => {
     const flat = await redis.zrange(key, 0, '-1', 'WITHSCORES')
@@ -92,6 +95,11 @@ export async function storedFacts(stage: Stage, nodes: readonly string[]): Promi
     assignments: Object.fromEntries(assignments),
     dead: dead.map(([, flat]) => inputOf(flat[flat.indexOf('mail') + 1] as string)),
     ...(await asksOf(stage)),
+    gate: {
+      in: (await redis.zrange(gate.in, 0, '-1')).map(name).sort(),
+      waiting: (await redis.zrange(gate.waiting, 0, '-1')).map(name),
+      isListed: (await redis.zscore(gatesKey(keys.tag), gateName)) !== null,
+    },
   }
 }
 
@@ -115,7 +123,7 @@ const inputOf = (text: string) => String(decodeMessage(text, '').value)
 async function workersOf(stage: Stage): Promise<unknown> {
   const { redis } = stage.place
   const workers: [string, unknown][] = []
-  for (const id of [rootId, childId]) {
+  for (const id of [rootId, childId, secondChildId]) {
     const real = stage.id(id)
     const own = stage.place.workerKeys(real)
     if ((await redis.exists(own.record)) === 0) continue
@@ -126,6 +134,7 @@ async function workersOf(stage: Stage): Promise<unknown> {
     const facts = {
       status: view.status,
       wait: view.wait?.startsWith('result:') ? `result:${childId}` : view.wait,
+      gates: (view.gates ?? '').split(' ')[0],
       run: Number(view.run),
       open: view.open === '1',
       pendingCalls: view.pendingCalls,

@@ -50,6 +50,11 @@ export interface Turn {
   readonly signalsOpen: number
   /** The node was told that the worker is cancelled. */
   readonly cancelled: boolean
+  /**
+   * ask: a run may begin only when the gate of its kind lets it in. No second run begins in its turn. lost: it is in, and Redis may have lost that.
+   * none: the kind has no gate.
+   */
+  readonly gate: 'none' | 'ask' | 'in' | 'lost' | 'left'
   readonly program: Program
 }
 
@@ -110,8 +115,11 @@ export interface World {
   readonly program: Program
 }
 
-/** What the root's first run does: it spawns a child and waits for its result, or asks twice and waits for an answer. */
-export type Program = 'spawns' | 'asks'
+/**
+ * What the root's first run does: it spawns a child and waits for its result; asks twice and waits for an answer; or spawns two detached children and
+ * ends, and of all runs one is in progress at once.
+ */
+export type Program = 'spawns' | 'asks' | 'gates'
 
 /** What becomes of a call: its answer arrives; is lost; or the call comes once more later. */
 export type Fate = 'fine' | 'lost' | 'late'
@@ -119,7 +127,7 @@ export type Fate = 'fine' | 'lost' | 'late'
 export type Action =
   | { readonly kind: 'submit'; readonly client: number; readonly fate: Fate }
   | { readonly kind: 'take'; readonly slot: number; readonly job: number }
-  | { readonly kind: 'claim'; readonly slot: number; readonly fate: Fate }
+  | { readonly kind: 'claim' | 'enter'; readonly slot: number; readonly fate: Fate }
   | {
       readonly kind: 'commit'
       readonly slot: number
@@ -138,7 +146,7 @@ export type Action =
   | { readonly kind: 'fire' | 'cancel' | 'finish' | 'replicate' | 'failOver' }
 
 /** Two clients answer the first ask, each in its own way. */
-const clientsOf = { spawns: 3, asks: 4 } as const
+const clientsOf = { spawns: 3, asks: 4, gates: 3 } as const
 
 export function newWorld(
   faults: Partial<Faults>,

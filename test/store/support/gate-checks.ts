@@ -163,6 +163,24 @@ export const aRunBeginsOnce: Check = async (place) => {
   expect(await place.redis.llen(gateOf(place, gate).begun)).toBe(1)
 }
 
+/** A call that comes once more, late: the turn has ended the run with a step, and goes on. */
+export const aRunThatHasEndedDoesNotBeginAgain: Check = async (place) => {
+  const [turn] = (await claimed(place, ['a'])) as [HandTurn]
+  const gate = atOnce(1)
+  await enter(turn, gate)
+  await turn.complete({ end: undefined })
+  expect(await enter(turn, gate)).toEqual({ kind: 'in' })
+  expect(await holders(place, gate)).toEqual([])
+}
+
+export const startsOfARunThatWaitsCountAnew: Check = async (place) => {
+  await crowd(place, 1, ['a'])
+  const [late] = (await claimed(place, ['b'])) as [HandTurn]
+  await place.redis.hset(place.workerKeys(late.worker).record, 'isolated', '2')
+  expect(await enter(late, atOnce(1))).toMatchObject({ kind: 'waits' })
+  expect(await place.record(late.worker)).not.toMatchObject({ isolated: '2' })
+}
+
 export const aCancelledRunDoesNotBegin: Check = async (place) => {
   const [turn] = (await claimed(place, ['a'])) as [HandTurn]
   await place.sessions.cancel(turn.assignment.sessionId, 'enough')

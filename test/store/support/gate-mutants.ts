@@ -132,6 +132,18 @@ export const gateMutants: readonly Mutant[] = [
     check: checks.whoWaitsKeepsItsEpoch,
   },
   {
+    guard: 'a run that has ended does not begin again',
+    script: enterScript,
+    takenOut: { condition: 'false' },
+    check: checks.aRunThatHasEndedDoesNotBeginAgain,
+  },
+  {
+    guard: 'starts alone of a run that waits at a gate count anew',
+    script: enterScript,
+    takenOut: { condition: 'false' },
+    check: checks.startsOfARunThatWaitsCountAnew,
+  },
+  {
     guard: 'who waits at a gate holds no lease',
     script: enterScript,
     takenOut: 'line',

@@ -24,6 +24,7 @@ local worker, at = header.worker, listOf(header, 'at')
 local record = readRecord(recordKey)
 if record.commit == header.token .. ':0' then return { 'waits', 'none' } end -- guard: a run that waits is told so again
 if record.token ~= header.token or record.status ~= 'running' then return { 'fenced' } end -- guard: token check of enter
+if string.sub(record.commit or '', 1, #header.token + 1) == header.token .. ':' then return { 'in' } end -- guard: a run that has ended does not begin again
 checkRecord(recordKey, record)
 local own = readGates(record.gates)
 if own and own.state == 'in' then return { 'in' } end -- guard: a run begins once
@@ -77,5 +78,6 @@ noteGate(tag, gate, opens, now)
 -- As after a commit of this claim, which recorded nothing: its version is as before.
 redis.call('HSET', recordKey, 'gates', gatesText(closed, gates), 'status', 'parked', 'wait', 'gate', 'token', atStart.token)
 redis.call('HSET', recordKey, 'commit', header.token .. ':0:' .. (record.version or '0')) -- guard: a worker that waits at a gate keeps its epoch, and is no suspect
+if record.isolated then redis.call('HSET', recordKey, 'isolated', atStart.isolated) end -- guard: starts alone of a run that waits at a gate count anew
 redis.call('ZREM', leasesKey, worker) -- guard: who waits at a gate holds no lease
 return { 'waits', opens == math.huge and 'none' or digits(math.max(0, opens - now)) }
