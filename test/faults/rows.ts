@@ -11,6 +11,7 @@ import { failOverRow } from './rows/fail-over.ts'
 import { cancelRow, childFailureRow, poisonRow } from './rows/families.ts'
 import { floodRow } from './rows/floods.ts'
 import { followerRow } from './rows/followers.ts'
+import { gateRow } from './rows/gates.ts'
 import { loadingRow } from './rows/loading.ts'
 import { longHistoryRow } from './rows/long-histories.ts'
 import { lostReplyRow } from './rows/lost-replies.ts'
@@ -66,6 +67,7 @@ const all: readonly Row[] = [
   cancelStormRow,
   packingRow,
   followerRow,
+  gateRow,
   versionRow,
   sweepStormRow,
   soakRow,

@@ -22,6 +22,8 @@ export interface BlockInput {
   readonly once?: boolean
 }
 
+export const gatedMost = 2
+
 interface LeafInput {
   readonly value: number
   readonly steps: number
@@ -97,6 +99,21 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
         await (deaf ? pause(ms) : pause(ms, undefined, { signal: self.signal }).catch(() => {}))
         if (!self.signal.aborted || deaf) write('done', self, message.value)
         self.reply({ ms })
+      },
+    }),
+
+    /** Two runs of it are in progress at once. Each says when it begins and when it is about to end; `parkMs`: in between it is parked. */
+    gated: defineWorker({
+      concurrency: { most: gatedMost },
+      async receive(message, self) {
+        if (message.kind === 'input') {
+          write('in', self)
+          const { parkMs } = message.value as { parkMs?: number }
+          if (parkMs !== undefined) return self.after(parkMs, null)
+          await pause(10)
+        }
+        write('out', self)
+        self.reply(null)
       },
     }),
 

@@ -53,8 +53,29 @@ export const crashPoints: readonly CrashPoint[] = [
   point('drain', 'K23', 'a node that was told to stop is about to commit'),
 ]
 
+/** Those at which runs of a kind with a gate are tried, and the work of which passes them often. */
+export const gatePoints: readonly CrashPoint[] = [
+  point('enter.before', 'K6', 'a run is about to ask at its gate', 4),
+  point('enter.asked', 'K6', 'a run has asked, and may have begun or wait', 4),
+  point('enter.answered', 'K6', 'a run was let in or waits, and its node does not know', 4),
+  ...crashPoints.filter(({ name }) =>
+    [
+      'claim.granted',
+      'receive',
+      'effect',
+      'commit.asked',
+      'commit.end',
+      'fire.before',
+      'fire.asked',
+      'fire.answered',
+      'sweep.answered',
+      'finish.asked',
+    ].includes(name),
+  ),
+]
+
 export function crashPoint(name: string): CrashPoint {
-  const found = crashPoints.find((one) => one.name === name)
+  const found = [...crashPoints, ...gatePoints].find((one) => one.name === name)
   if (!found)
     throw new Error(`There is no crash point "${name}"; there are ${crashPoints.map((one) => one.name).join(', ')}.`)
   return found

@@ -13,7 +13,7 @@ const tree: TreeInput = { children: 3, steps: 2, stepMs: 60 }
 const chain = { left: 6, ms: 10 }
 // What is counted are deaths: no lease may end because a machine is busy.
 const doomedLeases = { leaseMs: 4_000, renewEveryMs: 300, leaseMarginMs: 300 }
-const heirLeases = { leaseMs: 60_000, renewEveryMs: 300, leaseMarginMs: 1_000 }
+export const heirLeases = { leaseMs: 60_000, renewEveryMs: 300, leaseMarginMs: 1_000 }
 const askProgram = new URL('../../programs/ask-client.ts', import.meta.url)
 const clientProgram = new URL('../../programs/fault-client.ts', import.meta.url)
 
@@ -118,14 +118,18 @@ async function answerCrash(point: CrashPoint, stage: Stage): Promise<void> {
   assert.deepEqual((await harness.client.audit()).findings, [])
 }
 
-async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
-  await using harness = await stage.open()
+/** A node that dies at this moment. It may do so before it says that it is ready: then it is null. */
+export function startDoomed(harness: Harness, point: CrashPoint, stage: Stage): Promise<NodeProcess | null> {
   const crashAt = `${point.name}:${nthOf(point, stage)}`
-  // It may die before it says that it is ready.
-  const doomed = await harness.start('doomed', { crashAt, policy: doomedLeases }).catch((error: Error) => {
+  return harness.start('doomed', { crashAt, policy: doomedLeases }).catch((error: Error) => {
     if (!error.message.includes('ended with SIGKILL')) throw error
     return null
   })
+}
+
+async function nodeCrash(point: CrashPoint, stage: Stage): Promise<void> {
+  await using harness = await stage.open()
+  const doomed = await startDoomed(harness, point, stage)
   const work = await submit(harness)
   if (doomed) await untilDead(point, doomed, harness)
   await harness.start('heir', { policy: heirLeases })
@@ -198,7 +202,7 @@ async function converse(harness: Harness): Promise<Work> {
   return { session, expected: { status: 'completed', run: 20, value: { count: 20, sum: 20 } } }
 }
 
-async function untilDead(point: CrashPoint, node: NodeProcess, harness: Harness): Promise<void> {
+export async function untilDead(point: CrashPoint, node: NodeProcess, harness: Harness): Promise<void> {
   if (point.name === 'drain') {
     await waitUntil('something runs', () => harness.ledger.lines().length > 2)
     node.signal('SIGTERM')
