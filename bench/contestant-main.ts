@@ -22,7 +22,7 @@ async function measure({ place, load }: Ask): Promise<Answer> {
   try {
     const open = await contestant.open(place)
     try {
-      return { window: await measureSteadyWindow(() => open.perform(), load, redis) }
+      return { window: await measureSteadyWindow(() => open.perform(), load, [redis]) }
     } finally {
       await open.close()
     }

@@ -15,6 +15,8 @@ import type { BenchKinds } from './troupe-kinds.ts'
 export interface TroupeOptions {
   readonly redisUrl: string
   readonly namespace: string
+  /** Default: one. */
+  readonly partitions?: number
   /** Handler kinds to host; openTroupe adds the agents of troupe-agent.ts. */
   readonly kinds: BenchKinds
   /** Slots of the node. */
@@ -50,13 +52,14 @@ export interface Conversation {
 const asLongAsItTakes = { modelCalls: 1_000_000 }
 
 export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTest> {
-  const { redisUrl, namespace, concurrency, wakeups } = options
+  const { redisUrl, namespace, partitions, concurrency, wakeups } = options
   const maker = new KindMaker(openModels({ env: {} }))
   const kinds = Object.entries({ ...options.kinds, ...benchAgents }).map(([name, kind]) => maker.make(name, kind))
   let waker: Waker | undefined
   const node = await startInternalNode({
     redisUrl,
     namespace,
+    partitions,
     kinds,
     concurrency,
     wakeups,
@@ -64,7 +67,7 @@ export async function openTroupe(options: TroupeOptions): Promise<TroupeUnderTes
       waker = of
     },
   })
-  const troupe = await connectInternal({ redisUrl, namespace, ...(waker ? { waker } : {}) })
+  const troupe = await connectInternal({ redisUrl, namespace, partitions, ...(waker ? { waker } : {}) })
   const run = async (kind: string, input: unknown) => {
     const session = await troupe.sessions.create({ kind, input })
     return replyOf(await session.result())

@@ -33,6 +33,18 @@ export async function readRedisCounters(redis: Redis): Promise<RedisCounters> {
   }
 }
 
+/** The sums over several servers. */
+export async function readCountersOf(servers: readonly Redis[]): Promise<RedisCounters> {
+  const each = await Promise.all(servers.map(readRedisCounters))
+  const sum = (name: keyof RedisCounters) => each.reduce((total, counters) => total + counters[name], 0)
+  return {
+    commands: sum('commands'),
+    scripts: sum('scripts'),
+    aofBytes: sum('aofBytes'),
+    cpuSeconds: sum('cpuSeconds'),
+  }
+}
+
 export function countersBetween(before: RedisCounters, after: RedisCounters): RedisCounters {
   return {
     commands: after.commands - before.commands,

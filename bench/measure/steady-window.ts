@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { countersBetween, readRedisCounters } from './redis-counters.ts'
+import { countersBetween, readCountersOf } from './redis-counters.ts'
 import { quantile } from './statistics.ts'
 
 const emptyingMsMax = 30_000
@@ -29,14 +29,19 @@ export interface Window {
   readonly aofBytesPerUnit: number
 }
 
-export async function measureSteadyWindow(unit: () => Promise<unknown>, load: Load, redis: Redis): Promise<Window> {
+/** `servers`: all that the units use; what they did is summed up. */
+export async function measureSteadyWindow(
+  unit: () => Promise<unknown>,
+  load: Load,
+  servers: readonly Redis[],
+): Promise<Window> {
   const loop = startLoop(unit, load.inFlight)
   try {
     await Promise.race([delay(load.warmUpMs), loop.running])
-    const before = await readMeters(redis, loop)
+    const before = await readMeters(servers, loop)
     loop.latenciesMs.length = 0
     await Promise.race([delay(load.measuredMs), loop.running])
-    const after = await readMeters(redis, loop)
+    const after = await readMeters(servers, loop)
     return windowBetween(before, after, loop.latenciesMs.slice(0, after.done - before.done))
   } finally {
     loop.stop()
@@ -79,8 +84,8 @@ function startLoop(unit: () => Promise<unknown>, inFlight: number): Loop {
 type Meters = Awaited<ReturnType<typeof readMeters>>
 
 /** The local meters are read when the answer of Redis arrives, so that both belong to the same instant. */
-async function readMeters(redis: Redis, loop: Loop) {
-  const counters = await readRedisCounters(redis)
+async function readMeters(servers: readonly Redis[], loop: Loop) {
+  const counters = await readCountersOf(servers)
   return { at: performance.now(), done: loop.done(), cpu: process.cpuUsage(), counters }
 }
 

@@ -20,7 +20,7 @@ interface Member {
   readonly id: string
 }
 
-export interface RedisClusterOptions extends Pick<RedisServerOptions, 'durability'> {
+export interface RedisClusterOptions extends Pick<RedisServerOptions, 'durability' | 'settings'> {
   readonly primaries?: number
   /** Of each primary. */
   readonly replicas?: number
@@ -34,7 +34,7 @@ export class RedisCluster implements AsyncDisposable {
   }
 
   static async start(options: RedisClusterOptions = {}): Promise<RedisCluster> {
-    const { primaries = 3, replicas = 1, durability = 'none' } = options
+    const { primaries = 3, replicas = 1, durability = 'none', settings: more = [] } = options
     await using started = new AsyncDisposableStack()
     const count = primaries * (1 + replicas)
     const members = await Promise.all(
@@ -45,6 +45,7 @@ export class RedisCluster implements AsyncDisposable {
           `cluster-port ${bus}`,
           'cluster-node-timeout 1500',
           'repl-diskless-sync-delay 0',
+          ...more,
         ]
         const server = started.use(await RedisServer.start({ durability, settings }))
         return { server, bus, id: await ask(server, (redis) => redis.cluster('MYID')) }
@@ -107,12 +108,16 @@ export class RedisCluster implements AsyncDisposable {
   /** Another primary than that of this key. */
   async otherPrimary(key: string): Promise<RedisServer> {
     const { server } = await this.#ownerOf(slotOf(key))
-    for (const other of this.servers) {
-      if (other === server || other.isStopped) continue
-      const [role] = await ask(other, (redis) => redis.role())
-      if (String(role) === 'master') return other
-    }
-    throw new Error('There is no other primary.')
+    const other = (await this.primaries()).find((one) => one !== server)
+    if (other === undefined) throw new Error('There is no other primary.')
+    return other
+  }
+
+  /** The servers that are primaries by their own word, of those that run. `but`: one that cannot be asked. */
+  async primaries(but?: RedisServer): Promise<RedisServer[]> {
+    const running = this.servers.filter((server) => !server.isStopped && server !== but)
+    const roles = await Promise.all(running.map((server) => ask(server, (redis) => redis.role())))
+    return running.filter((_, index) => String(roles[index]?.[0]) === 'master')
   }
 
   /** A server that follows this one. */

@@ -1,5 +1,5 @@
 /** Duty: the slot of a key in a Redis Cluster: the CRC16 (XMODEM) of its hash tag, by the number of slots. */
-const slots = 16_384
+export const slotCount = 16_384
 
 const table = Uint16Array.from({ length: 256 }, (_, index) => {
   let crc = index << 8
@@ -11,5 +11,5 @@ export function slotOf(key: string): number {
   const [, tag = key] = /^[^{]*\{([^}]+)\}/.exec(key) ?? []
   let crc = 0
   for (const byte of Buffer.from(tag)) crc = ((crc << 8) & 0xffff) ^ (table[(crc >> 8) ^ byte] as number)
-  return crc % slots
+  return crc % slotCount
 }
