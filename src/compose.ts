@@ -71,7 +71,7 @@ export interface StartNodeOptions {
   readonly redisUrl?: string | undefined
   /** Tells several troupes on one Redis apart. Default: troupe. */
   readonly namespace?: string | undefined
-  /** Refused when the namespace was set up with another number. */
+  /** Refused when the namespace has another number. */
   readonly partitions?: number | undefined
   /** Folder of worker files, or definitions by kind. */
   readonly workers: string | ReadonlyMap<string, WorkerDefinition> | Readonly<Record<string, WorkerDefinition>>
@@ -337,7 +337,7 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
     }
     const { metrics, counted } = options
     if (metrics && counted)
-      started.servesMetrics(await openMetricsServer(metrics, () => metricsOf(parts, node, counted)))
+      started.servesMetrics(await openMetricsServer(metrics, () => metricsOf(parts, connections, node, counted)))
     await hearFollowers(listenAt, places, onFollower, policy.leaseMs)
     await hearCancels(listenAt, places, (place, id) => void node.hearCancel(place.partition, id), policy.leaseMs)
     return started
@@ -348,13 +348,13 @@ async function startParts(parts: Parts, connections: Connections, options: Inter
   }
 }
 
-function metricsOf(parts: Parts, node: RuntimeNode, counted: MetricSet): Promise<string> {
+function metricsOf(parts: Parts, redis: Connections, node: RuntimeNode, counted: MetricSet): Promise<string> {
   const { places, policy, concurrency } = parts
   const stores = places.map(({ redis, keys, partition }) =>
     guardedReads(new InspectStore(redis, keys, partition), policy.leaseMs),
   )
   const own = { troupe_slots: concurrency, troupe_slots_used: node.turnsRunning }
-  return metricsPage(() => namespaceFacts(stores), counted, own)
+  return metricsPage(() => namespaceFacts(stores, redis, policy.leaseMs), counted, own)
 }
 
 function watchdogOf(parts: Parts, node: RuntimeNode, options: InternalNodeOptions): Watchdog {

@@ -19,6 +19,7 @@ import { AskStore } from '../store/person/ask-store.ts'
 import { LetterStore } from '../store/person/letter-store.ts'
 import { type OpenPlace, openPlaces } from '../store/places.ts'
 import { PoolStore } from '../store/pool-store.ts'
+import { lookAtCluster } from '../store/redis/cluster-look.ts'
 import { Connections } from '../store/redis/connections.ts'
 import { guarded, guardedReads } from '../store/redis/guarded.ts'
 import type { SessionStore } from '../store/session-store.ts'
@@ -327,7 +328,7 @@ export class Troupe implements AsyncDisposable {
 
   /** How the namespace stands, in numbers that are cheap to read: for monitors, every few seconds. */
   facts(): Promise<NamespaceFacts> {
-    return namespaceFacts(this.#inspect)
+    return namespaceFacts(this.#inspect, this.#connections, this.#deadlineMs)
   }
 
   /** What model calls used and cost, by day or hour, kind and model. */
@@ -356,7 +357,8 @@ export class Troupe implements AsyncDisposable {
     const health = await readHealth(this.#inspect, live, await this.kinds(), queues)
     const [heldUp, newest] = [await lookForHoldups(this.#index), await lookAtNewest(this.#index, this.#audits)]
     const failingWebhooks = (await this.webhooks.list()).filter(({ state }) => state === 'failing')
-    return { ...health, stalledNodes, failingWebhooks, ...heldUp, ...newest }
+    const cluster = await lookAtCluster(this.#connections, this.#places)
+    return { ...health, cluster, stalledNodes, failingWebhooks, ...heldUp, ...newest }
   }
 
   /**

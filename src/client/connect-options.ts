@@ -12,7 +12,7 @@ export interface ConnectOptions {
   readonly redisUrl?: string | undefined
   /** Keeps several troupes apart that share one Redis. Default: troupe. */
   readonly namespace?: string | undefined
-  /** Refused if the namespace was set up with another number. */
+  /** Refused if the namespace has another number. */
   readonly partitions?: number | undefined
   /** How long a call may take while Redis is away, connecting included, in ms. Default 10 000, for connecting 5 000. */
   readonly deadlineMs?: number | undefined

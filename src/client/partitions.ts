@@ -4,7 +4,7 @@ import type { Connections } from '../store/redis/connections.ts'
 import { checkNamespace, lookAtNamespace } from '../store/set-up/namespace.ts'
 
 /**
- * What a client is for. create: it creates sessions, and sets up a namespace that is new, which fixes its number of partitions for good.
+ * What a client is for. create: it creates sessions, and sets up a namespace that is new, with a number of partitions.
  * change: it changes sessions that exist. look: it writes nothing, and its Redis user needs no right to write.
  */
 export type Purpose = 'create' | 'change' | 'look'

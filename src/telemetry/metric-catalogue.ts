@@ -94,8 +94,10 @@ export const metrics = {
   ),
   troupe_audit_findings: state('Contradictions that the last recorded audit found.'),
   troupe_audit_age_seconds: state('How long ago that audit ended.'),
-  troupe_redis_used_memory_bytes: state('Memory that Redis uses.'),
-  troupe_redis_memory_ratio: state('Part of the memory that Redis may use that it uses; 0 if there is no limit.'),
+  troupe_redis_used_memory_bytes: state('Memory that Redis uses; all primary servers of a cluster together.'),
+  troupe_redis_memory_ratio: state(
+    'Part of the memory that Redis may use that it uses; of a cluster, that of its fullest primary server. 0 if there is no limit.',
+  ),
   troupe_up: state(
     '1 if the namespace could be read for this answer, else 0; then the metrics of the namespace are absent.',
   ),

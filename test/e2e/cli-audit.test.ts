@@ -40,7 +40,7 @@ describe.concurrent('troupe audit', () => {
     await submitted(namespace)
     const env = { TROUPE_PARTITIONS: '3' }
     const { code, stderr } = await cli.project.run(['audit', '--namespace', namespace], { env })
-    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('was set up with 1 partition, not 3') })
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has 1 partition, not 3') })
   })
 
   it('exits with 0 without a finding, with 1 for a finding, and with 66 for an unknown session', async () => {

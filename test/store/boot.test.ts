@@ -28,7 +28,7 @@ describe('a Redis that may not be used', () => {
     const { namespace, redisUrl } = place
     await connectTo(redisUrl, { namespace, partitions: 4 })
     const told =
-      /was set up with 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out\. .*take another namespace\.$/
+      /has 4 partitions, not 8: set TROUPE_PARTITIONS=4 \(partitions in code\) or leave it out\. To raise the number: troupe partition raise 8\.$/
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(told)
     await expect(connectTo(redisUrl, { namespace, partitions: 8 })).rejects.toThrow(ConfigError)
     await connectTo(redisUrl, { namespace, partitions: 4 })
@@ -123,7 +123,7 @@ describe('a Redis that may not be used', () => {
     await checkRedis(redis, namespace, 2)
     // As it was read before.
     using _ = vi.spyOn(redis, 'hmget').mockResolvedValueOnce([null, null])
-    await expect(checkRedis(redis, namespace, 3)).rejects.toThrow(/was set up with 2 partitions, not 3/)
+    await expect(checkRedis(redis, namespace, 3)).rejects.toThrow(/has 2 partitions, not 3/)
     expect(await checkRedis(redis, namespace, undefined)).toBe(2)
   })
 
@@ -131,7 +131,7 @@ describe('a Redis that may not be used', () => {
     await using place = await Place.open()
     const { redis, namespace } = place
     for (const partition of [0, 1, 2]) await redis.hset(partitionKeys(tagOf(namespace, partition)).meta, 'sweptAt', '1')
-    await expect(checkRedis(redis, namespace, 2)).rejects.toThrow(/was set up with 3 partitions, not 2/)
+    await expect(checkRedis(redis, namespace, 2)).rejects.toThrow(/has 3 partitions, not 2/)
     expect(await checkRedis(redis, namespace, undefined)).toBe(3)
   })
 

@@ -64,6 +64,8 @@ export const finding = named(
     todo: z.string().optional(),
     command: z.string().optional().describe('A command that helps.'),
     workerIds: z.array(z.string()).optional(),
+    server: z.string().optional().describe('The server of a cluster that it is about.'),
+    servers: z.number().optional().describe('So many servers of a cluster are all alike in it.'),
     facts: jsonObject,
   }),
 )

@@ -1,6 +1,8 @@
 /** `troupe doctor`: checks Redis, nodes and queues, and says what to do about each fault. */
 import type { Command } from 'commander'
-import { type Finding, type FindingLevel, judge } from '../../client/health/findings.ts'
+import type { Finding, FindingLevel } from '../../client/health/finding.ts'
+import { judge } from '../../client/health/findings.ts'
+import type { Health } from '../../client/health/health.ts'
 import type { Config } from '../../config.ts'
 import { ConfigError, damageOf } from '../../core/errors.ts'
 import { redisPlace, serversOf } from '../../core/redis-url.ts'
@@ -39,7 +41,7 @@ export function addDoctorCommand(program: Command): void {
 }
 
 /** A finding, with its words; without a code where Redis could not be looked at. */
-type ShownFinding = Partial<Pick<Finding, 'code' | 'facts' | 'workerIds' | 'command'>> & {
+type ShownFinding = Partial<Pick<Finding, 'code' | 'facts' | 'workerIds' | 'command' | 'server' | 'servers'>> & {
   readonly level: FindingLevel
   readonly what: string
   readonly todo?: string
@@ -51,10 +53,7 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFin
     // It connects like a command that changes data, so that missing rights of the Redis user are a finding.
     await using troupe = await connectTo(config, 'change')
     const health = await troupe.health()
-    if (flags.json) {
-      const { info: _, ...redis } = health.redis
-      printJson({ type: 'health', namespace: config.namespace, ...health, redis })
-    }
+    if (flags.json) printJson({ type: 'health', namespace: config.namespace, ...withoutInfo(health) })
     return judge(health).map((finding) => ({ ...finding, ...findingText(finding) }))
   } catch (thrown) {
     if (thrown instanceof ConfigError) return [{ level: 'problem', what: thrown.message }]
@@ -64,6 +63,13 @@ async function examine(config: Config, flags: ConnectionFlags): Promise<ShownFin
     if (damage !== undefined) return [{ level: 'problem', what: `${damage}: another program overwrote it`, todo }]
     throw thrown
   }
+}
+
+/** INFO is long, and Redis tells it better. */
+function withoutInfo(health: Health): object {
+  const short = <Facts extends { readonly info: object }>({ info: _, ...facts }: Facts) => facts
+  const servers = health.cluster?.servers.map((one) => ({ ...one, facts: one.facts && short(one.facts) }))
+  return { ...health, redis: short(health.redis), cluster: health.cluster && { ...health.cluster, servers } }
 }
 
 const margin = 9

@@ -1,5 +1,5 @@
 /** Duty: the words of `doctor` for each finding: a fact, and if something is wrong, what to do. */
-import type { Finding, FindingCode, FindingFacts } from '../../client/health/findings.ts'
+import type { Finding, FindingCode, FindingFacts } from '../../client/health/finding.ts'
 import type { Health } from '../../client/health/health.ts'
 import type { StrandedReason } from '../../client/health/stranded.ts'
 import { preview } from '../../core/check/preview.ts'
@@ -17,6 +17,10 @@ function stalledText({ host, pid, lastSeenMs }: FindingFacts['nodes_stalled']['n
   return `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}, not seen for ${formatDuration(lastSeenMs)}`
 }
 
+function namesOf(nodes: FindingFacts['nodes']['nodes']): string {
+  return nodes.map(({ host, pid }) => `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`).join(', ')
+}
+
 function expiredText(workers: FindingFacts['leases_expired']['workers']): string {
   if (workers.length === 0) return ''
   const named = workers
@@ -31,7 +35,10 @@ type Texts = {
 
 export function findingText(finding: Finding): FindingText {
   const textOf = texts[finding.code] as (facts: Finding['facts'], finding: Finding) => FindingText
-  return textOf(finding.facts, finding)
+  const text = textOf(finding.facts, finding)
+  const { server, servers } = finding
+  if (server !== undefined) return { ...text, what: `${server}: ${text.what}` }
+  return servers === undefined ? text : { ...text, what: `each of ${servers} servers: ${text.what}` }
 }
 
 const resume = 'resume it with queue.resume() of BullMQ, or in the dashboard that paused it'
@@ -115,6 +122,32 @@ const redisTexts = {
       todo: 'synchronise both clocks with NTP',
     }
   },
+  server_unread: ({ why }) => ({
+    what: `it could not be looked at: ${why}`,
+    todo: 'see whether it runs, and whether its users and passwords are those of the other servers (a cluster does not pass them on)',
+  }),
+  replica_behind: () => ({
+    what: 'it is a replica that is not connected to its primary, and cannot take over with what was written last',
+    todo: 'read its log',
+  }),
+  cluster_state: ({ primaries, replicas, slotsMissing, doubting }) => {
+    const cluster = `the cluster of ${count(primaries, 'primary server')} and ${count(replicas, 'replica')}`
+    const todo = 'see what is wrong with `redis-cli --cluster check`: partitions there stand still'
+    if (slotsMissing > 0) return { what: `${cluster} has no server for ${count(slotsMissing, 'slot')}`, todo }
+    if (doubting.length > 0) return { what: `${cluster} is broken, says ${doubting.join(', ')}`, todo }
+    return { what: `${cluster} has a server for each slot` }
+  },
+  cluster_partitions: ({ partitions, primaries, used }) => ({
+    what: `${count(partitions, 'partition')} at ${used} of ${count(primaries, 'primary server')}`,
+  }),
+  cluster_without_replica: ({ servers }) => ({
+    what: `no replica follows ${servers.join(', ')}: if such a server ends, its partitions stand still, and what its disk did not keep is lost`,
+    todo: 'add a replica for each primary with `redis-cli --cluster add-node --cluster-slave`',
+  }),
+  cluster_needs_all_slots: ({ servers }) => ({
+    what: `if one server of the cluster ends, the others will refuse, too (cluster-require-full-coverage yes at ${servers.join(', ')})`,
+    todo: '`redis-cli config set cluster-require-full-coverage no` at each of them, and set the same in its configuration file',
+  }),
   clock_set_back: ({ ms, agoMs }) => ({
     what: `its clock was set back by ${formatDuration(ms)}, ${formatDuration(agoMs)} ago: timers and retries that were open moved by as much, and sessions may be kept for longer`,
     todo: 'let NTP set the clocks of every Redis that may become the primary',
@@ -122,10 +155,13 @@ const redisTexts = {
 } satisfies Partial<Texts>
 
 const workTexts = {
+  nodes_behind: ({ nodes }) => ({
+    what: `nodes that started before the number of partitions was raised work in the old ones alone: ${namesOf(nodes)}`,
+    todo: 'start them again: sessions of the new partitions wait for nodes that know them',
+  }),
   nodes: ({ nodes, slots, turns }) => {
-    const names = nodes.map(({ host, pid }) => `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`).join(', ')
     return {
-      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${names}; ${count(turns, 'turn')} running`,
+      what: `${count(nodes.length, 'node')} with ${count(slots, 'slot')} live: ${namesOf(nodes)}; ${count(turns, 'turn')} running`,
     }
   },
   nodes_cannot_report: () => ({

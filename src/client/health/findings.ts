@@ -1,118 +1,22 @@
-/**
- * Duty: judge the health of Redis, nodes and queues. A finding is a code with its facts, so that a command line, a page or an API can show it.
- * Does not own: the words for people. Whoever shows findings has a text for each code (src/cli/view/finding-text.ts).
- * FINDING-1 The levels: `ok`, all is well; `warning`, it works, but somebody should know; `problem`, work waits or may be lost.
- */
+/** Duty: judge the health of Redis, nodes and queues. */
 import { unhostedPool } from '../../core/ids.ts'
-import type { ExpiredWorker } from '../../store/leases.ts'
+import { judgeCluster } from './cluster-findings.ts'
+import { type Finding, finding } from './finding.ts'
 import type { Health } from './health.ts'
-import type { HeldUpWorker } from './held-up.ts'
-import type { StrandedReason } from './stranded.ts'
-
-export type FindingLevel = 'ok' | 'warning' | 'problem'
-
-/** The facts of each code. */
-export interface FindingFacts {
-  redis_version: { readonly server: 'Redis' | 'Valkey'; readonly version: string; readonly hasKnownFaults: boolean }
-  redis_refuses_writes: { readonly why: string; readonly advice: string }
-  redis_is_replica: { readonly role: string }
-  replicas_missing: object
-  /** Everybody who reaches the Redis may do everything. */
-  redis_without_password: object
-  /** The user of this connection may replace code that others run. */
-  user_may_load_functions: { readonly user: string }
-  eviction: { readonly policy: string; readonly isSafe: boolean }
-  append_only_file: { readonly isKept: boolean }
-  write_to_disk_failed: { readonly file: 'append_only_file' | 'append_only_rewrite' | 'snapshot' }
-  /** `share` of the limit; null without a limit. */
-  memory: { readonly usedBytes: number; readonly maxBytes: number; readonly share: number | null }
-  /** How far the clock of Redis is ahead of that of this process. */
-  clock: { readonly skewMs: number; readonly agrees: boolean }
-  clock_set_back: { readonly ms: number; readonly agoMs: number }
-  nodes: {
-    readonly nodes: readonly { readonly host: string | null; readonly pid: number | null }[]
-    readonly slots: number
-    readonly turns: number
-  }
-  nodes_cannot_report: object
-  no_node: { readonly workers: number; readonly jobs: number; readonly wasOneEver: boolean }
-  kind_unhosted: {
-    readonly kind: string
-    readonly workers: number
-    /** More of them exist than were read. */
-    readonly isAtLeast: boolean
-    readonly oldestMs: number
-  }
-  workers_unreadable: { readonly workers: number }
-  workers_stranded: { readonly workers: number; readonly reason: StrandedReason }
-  /** The first is quoted: it stands in the list of workers of this session; in the index of sessions if that is null. */
-  wrong_entries: { readonly entries: number; readonly sessionId: string | null; readonly entry: string }
-  /** Workers that wait for a slot. */
-  run_queue: { readonly workers: number; readonly oldestMs: number; readonly isLong: boolean }
-  all_paused: { readonly by: string | null; readonly why: string | null; readonly at: number }
-  sessions_paused: { readonly sessions: readonly string[] }
-  /** Workers that wait for somebody outside: the one that waits longest, and some more. */
-  workers_held_up: { readonly workers: number; readonly some: readonly HeldUpWorker[] }
-  /** Runs that wait for others of their kind: `concurrency` or `rate` of the kind says so. The gates with the most of them, first. */
-  runs_limited: { readonly runs: number; readonly gates: Health['gates'] }
-  submissions_paused: { readonly jobs: number }
-  submissions_misplaced: { readonly jobs: number; readonly prefix: string; readonly rightPrefix: string }
-  wakeups_paused: { readonly pool: string; readonly prefixes: readonly string[] }
-  nodes_stalled: {
-    readonly nodes: readonly {
-      readonly host: string | null
-      readonly pid: number | null
-      readonly lastSeenMs: number
-    }[]
-  }
-  /** `workers`: some of them, `kind` and what is known of the cause. */
-  leases_expired: {
-    readonly leases: number
-    readonly isNodeLive: boolean
-    readonly workers: readonly ExpiredWorker[]
-  }
-  /** Endpoints that do not accept what they are told, and one of them. */
-  webhooks_failing: { readonly webhooks: number; readonly host: string; readonly reason: string | null }
-  dead_letters: { readonly kept: number; readonly open: number }
-}
-
-export type FindingCode = keyof FindingFacts
-
-type FindingOf<Code extends FindingCode> = {
-  readonly [Each in Code]: {
-    readonly code: Each
-    readonly level: FindingLevel
-    readonly facts: FindingFacts[Each]
-    /** The workers that it is about. The first is the one to look at. */
-    readonly workerIds?: readonly string[]
-    /** A command that helps. */
-    readonly command?: string
-  }
-}[Code]
-
-export type Finding = FindingOf<FindingCode>
+import { judgeServer, judgeSetBack } from './server-findings.ts'
 
 const waitMsMax = 60_000
 /** Within about a second a sweep moves a worker out of the unhosted pool once a node hosts its kind. */
 const asideMsMax = 10_000
 /** How many of the workers that wait for somebody are named. */
 const namedMost = 3
-const skewMsMax = 2_000
-const setBackMsMax = 86_400_000
-const memoryWarning = 0.8
-const memoryProblem = 0.95
 
 export function judge(health: Health): Finding[] {
   return [
-    judgeVersion(health.redis),
-    ...judgeWrites(health.redis),
-    ...judgeAccess(health.redis),
-    judgeEviction(health.redis),
-    ...judgePersistence(health.redis),
-    judgeMemory(health.redis),
-    judgeClock(health.redis),
+    ...(health.cluster === null ? judgeServer(health.redis) : judgeCluster(health.cluster)),
     ...judgeSetBack(health.redis),
     judgeNodes(health),
+    ...judgeBehind(health),
     ...judgeUnhosted(health),
     ...judgeAside(health),
     ...judgeStranded(health),
@@ -130,99 +34,6 @@ export function judge(health: Health): Finding[] {
   ]
 }
 
-type RedisFacts = Health['redis']
-
-function finding<Code extends FindingCode>(
-  code: Code,
-  level: FindingLevel,
-  facts: FindingFacts[Code],
-  more: Pick<Finding, 'workerIds' | 'command'> = {},
-): Finding {
-  return { code, level, facts, ...more } as unknown as Finding
-}
-
-/** For each release line, the first version that fixes CVE-2025-49844 and similar faults of the Lua engine. */
-const corrected: Readonly<Record<string, readonly string[]>> = {
-  Redis: ['6.2.20', '7.2.11', '7.4.6', '8.0.4', '8.2.2'],
-  Valkey: ['7.2.11', '8.0.6', '8.1.4'],
-}
-
-/** CVE-2026-23479: from the first version to the one before the second. */
-const memoryFault = ['7.2.0', '8.6.3'] as const
-
-function isWithin(version: string, [from, before]: readonly [string, string]): boolean {
-  const number = (text: string) => text.split('.').reduce((sum, part) => sum * 1_000 + (Number(part) || 0), 0)
-  return number(version) >= number(from) && number(version) < number(before)
-}
-
-function judgeVersion({ version: redisVersion, info }: RedisFacts): Finding {
-  const server = info.valkey_version === undefined ? 'Redis' : 'Valkey'
-  const version = info.valkey_version ?? redisVersion
-  const line = version.split('.').slice(0, 2).join('.')
-  const fixed = corrected[server]?.find((one) => one.startsWith(`${line}.`))
-  const isOld = fixed !== undefined && Number(version.split('.')[2]) < Number(fixed.split('.')[2])
-  const hasKnownFaults = isOld || (server === 'Redis' && isWithin(version, memoryFault))
-  return finding('redis_version', hasKnownFaults ? 'warning' : 'ok', { server, version, hasKnownFaults })
-}
-
-/** Returns only the first that is true, because the others may follow from it. */
-function judgeWrites({ refusal, role, info }: RedisFacts): Finding[] {
-  if (refusal !== null) return [finding('redis_refuses_writes', 'problem', { why: refusal.why, advice: refusal.todo })]
-  if (role === 'slave' || role === 'replica') return [finding('redis_is_replica', 'problem', { role })]
-  // Redis reports the number of good replicas only if it requires some, and never how many it requires.
-  return info.min_slaves_good_slaves === '0' ? [finding('replicas_missing', 'problem', {})] : []
-}
-
-function judgeAccess({ access }: RedisFacts): Finding[] {
-  if (!access.hasPassword) return [finding('redis_without_password', 'warning', {})]
-  const { user, mayLoadFunctions } = access
-  return mayLoadFunctions && user !== 'default' ? [finding('user_may_load_functions', 'warning', { user })] : []
-}
-
-function judgeEviction({ evictionPolicy: policy }: RedisFacts): Finding {
-  const isSafe = policy === 'noeviction'
-  if (isSafe) return finding('eviction', 'ok', { policy, isSafe })
-  return finding(
-    'eviction',
-    'problem',
-    { policy, isSafe },
-    { command: 'redis-cli config set maxmemory-policy noeviction' },
-  )
-}
-
-function judgePersistence({ appendOnly, info }: RedisFacts): Finding[] {
-  const kept = appendOnly
-    ? finding('append_only_file', 'ok', { isKept: true })
-    : finding('append_only_file', 'problem', { isKept: false }, { command: 'redis-cli config set appendonly yes' })
-  const failed = (status: string | undefined) => status !== undefined && status !== 'ok'
-  const files = [
-    appendOnly && failed(info.aof_last_write_status) ? 'append_only_file' : null,
-    appendOnly && failed(info.aof_last_bgrewrite_status) ? 'append_only_rewrite' : null,
-    failed(info.rdb_last_bgsave_status) ? 'snapshot' : null,
-  ] as const
-  const broken = files.flatMap((file) => (file === null ? [] : [finding('write_to_disk_failed', 'problem', { file })]))
-  return [kept, ...broken]
-}
-
-function judgeMemory({ usedBytes, maxBytes }: RedisFacts): Finding {
-  const share = maxBytes === 0 ? null : usedBytes / maxBytes
-  const facts = { usedBytes, maxBytes, share }
-  if (share === null || share < memoryWarning) return finding('memory', 'ok', facts)
-  const command = 'troupe session prune --older-than 1d'
-  return finding('memory', share < memoryProblem ? 'warning' : 'problem', facts, { command })
-}
-
-function judgeClock({ clockSkewMs: skewMs }: RedisFacts): Finding {
-  const agrees = Math.abs(skewMs) < skewMsMax
-  return finding('clock', agrees ? 'ok' : 'warning', { skewMs, agrees })
-}
-
-/** For a day: what was measured by that clock in this time looks odd. */
-function judgeSetBack({ clockSetBack }: RedisFacts): Finding[] {
-  if (clockSetBack === null || clockSetBack.agoMs > setBackMsMax) return []
-  return [finding('clock_set_back', 'warning', clockSetBack)]
-}
-
 function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: Health): Finding {
   if (nodes.length > 0) {
     const slots = nodes.reduce((total, node) => total + node.slots, 0)
@@ -236,6 +47,12 @@ function judgeNodes({ redis, nodes, kinds, pools, running, submitted: jobs }: He
   // Redis keeps every kind that a node ever hosted.
   const facts = { workers, jobs, wasOneEver: kinds.length > 0 }
   return finding('no_node', level, facts, { command: 'troupe node --workers ./workers' })
+}
+
+/** Sessions of the partitions that they do not know wait for others. */
+function judgeBehind({ nodesBehind }: Health): Finding[] {
+  if (nodesBehind.length === 0) return []
+  return [finding('nodes_behind', 'warning', { nodes: nodesBehind.map(({ host, pid }) => ({ host, pid })) })]
 }
 
 function judgeUnhosted({ unhosted, aside, pools, nodes }: Health): Finding[] {

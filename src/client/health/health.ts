@@ -3,8 +3,8 @@ import { unhostedPool } from '../../core/ids.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
 import type { ExpiredWorker } from '../../store/leases.ts'
 import type { PauseNote } from '../../store/record/pause-note.ts'
-import type { RedisAccess } from '../../store/redis/access.ts'
-import type { RecordFields } from '../../store/script/replies.ts'
+import type { ClusterFacts } from '../../store/redis/cluster-look.ts'
+import type { ServerFacts } from '../../store/redis/server-facts.ts'
 import type { SubmissionQueue } from '../../submit/submission-queue.ts'
 import type { WakeupQueue } from '../../wake/queue-tidier.ts'
 import type { KindSummary, NodeSummary } from '../summaries.ts'
@@ -15,27 +15,18 @@ import type { NewestWorkers, Stranded } from './stranded.ts'
 export type { WakeupQueue }
 
 export interface Health {
-  readonly redis: {
-    readonly version: string
-    readonly evictionPolicy: string
-    readonly usedBytes: number
-    /** 0 means no limit. */
-    readonly maxBytes: number
-    readonly appendOnly: boolean
-    /** The clock of Redis minus that of this process, in ms. */
-    readonly clockSkewMs: number
+  /** The server that has the first partition. */
+  readonly redis: ServerFacts & {
     /** When a sweep last noticed that the clock of Redis had been set back; null if none did. */
     readonly clockSetBack: { readonly agoMs: number; readonly ms: number } | null
-    readonly role: string
-    /** Why Redis refuses writes now, and what to do; null if it accepts them. */
-    readonly refusal: { readonly why: string; readonly todo: string } | null
-    /** How this connection logged in, and whether its user may load functions, which belong to the whole server. */
-    readonly access: RedisAccess
-    readonly info: RecordFields
   }
+  /** Every server of a Redis Cluster; null where there is none. */
+  readonly cluster: ClusterFacts | null
   readonly nodes: readonly NodeSummary[]
   /** Nodes that were not seen for the time of a lease, until they are forgotten. */
   readonly stalledNodes: readonly NodeSummary[]
+  /** Nodes that work in some partitions alone: they started before the number was raised. */
+  readonly nodesBehind: readonly NodeSummary[]
   readonly kinds: readonly KindSummary[]
   readonly pools: readonly { pool: string; queued: number; oldestMs: number | null; wakeups: number; busy: number }[]
   /** Queued workers whose kind no live node hosts. */
@@ -88,12 +79,6 @@ export interface Queues {
   readonly pausedWakeups: readonly WakeupQueue[]
 }
 
-async function clockOf(store: InspectStore): Promise<{ redisNow: number; clockSkewMs: number }> {
-  const before = Date.now()
-  const redisNow = await store.now()
-  return { redisNow, clockSkewMs: Math.round(redisNow - (before + Date.now()) / 2) }
-}
-
 /** The newest of all partitions. */
 async function setBackOf(stores: readonly InspectStore[], now: number): Promise<Health['redis']['clockSetBack']> {
   const found = (await Promise.all(stores.map((store) => store.setBack()))).filter((one) => one !== null)
@@ -101,15 +86,21 @@ async function setBackOf(stores: readonly InspectStore[], now: number): Promise<
   return newest === undefined ? null : { agoMs: Math.max(0, now - newest.at), ms: newest.ms }
 }
 
+/** A node registers in each partition in which it works, in their order. */
+async function behindAmong(nodes: readonly NodeSummary[], stores: readonly InspectStore[]): Promise<NodeSummary[]> {
+  if (stores.length === 1) return []
+  const { live } = await (stores.at(-1) as InspectStore).nodesBySight()
+  return nodes.filter(({ id }) => !live.some((node) => node.id === id))
+}
+
 export async function readHealth(
   stores: readonly InspectStore[],
   nodes: readonly NodeSummary[],
   kinds: readonly KindSummary[],
   readQueues: (now: number, pools: readonly string[]) => Promise<Queues>,
-): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'stalledNodes' | 'failingWebhooks'>> {
+): Promise<Omit<Health, keyof NewestWorkers | keyof HeldUp | 'cluster' | 'stalledNodes' | 'failingWebhooks'>> {
   const first = stores[0] as InspectStore
-  const { redisNow, clockSkewMs } = await clockOf(first)
-  const info = await first.info()
+  const redisNow = await first.now()
   const registered = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
   const hostedPools = [...kinds.map((kind) => kind.pool), ...nodes.flatMap((node) => node.pools)]
   const poolNames = [...new Set([...hostedPools, ...registered, unhostedPool])]
@@ -125,20 +116,9 @@ export async function readHealth(
   const [submission, ...others] = submissions as readonly [SubmissionQueue, ...SubmissionQueue[]]
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   return {
-    redis: {
-      version: info.redis_version ?? 'unknown',
-      evictionPolicy: info.maxmemory_policy ?? 'unknown',
-      usedBytes: Number(info.used_memory ?? 0),
-      maxBytes: Number(info.maxmemory ?? 0),
-      appendOnly: info.aof_enabled === '1',
-      clockSkewMs,
-      clockSetBack: await setBackOf(stores, redisNow),
-      role: info.role ?? 'unknown',
-      refusal: await first.refusal(),
-      access: await first.access(),
-      info,
-    },
+    redis: { ...(await first.serverFacts()), clockSetBack: await setBackOf(stores, redisNow) },
     nodes,
+    nodesBehind: await behindAmong(nodes, stores),
     kinds,
     pools: poolNames.map((pool, index) => {
       const of = facts.map((fact) => fact.pools[index])

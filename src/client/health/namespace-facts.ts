@@ -5,6 +5,9 @@
 import { unhostedPool } from '../../core/ids.ts'
 import { type AskSort, askSorts } from '../../core/worker/ask/ask.ts'
 import type { InspectStore } from '../../store/audit/inspect-store.ts'
+import type { Connections } from '../../store/redis/connections.ts'
+import { guarded } from '../../store/redis/guarded.ts'
+import { readMemory } from '../../store/redis/server-facts.ts'
 
 export interface NamespaceFacts {
   readonly pools: readonly {
@@ -24,13 +27,18 @@ export interface NamespaceFacts {
   readonly asks: readonly { readonly sort: AskSort; readonly waiting: number; readonly oldestMs: number }[]
   readonly isPaused: boolean
   readonly audit: { readonly unaccounted: number; readonly findings: number; readonly agoMs: number } | null
-  readonly redis: { readonly usedBytes: number; readonly maxBytes: number }
+  /** Over all servers of a cluster; `share` of its limit that the fullest uses, 0 where none has a limit. */
+  readonly redis: { readonly usedBytes: number; readonly maxBytes: number; readonly share: number }
 }
 
 const firstOfPool = 100
 const oldestAsks = 500
 
-export async function namespaceFacts(stores: readonly InspectStore[]): Promise<NamespaceFacts> {
+export async function namespaceFacts(
+  stores: readonly InspectStore[],
+  connections: Pick<Connections, 'each'>,
+  deadlineMs: number,
+): Promise<NamespaceFacts> {
   const first = stores[0] as InspectStore
   const { now, live, stalled } = await first.nodesBySight()
   const known = (await Promise.all(stores.map((store) => store.poolsEverKnown()))).flat()
@@ -39,7 +47,9 @@ export async function namespaceFacts(stores: readonly InspectStore[]): Promise<N
   const sum = (of: (fact: (typeof facts)[number]) => number) => facts.reduce((total, fact) => total + of(fact), 0)
   const oldest = (times: readonly number[]) => (times.length === 0 ? 0 : Math.max(0, now - Math.min(...times)))
   const asks = (await Promise.all(stores.map((store) => store.oldestAsks(oldestAsks)))).flat()
-  const [audit, info] = await Promise.all([first.lastAudit(), first.info('memory')])
+  const reading = () => connections.each(readMemory)
+  const memories = await guarded('reading how full Redis is', reading, deadlineMs)
+  const audit = await first.lastAudit()
   return {
     pools: names.map((pool, index) => {
       const of = facts.flatMap((fact) => fact.pools[index] ?? [])
@@ -63,7 +73,11 @@ export async function namespaceFacts(stores: readonly InspectStore[]): Promise<N
     }),
     isPaused: (await Promise.all(stores.map((store) => store.pauseNote()))).some((note) => note !== null),
     audit: audit && { unaccounted: audit.unaccounted, findings: audit.findings, agoMs: Math.max(0, now - audit.at) },
-    redis: { usedBytes: Number(info.used_memory ?? 0), maxBytes: Number(info.maxmemory ?? 0) },
+    redis: {
+      usedBytes: memories.reduce((total, { usedBytes }) => total + usedBytes, 0),
+      maxBytes: memories.reduce((total, { maxBytes }) => total + maxBytes, 0),
+      share: Math.max(0, ...memories.map(({ usedBytes, maxBytes }) => (maxBytes === 0 ? 0 : usedBytes / maxBytes))),
+    },
   }
 }
 

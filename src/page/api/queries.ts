@@ -1,7 +1,7 @@
 /** Duty: what the screens read, as queries that repeat themselves while the page is in sight. */
 import { keepPreviousData, QueryClient, useQuery } from '@tanstack/react-query'
 import type { AuditReport } from '../../audit/audit.ts'
-import type { FindingLevel } from '../../client/health/findings.ts'
+import type { FindingLevel } from '../../client/health/finding.ts'
 import type { Health } from '../../client/health/health.ts'
 import type { NodeReport } from '../../client/node-handle.ts'
 import type { Approval } from '../../client/person/approvals.ts'

@@ -18,10 +18,9 @@ import type { PauseNote } from '../record/pause-note.ts'
 import type { KindRow, NodeRow } from '../record/register-line.ts'
 import { type ReadSession, readSessionValues, sessionFieldNames } from '../record/session-record.ts'
 import { takenFields } from '../record/worker-record.ts'
-import { type RedisAccess, readAccess } from '../redis/access.ts'
 import type { Redis } from '../redis/redis.ts'
-import { refusalOf } from '../redis/store-error.ts'
-import { orElse, type RecordFields, repliesOf, scored } from '../script/replies.ts'
+import { readServerFacts, type ServerFacts } from '../redis/server-facts.ts'
+import { orElse, repliesOf, scored } from '../script/replies.ts'
 import { type NodesBySight, type WorkerRow, WorkerRows } from '../worker-rows.ts'
 import { type LastAudit, lastAudit } from './last-audit.ts'
 import { type UsageLine, usageLines } from './usage-lines.ts'
@@ -93,6 +92,10 @@ export class InspectStore {
     ])
     const read = readSessionValues(values)
     return read && { ...read, resultLine: lines[0] ?? null }
+  }
+
+  sessionCount(): Promise<number> {
+    return this.#redis.zcard(this.#keys.sessions)
   }
 
   createdAt(id: string): Promise<number | null> {
@@ -335,25 +338,9 @@ export class InspectStore {
     return found.flat()
   }
 
-  /** Why Redis refuses writes now; null if it accepts them. It tries a write that changes nothing. */
-  async refusal(): Promise<ReturnType<typeof refusalOf>> {
-    const trying = this.#redis.set(this.#keys.rights, '', 'XX')
-    return trying.then(() => null, refusalOf)
-  }
-
-  access(): Promise<RedisAccess> {
-    return readAccess(this.#redis)
-  }
-
-  /** INFO as a table, or one section of it. */
-  async info(section?: 'memory'): Promise<RecordFields> {
-    const fields: Record<string, string> = {}
-    const text = await (section === undefined ? this.#redis.info() : this.#redis.info(section))
-    for (const line of text.split('\r\n')) {
-      const colon = line.indexOf(':')
-      if (colon > 0 && !line.startsWith('#')) fields[line.slice(0, colon)] = line.slice(colon + 1)
-    }
-    return fields
+  /** What the server says of itself that has this partition. */
+  serverFacts(): Promise<ServerFacts> {
+    return readServerFacts(this.#redis, this.#keys.rights)
   }
 }
 

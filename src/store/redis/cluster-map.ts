@@ -12,9 +12,11 @@ export interface Server {
   readonly port: number
 }
 
-interface Range extends Server {
+/** Slots that a server has, and who follows it. */
+export interface Range extends Server {
   readonly from: number
   readonly to: number
+  readonly replicas: readonly Server[]
 }
 
 /** A connection that follows a slot. */
@@ -55,10 +57,10 @@ export class ClusterMap {
     return range
   }
 
-  /** One of each server that has slots. */
-  async masters(): Promise<readonly Server[]> {
+  /** Who has which slots now. */
+  async ranges(): Promise<readonly Range[]> {
     await this.#readOnce()
-    return [...new Map(this.#ranges.map((range) => [nameOf(range), range])).values()]
+    return this.#ranges
   }
 
   /** A server said that another has the slot: `MOVED <slot> <host>:<port>`. */
@@ -126,11 +128,12 @@ export class ClusterMap {
       this.#endAsking()
       this.#asked = { server, redis: openOnce(server) }
     }
-    const rows = (await this.#asked.redis.cluster('SLOTS')) as unknown as [number, number, [string, number]][]
+    const rows = (await this.#asked.redis.cluster('SLOTS')) as unknown as [number, number, ...[string, number][]][]
     const asked = new URL(server)
-    return rows.map(([from, to, [host, port]]) => {
-      // A server that does not know how it is reached leaves its host out.
-      return { from, to, host: host || asked.hostname.replace(/^\[|\]$/g, ''), port }
+    // A server that does not know how it is reached leaves its host out.
+    const place = ([host, port]: [string, number]) => ({ host: host || asked.hostname.replace(/^\[|\]$/g, ''), port })
+    return rows.map(([from, to, primary, ...replicas]) => {
+      return { ...place(primary as [string, number]), from, to, replicas: replicas.map(place) }
     })
   }
 
@@ -152,7 +155,7 @@ export class ClusterMap {
   }
 }
 
-function nameOf({ host, port }: Server): string {
+export function nameOf({ host, port }: Server): string {
   return `${host}:${port}`
 }
 

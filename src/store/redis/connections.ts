@@ -5,7 +5,7 @@
  */
 import { ConfigError } from '../../core/errors.ts'
 import { otherServer, redisPlace, safeUrl, serversOf } from '../../core/redis-url.ts'
-import { ClusterMap } from './cluster-map.ts'
+import { ClusterMap, nameOf, type Range, type Server } from './cluster-map.ts'
 import { guarded } from './guarded.ts'
 import { awaitRedis, closeRedis, endRedis, openLossyRedis, openRedis, type Redis } from './redis.ts'
 import { slotOf } from './slot.ts'
@@ -25,7 +25,7 @@ export class Connections {
   readonly #url: string
   readonly #patienceMs: number | undefined
   readonly #map: ClusterMap | null
-  readonly #opened: Redis[] = []
+  readonly #opened = new Set<Redis>()
   /** By purpose, and slot in a cluster. */
   readonly #shared = new Map<string, Redis>()
 
@@ -59,18 +59,30 @@ export class Connections {
     return this.#map !== null
   }
 
+  /** Which server of the cluster has which slots; null where there is no cluster. */
+  async ranges(): Promise<readonly Range[] | null> {
+    return this.#map === null ? null : this.#map.ranges()
+  }
+
   /** What each server that holds keys answers: in a cluster each of its primaries. */
   async each<T>(ask: (redis: Redis) => Promise<T>): Promise<T[]> {
-    if (this.#map === null) return [await ask(this.at(''))]
-    const servers = await this.#map.masters()
-    return Promise.all(
-      servers.map(async ({ host, port }) => {
-        const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
-        // Its server may be away, and who asks may have stopped waiting.
-        this.#opened.push(redis)
-        return ask(redis).finally(() => endRedis(redis))
-      }),
-    )
+    const ranges = await this.ranges()
+    if (ranges === null) return [await ask(this.at(''))]
+    const primaries = new Map(ranges.map((range) => [nameOf(range), range])).values()
+    return Promise.all([...primaries].map((server) => this.asked(server, ask)))
+  }
+
+  /** What one server of the cluster answers, over a connection that ends then. */
+  async asked<T>({ host, port }: Server, ask: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = openRedis(otherServer(this.#url, host, port), this.#patienceMs)
+    // Its server may be away, and who asks may have stopped waiting.
+    this.#opened.add(redis)
+    try {
+      return await ask(redis)
+    } finally {
+      this.#opened.delete(redis)
+      endRedis(redis)
+    }
   }
 
   /** The connection of this purpose to where the key is, or the channel. */
@@ -105,7 +117,7 @@ export class Connections {
 
   #share(purpose: Purpose, key: string, redis: Redis): Redis {
     this.#shared.set(this.#nameOf(purpose, key), redis)
-    this.#opened.push(redis)
+    this.#opened.add(redis)
     return redis
   }
 

@@ -1,13 +1,12 @@
 /**
  * Duty: the checks before work begins in a namespace: of the Redis, or of each server of a cluster that holds a partition, and of what its user may do.
  */
-import { ConfigError } from '../../core/errors.ts'
 import { partitionKeys, placesOf, tagOf } from '../keys.ts'
 import type { Connections } from '../redis/connections.ts'
 import { guarded } from '../redis/guarded.ts'
 import type { Redis } from '../redis/redis.ts'
 import { checkRights } from './rights.ts'
-import { checkRedis, type LookForPartitions, lookAtRedis, schemaVersion, unfit } from './set-up.ts'
+import { checkRedis, type LookForPartitions, lookAtRedis, schemaVersion, unfit, wrongAt } from './set-up.ts'
 
 /** Returns the number of partitions; sets the namespace up if nobody has. Throws a ConfigError or a TransientError. */
 export async function checkNamespace(
@@ -59,7 +58,7 @@ function partitionOfTag(key: string): number {
 }
 
 /** Users and settings of the servers of a cluster may differ. */
-async function checkEach(
+export async function checkEach(
   connections: Connections,
   namespace: string,
   partitions: number,
@@ -79,6 +78,6 @@ async function checkEach(
 /** A server that has other partitions than the first, to which `checkRights` may then aim its commands. */
 async function checkAnother(redis: Redis, namespace: string, partition: number): Promise<void> {
   const problem = unfit(await redis.info())
-  if (problem !== null) throw new ConfigError(problem)
+  if (problem !== null) throw wrongAt(redis, problem)
   await redis.hsetnx(partitionKeys(tagOf(namespace, partition)).meta, 'schema', schemaVersion)
 }

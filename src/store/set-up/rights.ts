@@ -5,6 +5,7 @@ import { type Redis, withDeadline } from '../redis/redis.ts'
 import { storeError } from '../redis/store-error.ts'
 import { ScriptCaller } from '../script/script.ts'
 import { rightsScript } from '../script/scripts.ts'
+import { wrongAt } from './set-up.ts'
 
 /** Of no script. */
 const noDigest = '0'.repeat(40)
@@ -19,7 +20,8 @@ export async function checkRights(redis: Redis, namespace: string, deadlineMs: n
   ])
   if (kind === 'ok') return
   const commands = String(names).trim().replaceAll(' ', ', ')
-  throw new ConfigError(
+  throw wrongAt(
+    redis,
     `the Redis user may not call ${commands}, which would leave work half written: allow it (ACL SETUSER); docs/operations.md lists what troupe needs.`,
   )
 }

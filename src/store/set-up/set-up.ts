@@ -1,12 +1,12 @@
 /**
  * Duty: what a Redis must be before troupe uses it, and the set-up of a namespace.
- * SETUP-1 Boot refuses a Redis that may evict keys, is older than 6.2, or was set up with another number of partitions.
+ * SETUP-1 Boot refuses a Redis that may evict keys, or is older than 6.2, and a namespace that has another number of partitions.
  *     A caller that only looks at a namespace does not set it up.
  */
 import { ConfigError } from '../../core/errors.ts'
 import { partitionsMax } from '../../core/ids.ts'
 import { partitionKeys, tagOf } from '../keys.ts'
-import type { Redis } from '../redis/redis.ts'
+import { followsSlot, type Redis } from '../redis/redis.ts'
 import { StoredDamage } from '../redis/store-error.ts'
 
 export const schemaVersion = 8
@@ -23,6 +23,13 @@ export function unfit(info: string): string | null {
   const eviction = /^maxmemory_policy:(\S+)/m.exec(info)?.[1]
   if (eviction === undefined || eviction === 'noeviction') return null
   return `this Redis may evict keys (maxmemory-policy ${eviction}), which loses work: set it with \`redis-cli config set maxmemory-policy noeviction\`.`
+}
+
+/** What is wrong with a server, which is named where it is one of a cluster. */
+export function wrongAt(redis: Redis, problem: string): ConfigError {
+  if (!followsSlot(redis)) return new ConfigError(problem)
+  const { remoteAddress, remotePort } = redis.stream
+  return new ConfigError(`server ${remoteAddress}:${remotePort} of the cluster: ${problem}`)
 }
 
 /** From this share of its memory on, doctor calls it a problem, too. */
@@ -78,7 +85,7 @@ async function readSetUp(
   setUp: (meta: string, wanted: number) => Promise<string | null>,
 ): Promise<number> {
   const problem = unfit(await redis.info())
-  if (problem !== null) throw new ConfigError(problem)
+  if (problem !== null) throw wrongAt(redis, problem)
   const { meta } = partitionKeys(tagOf(namespace, 0))
   const stored = await redis.hmget(meta, 'partitions', 'schema').catch((cause: unknown) => {
     throw String(cause).includes('WRONGTYPE') ? new StoredDamage(`key ${meta} should be a hash`, { cause }) : cause
@@ -101,8 +108,9 @@ async function readSetUp(
   const found = Number(stored[0])
   if (!isPartitions(found)) throw new StoredDamage(`field partitions of ${meta} should be ${partitionsWords}`)
   if (partitions !== undefined && partitions !== found) {
+    const more = partitions > found ? ` To raise the number: troupe partition raise ${partitions}.` : ''
     throw new ConfigError(
-      `namespace "${namespace}" was set up with ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out. A namespace keeps its number: for another, take another namespace.`,
+      `namespace "${namespace}" has ${found} partition${found === 1 ? '' : 's'}, not ${partitions}: set TROUPE_PARTITIONS=${found} (partitions in code) or leave it out.${more}`,
     )
   }
   return found

@@ -1,12 +1,12 @@
 /** The facts for doctor, put together from what each partition says: by stores that are given by hand. */
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { type Queues, readHealth } from '../../../src/client/health/health.ts'
 import type { KindSummary, NodeSummary } from '../../../src/client/summaries.ts'
 import type { InspectStore } from '../../../src/store/audit/inspect-store.ts'
+import { healthySystem } from '../../support/healthy-system.ts'
 
 interface Partition {
   readonly now?: number
-  readonly info?: Readonly<Record<string, string>>
   /** By pool; of others nothing is told. */
   readonly pools?: Readonly<Record<string, { queued?: number; since?: number; wakeups?: number; busy?: number }>>
   readonly queued?: readonly { readonly id: string; readonly kind: string; readonly since: number }[]
@@ -15,14 +15,7 @@ interface Partition {
   readonly running?: number
 }
 
-function storeOf({
-  now = Date.now(),
-  info = {},
-  pools = {},
-  queued = [],
-  aside = [],
-  running = 0,
-}: Partition): InspectStore {
+function storeOf({ now = Date.now(), pools = {}, queued = [], aside = [], running = 0 }: Partition): InspectStore {
   const factsOf = (pool: string) => {
     const { queued = 0, since, wakeups = 0, busy = 0 } = pools[pool] ?? {}
     return { pool, queued, oldest: since === undefined ? null : { id: 'w', since }, wakeups, busy }
@@ -31,12 +24,11 @@ function storeOf({
   return {
     now: async () => now,
     setBack: async () => null,
-    info: async () => info,
-    refusal: async () => null,
+    nodesBySight: async () => ({ live: [{ id: 'n' }] }),
+    serverFacts: async () => healthySystem.redis,
     expiredWorkers: async () => [{ id: 'w', kind: 'loop', lastWords: null }],
     pauseNote: async () => null,
     busyGates: () => Promise.resolve([]),
-    access: async () => ({ user: 'default', hasPassword: true, mayLoadFunctions: false }),
     queueFacts: async (names: readonly string[]) => ({ pools: names.map(factsOf), ...sums }),
     poolsEverKnown: () => Promise.resolve([]),
     queuedKinds: async (pool: string) => (pool === 'default' ? queued : pool === 'unhosted' ? aside : []),
@@ -130,28 +122,11 @@ describe('readHealth', () => {
     expect(health.pools[0]).toMatchObject({ pool: 'default', oldestMs: 0 })
   })
 
-  test.each([
-    ['ahead', 60_000],
-    ['behind', -60_000],
-  ])('tells that the clock of Redis is %s', async (_, skewMs) => {
-    vi.spyOn(Date, 'now').mockReturnValue(5_000_000)
-    const { redis } = await readHealth([storeOf({ now: 5_000_000 + skewMs })], [], [], queues)
-    expect(redis.clockSkewMs).toBe(skewMs)
-  })
-
-  test('tells what Redis says of itself', async () => {
-    const told = { redis_version: '7.2.4', maxmemory_policy: 'noeviction', used_memory: '10', maxmemory: '20' }
-    const read = async (info: Readonly<Record<string, string>>) =>
-      (await readHealth([storeOf({ info })], [], [], queues)).redis
-    expect(await read({ ...told, aof_enabled: '1', role: 'master' })).toMatchObject({
-      version: '7.2.4',
-      evictionPolicy: 'noeviction',
-      usedBytes: 10,
-      maxBytes: 20,
-      appendOnly: true,
-      role: 'master',
-    })
-    expect(await read({ aof_enabled: '0' })).toMatchObject({ version: 'unknown', appendOnly: false, maxBytes: 0 })
+  test('names nodes that do not work in the newest partition', async () => {
+    const late = { ...node, id: 'late' }
+    const both = await readHealth([storeOf({}), storeOf({})], [late, node], [], queues)
+    expect(both.nodesBehind).toEqual([late])
+    expect((await readHealth([storeOf({})], [late], [], queues)).nodesBehind).toEqual([])
   })
 
   test('counts jobs of the first partition, and names queues of others where jobs lie that nobody takes', async () => {

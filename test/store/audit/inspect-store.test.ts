@@ -336,18 +336,13 @@ describe('nodes, kinds, dead letters, queues', () => {
     expect(facts).toMatchObject({ pools: [{ wakeups: 1 }], expiredLeases: 1, running: 3 })
   })
 
-  test('whether Redis takes writes is asked without one', async () => {
+  test('what a server says of itself, and whether it takes writes, is asked without one', async () => {
     const status = await Place.open()
     await still(status)
-    expect(await status.inspect.refusal()).toBeNull()
-  })
-
-  test('INFO is a table', async () => {
-    const status = await Place.open()
-    await still(status)
-    expect(await status.inspect.info()).toMatchObject({
-      redis_version: expect.stringMatching(/^\d+\./),
+    expect(await status.inspect.serverFacts()).toMatchObject({
+      refusal: null,
       role: 'master',
+      info: { redis_version: expect.stringMatching(/^\d+\./) },
     })
   })
 })

@@ -1,0 +1,90 @@
+/**
+ * Duty: look at every server of a cluster, for doctor: what each says of itself and of the cluster, and which partitions it has.
+ * CLUSTER-LOOK-1 A server that does not answer, or refuses the login, is told of like the others, and holds up the look for `answerMsMax` at most.
+ */
+import type { Place } from '../keys.ts'
+import { nameOf, type Range, type Server } from './cluster-map.ts'
+import type { Connections } from './connections.ts'
+import { guarded } from './guarded.ts'
+import type { Redis } from './redis.ts'
+import { infoFields, readServerFacts, type ServerFacts } from './server-facts.ts'
+import { slotCount, slotOf } from './slot.ts'
+import { messageOf } from './store-error.ts'
+
+export interface ClusterServer {
+  /** Host and port, by which the servers know each other. */
+  readonly server: string
+  readonly isReplica: boolean
+  /** Those of the namespace whose keys it has. */
+  readonly partitions: readonly number[]
+  /** For a primary: how many follow it, of those that are well. */
+  readonly replicas: number
+  /** Null if it did not answer. */
+  readonly facts: ServerFacts | null
+  /** Why it could not be asked; null if it answered. */
+  readonly unread: string | null
+  /** Whether it takes the cluster for whole; null if it did not answer. */
+  readonly seesWhole: boolean | null
+  /** Whether it refuses its own slots, too, while any slot is without a server; null if it does not say. */
+  readonly needsAllSlots: boolean | null
+}
+
+export interface ClusterFacts {
+  readonly servers: readonly ClusterServer[]
+  /** Slots that no server has. */
+  readonly slotsMissing: number
+}
+
+const answerMsMax = 3_000
+
+/** Null for a Redis that is no cluster. */
+export async function lookAtCluster(connections: Connections, places: readonly Place[]): Promise<ClusterFacts | null> {
+  const ranges = await guarded('asking who has the slots', () => connections.ranges(), answerMsMax)
+  if (ranges === null) return null
+  const primaries = [...Map.groupBy(ranges, nameOf).values()]
+  const looks = primaries.flatMap((own) => {
+    const [first] = own as [Range]
+    const here = places.filter(({ keys }) => own.some((range) => isIn(range, slotOf(keys.tag))))
+    const replicas = new Map(own.flatMap((range) => range.replicas.map((one) => [nameOf(one), one])))
+    const of = { isReplica: false, partitions: here.map(({ partition }) => partition), replicas: replicas.size }
+    const primary = look(connections, first, of, here[0]?.keys.rights ?? null)
+    const followers = [...replicas.values()].map((one) =>
+      look(connections, one, { ...of, isReplica: true, replicas: 0 }, null),
+    )
+    return [primary, ...followers]
+  })
+  const served = ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0)
+  return { servers: await Promise.all(looks), slotsMissing: slotCount - served }
+}
+
+type Known = Pick<ClusterServer, 'isReplica' | 'partitions' | 'replicas'>
+
+async function look(
+  connections: Connections,
+  server: Server,
+  known: Known,
+  tried: string | null,
+): Promise<ClusterServer> {
+  const named = { server: nameOf(server), ...known }
+  const asking = () =>
+    connections.asked(server, async (redis) => ({
+      facts: await readServerFacts(redis, tried),
+      seesWhole: infoFields(await redis.cluster('INFO')).cluster_state === 'ok',
+      needsAllSlots: await readCoverage(redis),
+    }))
+  try {
+    return { ...named, unread: null, ...(await guarded('asking a server of the cluster', asking, answerMsMax)) }
+  } catch (error) {
+    return { ...named, unread: messageOf(error), facts: null, seesWhole: null, needsAllSlots: null }
+  }
+}
+
+/** Users may be without the right to read the configuration. */
+async function readCoverage(redis: Redis): Promise<boolean | null> {
+  const [, value] = (await redis.config('GET', 'cluster-require-full-coverage').catch(() => [])) as string[]
+  return value === undefined ? null : value === 'yes'
+}
+
+function isIn({ from, to }: Range, slot: number): boolean {
+  return slot >= from && slot <= to
+}
