@@ -35,7 +35,7 @@ async function main(argv: readonly string[]): Promise<number> {
 async function runAll(flags: Flags): Promise<number> {
   const say = (line: string) => void process.stderr.write(`${line}\n`)
   const results: RowResult[] = []
-  const chosen = flags.only ?? rows.filter(({ id }) => id !== 'F45' || flags.minutes !== undefined)
+  const chosen = flags.only ?? rows.filter(({ isEndless }) => !isEndless || flags.minutes !== undefined)
   const scale = { isLong: !flags.short, kills: flags.kills, minutes: flags.minutes }
   say(`seed ${flags.seed}: repeat with --seed ${flags.seed}`)
   for (const row of chosen) {
@@ -59,7 +59,11 @@ function readFlags(argv: readonly string[]): Flags | number {
     )
     .option('--seed <n>', 'all chances follow from it', parseWhole(1), randomInt(1, 2 ** 31))
     .option('--kills <n>', 'processes to kill in each storm; default 200', parseWhole(1))
-    .option('--minutes <n>', 'length of the soak (F45): without it one minute if it is named, else none', parseWhole(1))
+    .option(
+      '--minutes <n>',
+      'length of F45 and F50: without it one minute if they are named, else they are left out',
+      parseWhole(1),
+    )
     .option('--only <rows>', 'run only these, for example F01,F10', parseRows)
     .option('--short', 'each row as short as it is in npm test', false)
     .option('--json', 'a line of JSON for each row, and {"trials":…,"violations":…} last', false)

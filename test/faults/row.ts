@@ -9,7 +9,7 @@ export interface Scale {
   readonly isLong: boolean
   /** Processes to kill in each storm. */
   readonly kills?: number | undefined
-  /** How long the soak lasts; it is not run without. */
+  /** How long endless rows last; they are not run without, unless they are named. */
   readonly minutes?: number | undefined
 }
 
@@ -32,6 +32,8 @@ export interface Row {
   readonly id: string
   readonly promise: string
   readonly done: string
+  /** It lasts as long as one likes. */
+  readonly isEndless?: true
   /** Trials that may run beside each other; default 1. */
   readonly atOnce?: number
   trials(scale: Scale): readonly Trial[]

@@ -4,6 +4,7 @@ import { blockedRow } from './rows/blocked.ts'
 import { cancelStormRow } from './rows/cancels.ts'
 import { clockRow } from './rows/clocks.ts'
 import { clusterRow } from './rows/cluster.ts'
+import { clusterStormRow } from './rows/cluster-storm.ts'
 import { crashPointRow, ringRow } from './rows/crash-points.ts'
 import { bombRow, herdRow, parkedRow, sweepStormRow } from './rows/crowds.ts'
 import { busyRow, darkRow, recoveryRow, renewRow, rollingRow } from './rows/deaths.ts'
@@ -71,6 +72,7 @@ const all: readonly Row[] = [
   versionRow,
   sweepStormRow,
   soakRow,
+  clusterStormRow,
   ...namedTestRows,
 ]
 

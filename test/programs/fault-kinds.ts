@@ -210,6 +210,17 @@ export function faultKinds(order: Pick<NodeOrder, 'name' | 'ledger'>): Record<st
       },
     }),
 
+    /** Sends what it is sent to the worker that it is told, each in a run of its own. */
+    forwarder: defineWorker({
+      receive(message, self) {
+        const { to, value } = message.value as { to: string | null; value: number }
+        if (to === null) return self.reply(null)
+        write('forwarded', self, value)
+        self.send(to, value)
+        self.reply(value)
+      },
+    }),
+
     /** Asks, and replies with the answer; after `ms` without one with `nobody`. */
     asker: defineWorker({
       receive(message, self) {

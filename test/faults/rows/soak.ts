@@ -16,6 +16,7 @@ export const soakRow: Row = {
   id: 'F45',
   promise: 'after a long time of mixed faults nothing is lost and no key is left behind',
   done: 'kills, freezes, cut networks, Redis killed, for --minutes; every five minutes all is at rest, checked and pruned',
+  isEndless: true,
   trials: ({ minutes = 1 }) =>
     Array.from({ length: Math.ceil(minutes / 5) }, (_, index) => ({
       name: `part ${index + 1}`,
