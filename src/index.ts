@@ -63,6 +63,7 @@ export type {
   KindSummary,
   ListedSession,
   NodeSummary,
+  PartitionSummary,
   PoolSummary,
   Redriven,
   Sent,

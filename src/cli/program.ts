@@ -21,6 +21,7 @@ import { addNewCommand } from './commands/new/new.ts'
 import { addNodeCommand } from './commands/node.ts'
 import { addNodeListCommand } from './commands/node-list.ts'
 import { addNodeReleaseCommand, addNodeShowCommand } from './commands/node-one.ts'
+import { addPartitionCommands } from './commands/partition/partition.ts'
 import { addPauseAllCommand, addResumeAllCommand } from './commands/pause.ts'
 import { addPoolCommands } from './commands/pool/pool.ts'
 import { addRunCommand } from './commands/run.ts'
@@ -105,6 +106,7 @@ export function buildProgram(): Command {
   addAskCommands(program)
   addApprovalCommands(program)
   addWebhookCommands(program)
+  addPartitionCommands(program)
   addPoolCommands(program)
   addKindsCommand(program)
   addToolsCommand(program)

@@ -37,6 +37,7 @@ import { lookAtNewest } from './health/stranded.ts'
 import { DeadLetters } from './letter/dead-letters.ts'
 import { NodeHandle } from './node-handle.ts'
 import { nodeSummaries } from './node-summaries.ts'
+import { Partitions } from './partition-list.ts'
 import { type Purpose, partitionsOf } from './partitions.ts'
 import { Approvals } from './person/approvals.ts'
 import { Asks } from './person/asks.ts'
@@ -119,6 +120,8 @@ export class Troupe implements AsyncDisposable {
   readonly sessions: Sessions
   /** How much work each pool has. */
   readonly pools: Pools
+  /** The partitions of the namespace, and more of them. */
+  readonly partitions: Partitions
   /** Endpoints that are told of what happens, and the deliveries to them. */
   readonly webhooks: Webhooks
   #closing: Promise<void> | undefined
@@ -166,6 +169,7 @@ export class Troupe implements AsyncDisposable {
     )
     const pools = this.#places.map(({ redis, keys }) => guardedReads(new PoolStore(redis, keys), deadlineMs))
     this.pools = new Pools(pools, () => this.nodes())
+    this.partitions = new Partitions(connections, this.#namespace, this.#places, this.#inspect, deadlineMs)
     this.approvals = new Approvals(this.asks, this.#submission)
     this.webhooks = new Webhooks({
       store: new EndpointStore(this.#places, deadlineMs),

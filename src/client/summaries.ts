@@ -66,6 +66,18 @@ export interface PoolSummary {
   readonly expectedNodes: number
 }
 
+/** A partition, where it is, and who works in it. */
+export interface PartitionSummary {
+  readonly partition: number
+  readonly sessions: number
+  /** Live nodes that work in it. A node that started before the number of partitions was raised works in the old ones. */
+  readonly nodes: number
+  /** Of a Redis Cluster; null where there is none. */
+  readonly slot: number | null
+  /** The server that has the slot now, by address and port; null where there is no cluster. */
+  readonly server: string | null
+}
+
 /** A message, or a step of a run, that took its node down again and again, so that it was put aside. */
 export interface DeadLetter {
   readonly id: string

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import type { BlobRef } from '../core/blob.ts'
-import { RuntimeError } from '../core/errors.ts'
+import { RuntimeError, TransientError } from '../core/errors.ts'
 import { digestAsked, rootIdOf } from '../core/ids.ts'
 import {
   defaultSpending,
@@ -36,6 +36,8 @@ export interface SessionOrder {
   readonly blobs?: readonly { readonly ref: BlobRef; readonly body: Uint8Array }[] | undefined
   /** Digest of a key the caller gave; the ids of a session are its own key otherwise. */
   readonly keyDigest: string | null
+  /** How many partitions who asks knows, if it has a key. */
+  readonly partitions?: number | undefined
   readonly limits: SessionLimits
   /** As `encodePermissions` writes it; empty or absent: nothing is restricted. */
   readonly permissions?: string | undefined
@@ -58,11 +60,15 @@ export interface CreateAnswer {
   readonly wakeups: readonly Wakeup[]
 }
 
+type Answer = CreateAnswer | TransientError
+
 interface Prepared {
   /** Its part of the header. */
   readonly fields: Readonly<Record<string, HeaderValue | undefined>>
   /** The mail, the event, then the entries, then the blobs. */
   readonly texts: readonly (string | Buffer)[]
+  /** Of an order with a key. */
+  readonly partitions: number | undefined
   readonly bytes: number
 }
 
@@ -85,8 +91,7 @@ export class CreateSessions {
   }
 
   async create(order: SessionOrder): Promise<CreateAnswer> {
-    const [answer] = await this.#send([this.#prepare(order)], this.#deadlineMs)
-    return answer as CreateAnswer
+    return this.#sendOne(this.#prepare(order), this.#deadlineMs)
   }
 
   /** In the order of the orders: that of each session's answer, or of the error that it met. */
@@ -100,31 +105,36 @@ export class CreateSessions {
     const giveUpAt = performance.now() + this.#deadlineMs
     try {
       const answers = await this.#send(batch, this.#deadlineMs)
-      return answers.map((value) => ({ status: 'fulfilled', value }))
+      return answers.map(settledOf)
     } catch (reason) {
       // Where the time is over none is sent again. Else one of them met something that is not as it should be (CREATE-1).
       const isFinal = batch.length === 1 || (reason instanceof RuntimeError && reason.retryable)
       if (isFinal) return batch.map(() => ({ status: 'rejected', reason }))
       const leftMs = Math.max(1, giveUpAt - performance.now())
-      return Promise.allSettled(batch.map(async (one) => (await this.#send([one], leftMs))[0] as CreateAnswer))
+      return Promise.allSettled(batch.map((one) => this.#sendOne(one, leftMs)))
     }
   }
 
-  async #send(batch: readonly Prepared[], deadlineMs: number): Promise<CreateAnswer[]> {
+  async #sendOne(one: Prepared, deadlineMs: number): Promise<CreateAnswer> {
+    const [answer] = (await this.#send([one], deadlineMs)) as [Answer]
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+
+  async #send(batch: readonly Prepared[], deadlineMs: number): Promise<Answer[]> {
     const { sessions, ends, events } = this.#keys
     const args = {
       wakeupMs: this.#policy.wakeupMs,
       seed: newSeed(),
+      partitions: batch.find(({ partitions }) => partitions !== undefined)?.partitions,
       sessions: batch.map(({ fields }) => fields),
       texts: batch.flatMap(({ texts }) => texts),
     }
     const replies = await this.#caller.call(createSessionsScript, { sessions, ends, events }, args, { deadlineMs })
-    return (replies as [CreateAnswer['kind'], string, string][]).map(([kind, sessionId, wakeups]) => ({
-      kind,
-      sessionId,
-      workerId: rootIdOf(sessionId),
-      wakeups: parseWakeups(wakeups),
-    }))
+    return (replies as [CreateAnswer['kind'] | 'behind', string, string][]).map(([kind, sessionId, wakeups]) => {
+      if (kind === 'behind') return behind(sessionId)
+      return { kind, sessionId, workerId: rootIdOf(sessionId), wakeups: parseWakeups(wakeups) }
+    })
   }
 
   /** What is as a session starts by default is left out. */
@@ -179,8 +189,22 @@ export class CreateSessions {
     ])
     const blobBytes = blobs.reduce((sum, { ref }) => sum + ref.bytes, 0)
     const bytes = fieldsBytes + (permissions?.length ?? 0) + bytesOf(texts) + blobBytes
-    return { fields, texts: [...texts, ...kept], bytes }
+    const partitions = keyDigest === null ? undefined : order.partitions
+    return { fields, texts: [...texts, ...kept], partitions, bytes }
   }
+}
+
+function settledOf(answer: Answer): PromiseSettledResult<CreateAnswer> {
+  if (answer instanceof Error) return { status: 'rejected', reason: answer }
+  return { status: 'fulfilled', value: answer }
+}
+
+/** RAISE-2. Another process, which knows the number, may take the order. */
+function behind(partitions: string): TransientError {
+  return new TransientError(
+    `the namespace was raised to ${partitions} partitions, of which this process does not know: start it again (in code: connect again). If that does not help, the raise was not finished: run \`troupe partition raise ${partitions}\` again. Nothing was written.`,
+    { code: 'store_refused' },
+  )
 }
 
 /** Limits that came later are left out at their default, so that what was asked for before them is known again. */

@@ -4,8 +4,9 @@
  *     the number of the last mail that it has of each other, in the script that puts it into its mailbox: so it is there once, however often it is brought.
  * OUTBOX-2 Mails of one outbox are brought in their order. A partition that cannot be reached holds up no mail for another.
  * OUTBOX-3 A mail that its recipient does not take (it is gone, has ended, or its mailbox is full) is taken out, and an event of the sender says so.
+ * OUTBOX-4 A process that started before the number of partitions was raised leaves mails for the new ones to others.
  */
-import { type RuntimeError, toRuntimeError } from '../core/errors.ts'
+import { type RuntimeError, TransientError, toRuntimeError } from '../core/errors.ts'
 import { encodeEvents } from '../core/event/event-notes.ts'
 import { sessionIdOfRoot } from '../core/ids.ts'
 import type { Policy } from '../core/policy.ts'
@@ -81,6 +82,7 @@ export class RedisOutboxStore implements OutboxStore {
 
   async #deliver(partition: number, mails: readonly Mail[]) {
     const place = this.#all[partition]
+    if (place === undefined && (await this.#exists(partition))) throw unknownPartition(partition)
     if (place === undefined)
       return {
         last: mails.at(-1)?.number ?? 0,
@@ -100,6 +102,13 @@ export class RedisOutboxStore implements OutboxStore {
       { deadlineMs: this.#policy.leaseMs },
     )) as [string, string, Reply]
     return { last: Number(last), wakeups: parseWakeups(wakeups), refused: refusedOf(refused, mails) }
+  }
+
+  /** OUTBOX-4. */
+  async #exists(partition: number): Promise<boolean> {
+    const { redis, keys } = this.#all[0] as OpenPlace
+    const read = () => redis.hget(keys.meta, 'partitions')
+    return Number(await guarded('reading the number of partitions', read, this.#policy.leaseMs)) > partition
   }
 
   /** Returns how many went. */
@@ -137,4 +146,11 @@ function refusedOf(flat: Reply, mails: readonly Mail[]): Refused[] {
     const index = flat.indexOf(String(mail.number))
     return index < 0 ? [] : [{ mail, why: String(flat[index + 1]) }]
   })
+}
+
+function unknownPartition(partition: number): TransientError {
+  return new TransientError(
+    `partition ${partition} is newer than this process: start it again. Others bring the messages to it.`,
+    { code: 'store_refused' },
+  )
 }

@@ -131,6 +131,12 @@ export class SessionStore {
     return this.#creation.createMany(orders)
   }
 
+  /** Whether a key of a caller led to a session here, and is still known. */
+  async knowsKey(digest: string): Promise<boolean> {
+    const read = () => this.#redis.exists(this.#keys.idem(digest))
+    return (await guarded('looking for an idempotency key', read, this.#deadlineMs)) === 1
+  }
+
   async post(
     workerId: string,
     mail: string,

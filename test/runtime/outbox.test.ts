@@ -1,5 +1,6 @@
 /** Messages between workers of different partitions: through the outbox, in their order, each once (OUTBOX-1, OUTBOX-2, OUTBOX-3). */
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { partitionOf, partitionOfKey } from '../../src/core/ids.ts'
 import { policy } from '../../src/core/policy.ts'
@@ -13,9 +14,9 @@ import { waitUntil } from '../support/wait-until.ts'
 
 const partitions = 2
 
-function keyIn(partition: number): string {
-  return Array.from({ length: 100 }, (_, number) => `key ${number}`).find(
-    (key) => partitionOfKey(key, partitions) === partition,
+function keyIn(partition: number, of = partitions): string {
+  return Array.from({ length: 100 }, (_, number) => `key ${number} of ${of}`).find(
+    (key) => partitionOfKey(key, of) === partition,
   ) as string
 }
 
@@ -87,6 +88,22 @@ test('what two nodes bring at the same time, and again later, comes once', async
     null,
     ...Array.from({ length: 20 }, (_, index) => index + 1),
   ])
+})
+
+test('messages for a partition that is newer than a node wait for one that knows it (OUTBOX-4)', async () => {
+  await troupe.startNode({ sender })
+  await troupe.client.partitions.raise(partitions + 1)
+  await using client = await connectInternal({ redisUrl: troupe.redisUrl, namespace: troupe.namespace })
+  const newest = partitions
+  const createAt = (partition: number, kind: string, input: unknown = null) =>
+    client.sessions.create({ kind, input, keepOpen: true, idempotencyKey: keyIn(partition, partitions + 1) })
+  const there = await createAt(newest, 'collector')
+  const here = await createAt(0, 'sender', { to: there.rootId, count: 2 })
+  expect(await here.result({ run: 1 })).toMatchObject({ value: 'sent' })
+  const [carried] = await outboxOf(0).carry()
+  expect(carried).toMatchObject({ partition: newest, delivered: 0, refused: 0, error: { code: 'store_refused' } })
+  await troupe.startNode({ collector })
+  expect(await there.result({ run: 3 })).toMatchObject({ value: [1, 2] })
 })
 
 test('a message that its recipient does not take is told of in the events of its sender', async () => {

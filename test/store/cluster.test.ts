@@ -1,5 +1,6 @@
 /** A Redis Cluster of two servers: how it is found, and what scripts do while a slot of it is on its way from one to the other. */
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
+import { connectInternal } from '../../src/client/client.ts'
 import { partitionKeys, tagOf } from '../../src/store/keys.ts'
 import { Connections } from '../../src/store/redis/connections.ts'
 import { slotOf } from '../../src/store/redis/slot.ts'
@@ -45,7 +46,7 @@ describe('a cluster', () => {
     const [one] = cluster.servers as Servers
     const { namespace, partitions } = { namespace: newNamespace(), partitions: 4 }
     await connectTo(`redis://127.0.0.1:1,127.0.0.1:${one.port}`, { namespace, partitions })
-    await expect(connectTo(cluster.url, { namespace, partitions: 3 })).rejects.toThrow(/was set up with 4 partitions/)
+    await expect(connectTo(cluster.url, { namespace, partitions: 3 })).rejects.toThrow(/has 4 partitions/)
   })
 
   test('of which no server answers is named without its password', async () => {
@@ -75,7 +76,7 @@ describe('a cluster', () => {
       const { meta } = partitionKeys(tagOf(namespace, partition))
       await connections.at(meta).hset(meta, 'sweptAt', '1')
     }
-    await expect(connectTo(cluster.url, { namespace, partitions: 1 })).rejects.toThrow(/was set up with 5 partitions/)
+    await expect(connectTo(cluster.url, { namespace, partitions: 1 })).rejects.toThrow(/has 5 partitions/)
   })
 
   test('refuses a server that may evict keys, also where the first partition is at another', async () => {
@@ -88,8 +89,32 @@ describe('a cluster', () => {
     await connectTo(one.url, { namespace, partitions: 1 })
     await expect(connectTo(one.url, { namespace: `${namespace}-`, partitions: 4 })).rejects.toMatchObject({
       code: 'config_invalid',
-      message: expect.stringMatching(/may evict keys/),
+      message: expect.stringMatching(new RegExp(`^server 127.0.0.1:${other.port} of the cluster: .* may evict keys`)),
     })
+  })
+
+  test('is looked at server by server', async () => {
+    const place = { redisUrl: cluster.url, namespace: newNamespace() }
+    await using client = await connectInternal({ ...place, partitions: 16 })
+    const { cluster: seen } = await client.health()
+    expect(seen?.slotsMissing).toBe(0)
+    const names = cluster.servers.map(({ port }) => `127.0.0.1:${port}`)
+    expect(seen?.servers.map(({ server }) => server).toSorted()).toEqual(names.toSorted())
+    const parts = seen?.servers.flatMap(({ partitions }) => partitions) ?? []
+    expect(parts.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 16 }, (_, partition) => partition))
+    for (const server of seen?.servers ?? []) {
+      expect(server).toMatchObject({
+        isReplica: false,
+        replicas: 0,
+        unread: null,
+        seesWhole: true,
+        needsAllSlots: true,
+      })
+      expect(server.facts).toMatchObject({ refusal: null, role: 'master', evictionPolicy: 'noeviction' })
+    }
+    expect((await client.facts()).redis.usedBytes).toBeGreaterThan(seen?.servers[0]?.facts?.usedBytes ?? Infinity)
+    const ofServers = (await client.partitions.list()).map(({ server }) => server)
+    expect(new Set(ofServers)).toEqual(new Set(names))
   })
 
   test.each(['', 'a', '{troupe.0}:w:1', '{}a', 'a{b}c{d}', '{}a{b}', '{é.12}:meta', '{a', 'x'.repeat(300)])(

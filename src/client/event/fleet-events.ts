@@ -10,7 +10,9 @@ import { InputError, RuntimeError } from '../../core/errors.ts'
 import { isEventBefore, isEventId, type RawEvent, type TroupeEvent } from '../../core/event/event.ts'
 import { type EventPage, newestEntry, readEvents } from '../../store/event/event-pages.ts'
 import type { Place } from '../../store/keys.ts'
+import { guarded } from '../../store/redis/guarded.ts'
 import { clientClosed, type Redis } from '../../store/redis/redis.ts'
+import { earlierPartitions } from '../../store/set-up/raise.ts'
 import { orAborted } from '../or-aborted.ts'
 
 export interface FleetQuery {
@@ -66,7 +68,7 @@ export class FleetEvents {
     this.#deadlineMs = deadlineMs
   }
 
-  /** Throws an InputError at once if there is no such position. */
+  /** Throws an InputError if there is no such position: at once if it names too many partitions, else with the first event that is asked for. */
   follow({ after, signal }: FleetQuery): AsyncGenerator<FleetEvent, void, undefined> {
     return this.#follow(after === undefined ? undefined : this.#positionsOf(after), signal)
   }
@@ -76,7 +78,7 @@ export class FleetEvents {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<FleetEvent, void, undefined> {
     if (this.#isStopped) throw clientClosed()
-    const follower = await this.#join(positions)
+    const follower = await this.#join(positions && (await this.#withNewPartitions(positions)))
     try {
       const isOver = () => this.#isStopped || signal?.aborted === true
       while (!isOver()) {
@@ -127,8 +129,22 @@ export class FleetEvents {
   #positionsOf(after: string): string[] {
     if (after === '0-0') return this.#places.map(() => after)
     const positions = after.split(',')
+    if (positions.length <= this.#places.length) return positions
+    throw this.#notOurs(positions)
+  }
+
+  /** A position from before the number of partitions was raised: of the new ones all events are later. */
+  async #withNewPartitions(positions: string[]): Promise<string[]> {
     if (positions.length === this.#places.length) return positions
-    throw new InputError(
+    const [{ keys }] = this.#places as [Place]
+    const read = () => earlierPartitions(this.#redisAt(keys.tag), keys.meta)
+    const earlier = await guarded('reading earlier numbers of partitions', read, this.#deadlineMs)
+    if (!earlier.some(({ partitions }) => partitions === positions.length)) throw this.#notOurs(positions)
+    return this.#places.map((_, partition) => positions[partition] ?? '0-0')
+  }
+
+  #notOurs(positions: readonly string[]): InputError {
+    return new InputError(
       `after of events names ${positions.length} partitions, and the namespace has ${this.#places.length}: it is the position of an event of another namespace.`,
     )
   }

@@ -11,16 +11,7 @@ import { InputError } from '../../core/errors.ts'
 import { encodeEvents } from '../../core/event/event-notes.ts'
 import type { ChatMessage } from '../../core/history/chat/chat-message.ts'
 import { encodeGivenHistory, givenConfiguration } from '../../core/history/given-history.ts'
-import {
-  digestKey,
-  type KeyOwner,
-  newId,
-  parseId,
-  parseKind,
-  partitionOf,
-  partitionOfKey,
-  unhostedPool,
-} from '../../core/ids.ts'
+import { digestKey, type KeyOwner, newId, parseId, parseKind, partitionOf, unhostedPool } from '../../core/ids.ts'
 import { toJson } from '../../core/json.ts'
 import { defaultSessionLimits, type Policy, type SessionLimits } from '../../core/policy.ts'
 import type { Waker, Wakeup } from '../../core/ports/wake.ts'
@@ -40,8 +31,10 @@ import { extraWakeup } from '../../store/wakeups.ts'
 import type { Sent } from '../summaries.ts'
 import { type ApprovalOptions, approvalOptionRules, approvalText } from './approval-options.ts'
 import { hasLongMedia, mediaAside } from './kept-media.ts'
+import { KeyHomes } from './key-homes.ts'
 import { checkLimits } from './limits.ts'
 import { notifyText } from './notify-text.ts'
+import { keyWarning, sentWarning, unhostedWarning } from './warnings.ts'
 
 export interface CreateSession extends ApprovalOptions, GivenTurnShare {
   readonly kind: string
@@ -120,6 +113,7 @@ const quietMs = 5
 export class Submission {
   readonly #context: SubmissionContext
   readonly #stores: readonly SessionStore[]
+  readonly #keyHomes: KeyHomes
   #madeAt = 0
 
   constructor(context: SubmissionContext) {
@@ -128,6 +122,8 @@ export class Submission {
     this.#stores = places.map(
       ({ partition, keys, redis, caller }) => new SessionStore(redis, caller, keys, partition, policy, deadlineMs),
     )
+    const times = { keyMs: policy.givenKeyMs, deadlineMs }
+    this.#keyHomes = new KeyHomes(places[0] as OpenPlace, this.#stores, times)
   }
 
   /** The detail of events that says who called. */
@@ -211,8 +207,8 @@ export class Submission {
     const turnShare = encodeTurnShare(request)
     const key = request.idempotencyKey
     const partitions = this.#stores.length
-    const partition = key === undefined ? randomPartition(partitions) : partitionOfKey(key, partitions)
-    const store = this.#stores[partition] as SessionStore
+    const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
+    const store = await this.#keyHomes.storeOf(key, keyDigest)
     const configuration = encodeConfiguration(configured ?? {})
     const given = request.history?.length ? encodeGivenHistory(request.history) : []
     const last = request.history?.at(-1)?.at ?? 0
@@ -225,9 +221,8 @@ export class Submission {
     const mail = inputJson === null ? null : encodeInput(null, inputJson)
     const mode = request.keepOpen ? 'conversation' : 'job'
     // Ids are made in the order of the requests, whichever pool is known first.
-    const sessionId = newId(partition)
+    const sessionId = newId(store.partition)
     const pool = await store.poolOf(kind)
-    const keyDigest = key === undefined ? null : digestKey(key, 'session', this.#context.keyOwner)
     const event = encodeEvents([
       [
         'session.created',
@@ -251,6 +246,7 @@ export class Submission {
       history,
       blobs,
       keyDigest,
+      partitions,
       limits,
       permissions,
       configured: configuration,
@@ -371,29 +367,4 @@ function firstInput({ input, history, keepOpen }: CreateSession): string | null 
   throw new InputError(
     'a session that begins with a history needs an input, or keepOpen: true to wait for its first message.',
   )
-}
-
-function randomPartition(partitions: number): number {
-  return partitions === 1 ? 0 : Math.floor(Math.random() * partitions)
-}
-
-/** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
-function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
-  const used = usedBefore(isOther)
-  if (begun === null)
-    return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
-  const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`
-  return `${used} this is ${which} it began then, and nothing was added to it.`
-}
-
-function sentWarning(isOther: boolean): string {
-  return `${usedBefore(isOther)} this is the place of the message that was sent then, and nothing was added.`
-}
-
-function usedBefore(isOther: boolean): string {
-  return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
-}
-
-function unhostedWarning(kind: string, pool: string): string | null {
-  return pool === unhostedPool ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
 }

@@ -111,7 +111,7 @@ export interface Self<State = unknown, Reply = unknown> extends WorkerIdentity {
     options?: SpawnOptions,
   ): WorkerRef<Given>
   /**
-   * Sends an input message to any worker of the same partition, by reference or id. `when`: the next run of a busy worker receives it (`queue`, the default),
+   * Sends an input message to any worker, by reference or id. `when`: the next run of a busy worker receives it (`queue`, the default),
    * or the run in progress (`steer`), which may be interrupted for it (`interrupt`).
    */
   send<Given>(

@@ -7,7 +7,7 @@ type Words<Text extends string> = Text extends `${infer First} ${infer Rest}` ? 
 export const createSessionsScript = defineScript({
   file: 'create-sessions.lua',
   keys: words('sessions ends events'),
-  header: words('wakeupMs seed sessions'),
+  header: words('wakeupMs seed partitions sessions'),
   fields: {
     sessions: words(
       'session kind pool name mode limits permissions configured caps approval turnShare notify key asked keyMs entries blobs rests',

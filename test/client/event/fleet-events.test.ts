@@ -2,6 +2,7 @@
 import { expect, inject, test } from 'vitest'
 import { connectInternal } from '../../../src/client/client.ts'
 import type { FleetEvent } from '../../../src/client/event/fleet-events.ts'
+import { partitionOfKey } from '../../../src/core/ids.ts'
 import { newNamespace } from '../../support/namespace.ts'
 import { TestTroupe } from '../../support/test-troupe.ts'
 import { waitUntil } from '../../support/wait-until.ts'
@@ -37,8 +38,21 @@ test('a follower that reads ahead of the others gets each event once, although i
   for (const { got } of followers) expect(new Set(got.map(({ event }) => event.id)).size).toBe(got.length)
 })
 
-test('a position of another number of partitions is refused at once', async () => {
-  await using client = await connectInternal({ redisUrl: inject('redisUrl'), namespace: newNamespace(), partitions: 2 })
-  expect(() => client.events({ after: '1-0' })).toThrow('names 1 partitions, and the namespace has 2')
+const keyOfNewPartition = Array.from({ length: 100 }, (_, number) => `key ${number}`).find(
+  (key) => partitionOfKey(key, 3) === 2,
+) as string
+
+test('a position of another number of partitions is refused, unless the namespace had that number before', async () => {
+  const place = { redisUrl: inject('redisUrl'), namespace: newNamespace() }
+  await using client = await connectInternal({ ...place, partitions: 2 })
+  expect(() => client.events({ after: '1-0,1-0,1-0' })).toThrow('names 3 partitions, and the namespace has 2')
+  await expect(client.events({ after: '1-0' }).next()).rejects.toThrow('names 1 partitions, and the namespace has 2')
   expect(() => client.events({ after: '1-0,2-0' })).not.toThrow()
+  await client.partitions.raise(3)
+  await using later = await connectInternal(place)
+  const order = { kind: 'echo', input: 1, idempotencyKey: keyOfNewPartition }
+  const { id } = await later.sessions.create(order)
+  const { value } = await later.events({ after: '1-0,2-0' }).next()
+  expect(value?.event).toMatchObject({ type: 'session.created', sessionId: id })
+  expect(value?.position).toMatch(/^1-0,2-0,\d+-\d+\.0$/)
 })

@@ -77,6 +77,21 @@ export const aKeyGivenTwiceInOneCallIsOneSession: Check = async (place) => {
   expect(await place.redis.zcard(place.keys.sessions)).toBe(2)
 }
 
+/** RAISE-2. What a key began here before is answered, whoever asks. */
+export const whoKnowsFewerPartitionsBeginsNoSession: Check = async (place) => {
+  const { id } = await place.create()
+  const order = { ...aSession, keyDigest: 'before', partitions: 1, sessionId: id.replace(/^./, 'd') }
+  await place.sessions.create(order)
+  await place.redis.hset(place.keys.meta, 'partitions', '4')
+  expect((await place.sessions.create({ ...order, sessionId: id.replace(/^./, 'e') })).sessionId).toBe(order.sessionId)
+  const late = { ...order, keyDigest: 'late', sessionId: id.replace(/^./, 'f') }
+  await expect(place.sessions.create(late)).rejects.toThrow(
+    /was raised to 4 partitions, of which this process does not know/,
+  )
+  expect(await place.redis.zcard(place.keys.sessions)).toBe(2)
+  expect((await place.sessions.create({ ...late, partitions: 4 })).kind).toBe('ok')
+}
+
 export const aForeignKeyStopsTheCallBeforeItWrites: Check = async (place) => {
   const { id } = await place.create()
   const ids = ['e', 'f'].map((digit) => id.replace(/^./, digit))

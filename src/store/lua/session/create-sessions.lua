@@ -4,6 +4,7 @@ KEYS[1] sessions  zset               KEYS[2] ends     zset              KEYS[3] 
 ARGV[1] header    json:
   wakeupMs         how long a wake-up counts as sent
   seed             names of new wake-ups begin with it
+  partitions       how many the caller knows; absent: no session has a key
   sessions         in the order of the run queue, each:
     session        id
     kind, pool     of the root
@@ -25,8 +26,9 @@ ARGV[1] header    json:
 ARGV[2] texts     of each session: its first message, what is told of it, json, the entries of its history, and id, media
         type and bytes of its blobs
 Returns {{word, session, wakeups}, ...} for each. "ok": it was created; "again": it was there, or its key began it before; "other": its key
-        began something else, and that session is answered.
-Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem.
+        began something else, and that session is answered; "behind": there are as many partitions as stands in the place of the
+        session, and the caller knows another number, so that its key may lead elsewhere.
+Builds  T:w:<id> and its mail:inbox and log of the roots; T:s:<session> and its blobs, blob:<id>, permissions; T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake and T:wake of the pools; T:nodes, T:pools, T:idem, T:meta.
 Events  session.created, of each. Writes nothing of a session that is not answered "ok", and nothing at all where it meets an error.
         Sent again, it answers the same sessions and wake-ups, and writes nothing. ]]
 local sessionsKey, endsKey = KEYS[1], KEYS[2]
@@ -36,12 +38,13 @@ local texts, cursor = ARGV, 2
 local tag = tagOf(sessionsKey)
 checkNumbers(header, 'wakeupMs')
 checkTexts(header, 'seed')
+checkNumbersIfAny(header, 'partitions')
 local orders = readOrders(tag, header, texts, cursor)
 local answers, fresh, rootKeys = {}, {}, {}
 for index = 1, #orders do
   rootKeys[2 * index - 1], rootKeys[2 * index] = orders[index].recordKey, orders[index].inboxKey
 end
-local known = { some = #orders > 0 and redis.call('EXISTS', unpack(rootKeys)) > 0, bySession = {}, byKey = {} }
+local known = { partitions = header.partitions, some = #orders > 0 and redis.call('EXISTS', unpack(rootKeys)) > 0, bySession = {}, byKey = {} }
 for index = 1, #orders do
   local order = orders[index]
   answers[index] = answerBefore(tag, order, known)

@@ -46,6 +46,15 @@ local function readOrders(tag, header, texts, cursor)
   return orders
 end
 
+-- How many partitions there are, if the caller knows another number; else false.
+local function behindOf(tag, known)
+  if known.behind == nil then
+    local stored = known.partitions and redis.call('HGET', tag .. ':meta', 'partitions')
+    known.behind = stored and tonumber(stored) ~= known.partitions and stored or false
+  end
+  return known.behind
+end
+
 -- What a session that is asked for is answered without being created: its key is known, or it is there already, from a call that was sent
 -- before; or, as { first, word }, the same is asked for twice in this call. nil: it is new. `known` collects sessions and keys of this call;
 -- `some` of them have keys in Redis.
@@ -55,6 +64,8 @@ local function answerBefore(tag, order, known)
     if session then return { asked == order.asked and 'again' or 'other', session, wakeups } end -- guard: idempotency key of a session | a key of a session that was used for something else is answered "other"
     local first = known.byKey[order.key]
     if first then return { first = first, word = first.asked == order.asked and 'again' or 'other' } end -- guard: a key that comes twice in one call is one session
+    local behind = behindOf(tag, known)
+    if behind then return { 'behind', behind, '' } end -- guard: who knows fewer partitions begins no session under a key
     known.byKey[order.key] = order
   end
   local first = known.bySession[order.session]

@@ -1,0 +1,61 @@
+/** `troupe partition …`: the partitions of the namespace, and more of them. */
+import type { Command } from 'commander'
+import type { PartitionSummary } from '../../../client/summaries.ts'
+import { addGroup } from '../../group.ts'
+import { wholeNumber } from '../../options.ts'
+import { listing } from '../../view/answer.ts'
+import type { Column } from '../../view/table.ts'
+import { addVerb } from '../verb.ts'
+
+export function addPartitionCommands(program: Command): void {
+  const group = addGroup(
+    program,
+    'partition',
+    'list, raise: the partitions of the namespace, over which a Redis Cluster spreads',
+    [
+      ['troupe partition list', 'where each is, how many sessions it has, who works in it'],
+      ['troupe partition raise 8', 'before or after the move to a cluster'],
+    ],
+  )
+  addVerb(group, {
+    name: 'list',
+    description: 'partitions, with their sessions, nodes and servers',
+    examples: [['troupe partition list', '']],
+    details: 'nodes: live nodes that work in the partition. A node that started before a raise works in the old ones.',
+    purpose: 'look',
+    answer: async (troupe) => listing(await troupe.partitions.list(), { columns, empty: '' }),
+  })
+  addRaise(group)
+}
+
+const columns: Column<PartitionSummary>[] = [
+  { header: 'partition', value: ({ partition }) => partition, align: 'right' },
+  { header: 'sessions', value: ({ sessions }) => sessions, align: 'right' },
+  { header: 'nodes', value: ({ nodes }) => nodes, align: 'right' },
+  { header: 'slot', value: ({ slot }) => slot, align: 'right' },
+  { header: 'server', value: ({ server }) => server },
+]
+
+function addRaise(group: Command): void {
+  addVerb(group, {
+    name: 'raise',
+    description: 'raise the number of partitions, also while sessions run',
+    options: (command) => command.argument('<number>', 'how many there are to be', wholeNumber(1)),
+    examples: [['troupe partition raise 8', '']],
+    details: `Sessions stay in the partition that their ids name. Those that are created from then
+on go to all partitions. Start all nodes first, then all clients and servers, again:
+one that started before works in the old partitions, and is refused to begin a session
+under an idempotency key. The number never falls. A raise that was interrupted is
+finished by the same command.`,
+    purpose: 'change',
+    answer: async (troupe, { more: [to], namespace }) => {
+      const from = await troupe.partitions.raise(Number(to))
+      const object = { type: 'raised', namespace, from, to: Number(to) }
+      const line =
+        from === Number(to)
+          ? `namespace ${namespace} has ${from} partitions: nothing to do`
+          : `namespace ${namespace} has ${to} partitions now, and had ${from}: start all nodes again, then all clients`
+      return { objects: [object], lines: () => [line] }
+    },
+  })
+}

@@ -1,0 +1,64 @@
+/**
+ * Duty: find the partition in which a key of a caller begins a session, or began it before the number of partitions was raised.
+ * KEY-HOME-1 Where a key led under an earlier number of partitions, nobody begins a session any more (RAISE-2). So who does not find it there may begin one
+ *     where it leads now.
+ */
+import { partitionOfKey } from '../../core/ids.ts'
+import type { OpenPlace } from '../../store/places.ts'
+import { guarded } from '../../store/redis/guarded.ts'
+import type { SessionStore } from '../../store/session-store.ts'
+import { earlierPartitions } from '../../store/set-up/raise.ts'
+
+/** The clocks of this process and of Redis may differ by so much. */
+const skewMsMax = 3_600_000
+
+export class KeyHomes {
+  readonly #first: OpenPlace
+  readonly #stores: readonly SessionStore[]
+  readonly #keyMs: number
+  readonly #deadlineMs: number
+  #earlier: Promise<readonly number[]> | undefined
+
+  constructor(
+    first: OpenPlace,
+    stores: readonly SessionStore[],
+    { keyMs, deadlineMs }: { readonly keyMs: number; readonly deadlineMs: number },
+  ) {
+    this.#first = first
+    this.#stores = stores
+    this.#keyMs = keyMs
+    this.#deadlineMs = deadlineMs
+  }
+
+  /** Without a key: any. */
+  async storeOf(key: string | undefined, digest: string | null): Promise<SessionStore> {
+    if (key === undefined || digest === null)
+      return this.#stores[Math.floor(Math.random() * this.#stores.length)] as SessionStore
+    const now = partitionOfKey(key, this.#stores.length)
+    for (const partitions of await this.#earlierOnes()) {
+      const before = this.#stores[partitionOfKey(key, partitions)] as SessionStore
+      if (before.partition !== now && (await before.knowsKey(digest))) return before
+    }
+    return this.#stores[now] as SessionStore
+  }
+
+  /** Numbers of partitions under which keys were begun that are still known. Of a single partition there was none. */
+  async #earlierOnes(): Promise<readonly number[]> {
+    if (this.#stores.length === 1) return []
+    this.#earlier ??= this.#read()
+    try {
+      return await this.#earlier
+    } catch (error) {
+      this.#earlier = undefined
+      throw error
+    }
+  }
+
+  async #read(): Promise<readonly number[]> {
+    const { redis, keys } = this.#first
+    const read = () => earlierPartitions(redis, keys.meta)
+    const all = await guarded('reading earlier numbers of partitions', read, this.#deadlineMs)
+    const known = all.filter(({ until }) => until + this.#keyMs + skewMsMax > Date.now())
+    return known.map(({ partitions }) => partitions)
+  }
+}

@@ -1,0 +1,23 @@
+/** Duty: what a caller is told of a session or message that was accepted, where it may not be what was meant. */
+import { unhostedPool } from '../../core/ids.ts'
+
+/** `begun`: the kind of the session that the key created. Null if it was pruned: it is not created again, because that would repeat what it did. */
+export function keyWarning(kind: string, begun: string | null, isOther: boolean): string {
+  const used = usedBefore(isOther)
+  if (begun === null)
+    return `${used} the session it began then has finished and been pruned, and nothing was begun now. Use another key to begin it again.`
+  const which = begun === kind ? 'the session' : `the session of kind "${begun}" that`
+  return `${used} this is ${which} it began then, and nothing was added to it.`
+}
+
+export function sentWarning(isOther: boolean): string {
+  return `${usedBefore(isOther)} this is the place of the message that was sent then, and nothing was added.`
+}
+
+function usedBefore(isOther: boolean): string {
+  return `its idempotency key was used before${isOther ? ', for something else' : ''}:`
+}
+
+export function unhostedWarning(kind: string, pool: string): string | null {
+  return pool === unhostedPool ? `no node has ever hosted kind "${kind}": the session waits until one does.` : null
+}

@@ -1,0 +1,102 @@
+/**
+ * Duty: raise the number of partitions of a namespace, whether it is in use or not.
+ * RAISE-1 Sessions stay where they are, as their ids say. What is created from then on goes to the new partitions, too.
+ * RAISE-2 A key of a caller begins one session. Before anybody is told of the new number, every partition refuses to begin a session under a key for who
+ *     knows the old one (create-sessions.lua). Who knows the new one looks where the key led before.
+ * RAISE-3 The new number is told last, at one moment. A raise that ended half way is finished by another one to the same number.
+ */
+import { ConfigError } from '../../core/errors.ts'
+import { partitionsMax } from '../../core/ids.ts'
+import { EndpointStore } from '../endpoint-store.ts'
+import { endpointKeys, partitionKeys, tagOf } from '../keys.ts'
+import { type OpenPlace, openPlaces } from '../places.ts'
+import type { Connections } from '../redis/connections.ts'
+import { guarded } from '../redis/guarded.ts'
+import type { Redis } from '../redis/redis.ts'
+import { StoredDamage } from '../redis/store-error.ts'
+import { checkEach } from './namespace.ts'
+import { schemaVersion } from './set-up.ts'
+
+/** Returns how many there were before. */
+export async function raisePartitions(
+  connections: Connections,
+  namespace: string,
+  to: number,
+  deadlineMs: number,
+): Promise<number> {
+  const first = connections.at(tagOf(namespace, 0))
+  const { meta } = partitionKeys(tagOf(namespace, 0))
+  const doing = <T>(what: () => Promise<T>) => guarded('raising the number of partitions', what, deadlineMs)
+  const from = Number(await doing(() => first.hget(meta, 'partitions')))
+  refuse(namespace, from, to)
+  if (from === to) return from
+  // All that is needed of the servers is seen to before anything is written.
+  await checkEach(connections, namespace, to, deadlineMs)
+  await doing(() => begin(first, meta, to))
+  const places = openPlaces(connections, namespace, to)
+  for (const place of places.slice(from)) await doing(() => prepare(first, place, to))
+  await listen(places, from, deadlineMs)
+  for (const { redis, keys } of places.slice(1, from)) await doing(() => redis.hset(keys.meta, 'partitions', to))
+  await doing(() => tell(first, meta, from, to))
+  return from
+}
+
+/** The numbers of partitions that a namespace had before, each with the time in ms when that ended. `meta`: of its first partition. */
+export async function earlierPartitions(
+  first: Redis,
+  meta: string,
+): Promise<readonly { readonly partitions: number; readonly until: number }[]> {
+  const text = (await first.hget(meta, 'raised')) ?? ''
+  if (!/^(\d+:\d+ ?)*$/.test(text)) throw new StoredDamage(`field raised of ${meta} should be numbers and times`)
+  return [...text.matchAll(/(\d+):(\d+)/g)].map(([, partitions, until]) => ({
+    partitions: Number(partitions),
+    until: Number(until),
+  }))
+}
+
+function refuse(namespace: string, from: number, to: number): void {
+  if (from === 0) {
+    throw new ConfigError(
+      `nothing was ever started in namespace "${namespace}": its first node or client sets the number of partitions (--partitions).`,
+    )
+  }
+  if (!Number.isInteger(to) || to < 1 || to > partitionsMax)
+    throw new ConfigError(`the number of partitions must be a whole number from 1 to ${partitionsMax}, not ${to}.`)
+  if (to < from) {
+    throw new ConfigError(
+      `namespace "${namespace}" has ${from} partitions, and their number only grows: sessions stay in the partition that their ids name.`,
+    )
+  }
+}
+
+async function begin(first: Redis, meta: string, to: number): Promise<void> {
+  await first.hsetnx(meta, 'raising', to)
+  const begun = await first.hget(meta, 'raising')
+  if (begun !== String(to))
+    throw new ConfigError(
+      `a raise to ${begun} partitions was begun: finish it with \`troupe partition raise ${begun}\`.`,
+    )
+}
+
+/** A new partition is paused if all are. */
+async function prepare(first: Redis, { redis, keys }: OpenPlace, to: number): Promise<void> {
+  const { meta } = partitionKeys(`${keys.tag.slice(0, keys.tag.lastIndexOf('.'))}.0}`)
+  const note = await first.hget(meta, 'paused')
+  await redis.hset(keys.meta, { schema: schemaVersion, partitions: to, ...(note === null ? {} : { paused: note }) })
+}
+
+/** Endpoints are told of the new partitions from the beginning. */
+async function listen(places: readonly OpenPlace[], from: number, deadlineMs: number): Promise<void> {
+  const [{ redis, keys }] = places as [OpenPlace]
+  const store = new EndpointStore(places, deadlineMs)
+  const read = () => redis.zrange(endpointKeys(keys.tag).since, 0, '-1')
+  for (const id of await guarded('reading who is told', read, deadlineMs))
+    for (const { partition } of places.slice(from)) await store.listen(id, true, partition)
+}
+
+async function tell(first: Redis, meta: string, from: number, to: number): Promise<void> {
+  const [[seconds], raised] = await Promise.all([first.time(), first.hget(meta, 'raised')])
+  const all = `${raised ? `${raised} ` : ''}${from}:${Number(seconds) * 1_000}`
+  const results = await first.multi().hset(meta, { partitions: to, raised: all }).hdel(meta, 'raising').exec()
+  for (const [error] of results ?? []) if (error) throw error
+}

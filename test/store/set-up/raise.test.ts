@@ -1,0 +1,103 @@
+/** More partitions for a namespace that is in use (RAISE-1, RAISE-2, RAISE-3). */
+import { expect, test } from 'vitest'
+import { connectInternal, type Troupe } from '../../../src/client/client.ts'
+import { defineWorker } from '../../../src/core/definition/define-worker.ts'
+import { partitionOf } from '../../../src/core/ids.ts'
+import { endpointKeys, partitionKeys, tagOf } from '../../../src/store/keys.ts'
+import { TestTroupe } from '../../support/test-troupe.ts'
+
+const tally = defineWorker<number>({
+  initial: 0,
+  receive(message, self) {
+    self.setState(self.state + Number(message.value))
+    self.reply(self.state)
+  },
+})
+const keys = Array.from({ length: 12 }, (_, number) => `key ${number}`)
+
+/** A client that starts now. */
+async function another({ redisUrl, namespace }: TestTroupe): Promise<Troupe> {
+  return connectInternal({ redisUrl, namespace })
+}
+
+test('sessions stay where they are, new ones go to all partitions, and a key that began one begins no other (RAISE-1, RAISE-2)', async () => {
+  await using old = await TestTroupe.connect()
+  const begin = (client: Troupe, key: string) =>
+    client.sessions.create({ kind: 'tally', input: 1, keepOpen: true, idempotencyKey: key })
+  const before = await Promise.all(keys.map((key) => begin(old.client, key)))
+  expect(await old.client.partitions.raise(4)).toBe(1)
+  await using client = await another(old)
+  await old.startNode({ tally })
+
+  const again = await Promise.all(keys.map((key) => begin(client, key)))
+  expect(again.map(({ id }) => id)).toEqual(before.map(({ id }) => id))
+  await expect(begin(old.client, 'late')).rejects.toThrow(/raised to 4 partitions/)
+  expect(partitionOf((await old.client.sessions.create({ kind: 'tally', input: 1 })).id)).toBe(0)
+
+  const fresh = await Promise.all(keys.map((key) => begin(client, `new ${key}`)))
+  expect(new Set(fresh.map(({ id }) => partitionOf(id))).size).toBeGreaterThan(1)
+  for (const session of [again[0], ...fresh]) {
+    expect(await session?.result({ run: 1 })).toMatchObject({ value: 1 })
+    await session?.root.send(2)
+    expect(await session?.result({ run: 2 })).toMatchObject({ value: 3 })
+  }
+  expect(await client.partitions.list()).toMatchObject(
+    [0, 1, 2, 3].map((partition) => ({ partition, nodes: 1, slot: null, server: null })),
+  )
+  expect((await client.audit()).findings).toEqual([])
+})
+
+test('keys are looked for where each earlier number of partitions led to', async () => {
+  await using first = await TestTroupe.connect({ partitions: 2 })
+  const order = (key: string) => ({ kind: 'tally', input: 1, idempotencyKey: key })
+  const one = await Promise.all(keys.map((key) => first.client.sessions.create(order(key))))
+  await first.client.partitions.raise(3)
+  await using second = await another(first)
+  const two = await Promise.all(keys.map((key) => second.sessions.create(order(`second ${key}`))))
+  expect(await second.partitions.raise(7)).toBe(3)
+  await using third = await another(first)
+  const both = [...keys, ...keys.map((key) => `second ${key}`)]
+  const many = await third.sessions.createMany(both.map(order))
+  const found = many.map((result) => result.status === 'fulfilled' && result.value.id)
+  expect(found).toEqual([...one, ...two].map(({ id }) => id))
+})
+
+test('a raise that ended half way is finished by the same, and no other is begun meanwhile (RAISE-3)', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 2 })
+  const { redis, namespace, client } = troupe
+  const metaOf = (partition: number) => partitionKeys(tagOf(namespace, partition)).meta
+  await redis.hset(metaOf(0), 'raising', '4')
+  await redis.hset(metaOf(1), 'partitions', '4')
+  await expect(client.partitions.raise(8)).rejects.toThrow(/a raise to 4 partitions was begun: finish it/)
+  // Who starts meanwhile knows the old number.
+  expect(await (await another(troupe)).partitions.list()).toHaveLength(2)
+  expect(await client.partitions.raise(4)).toBe(2)
+  expect(await redis.hmget(metaOf(0), 'partitions', 'raising')).toEqual(['4', null])
+  expect(await client.partitions.raise(4)).toBe(4)
+})
+
+test('a pause of all sessions and endpoints hold in new partitions', async () => {
+  await using troupe = await TestTroupe.connect()
+  await troupe.client.pause('works')
+  const { id } = await troupe.client.webhooks.add({ url: 'https://example.com/hook' })
+  await troupe.client.partitions.raise(3)
+  for (const partition of [1, 2]) {
+    const tag = tagOf(troupe.namespace, partition)
+    expect(JSON.parse((await troupe.redis.hget(partitionKeys(tag).meta, 'paused')) ?? '{}')).toMatchObject({
+      why: 'works',
+    })
+    expect(await troupe.redis.zrange(endpointKeys(tag).since, 0, '-1')).toEqual([id])
+  }
+})
+
+test('the number of partitions never falls, and has a bound', async () => {
+  await using troupe = await TestTroupe.connect({ partitions: 3 })
+  await expect(troupe.client.partitions.raise(2)).rejects.toThrow(/has 3 partitions, and their number only grows/)
+  await expect(troupe.client.partitions.raise(5_000)).rejects.toThrow(/whole number from 1 to 4096, not 5000/)
+  await using unused = await connectInternal({
+    redisUrl: troupe.redisUrl,
+    namespace: `${troupe.namespace}-`,
+    purpose: 'look',
+  })
+  await expect(unused.partitions.raise(2)).rejects.toThrow(/nothing was ever started/)
+})
