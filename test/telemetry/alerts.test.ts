@@ -179,7 +179,7 @@ test('alerts on facts that no test can stage in a shared Redis: the page of a sy
   expect(firesIn('TroupeSlotsFull', [], await pageOf({ slots: 4, running: 4 }))).toEqual([''])
   const pools = [{ pool: 'gpu', waiting: 1, oldestMs: 61_000, nodes: 1 }]
   expect(firesIn('TroupeWorkWaits', [], await pageOf({ pools }))).toEqual(['gpu'])
-  const redis = { usedBytes: 9, maxBytes: 10, share: 0.9 }
+  const redis = { usedBytes: 9, maxBytes: 10, fullest: 0.9 }
   expect(firesIn('TroupeRedisNearlyFull', [], await pageOf({ redis }))).toEqual([''])
   const audit = { unaccounted: 0, findings: 0, agoMs: 3 * 86_400_000 }
   expect(firesIn('TroupeAuditOld', [], await pageOf({ audit }))).toEqual([''])

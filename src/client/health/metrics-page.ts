@@ -46,7 +46,7 @@ function namespaceGauges(facts: NamespaceFacts): Gauges {
     troupe_ask_oldest_seconds: each(asks, 'sort', ({ oldestMs }) => oldestMs / 1_000),
     troupe_paused: facts.isPaused ? 1 : 0,
     troupe_redis_used_memory_bytes: facts.redis.usedBytes,
-    troupe_redis_memory_ratio: facts.redis.share,
+    troupe_redis_memory_ratio: facts.redis.fullest,
   }
   if (audit === null) return gauges
   return {

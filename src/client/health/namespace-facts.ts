@@ -27,8 +27,8 @@ export interface NamespaceFacts {
   readonly asks: readonly { readonly sort: AskSort; readonly waiting: number; readonly oldestMs: number }[]
   readonly isPaused: boolean
   readonly audit: { readonly unaccounted: number; readonly findings: number; readonly agoMs: number } | null
-  /** Over all servers of a cluster; `share` of its limit that the fullest uses, 0 where none has a limit. */
-  readonly redis: { readonly usedBytes: number; readonly maxBytes: number; readonly share: number }
+  /** Over all servers of a cluster; `fullest`: the part of its limit that the fullest server uses; 0 where none has a limit. */
+  readonly redis: { readonly usedBytes: number; readonly maxBytes: number; readonly fullest: number }
 }
 
 const firstOfPool = 100
@@ -76,7 +76,7 @@ export async function namespaceFacts(
     redis: {
       usedBytes: memories.reduce((total, { usedBytes }) => total + usedBytes, 0),
       maxBytes: memories.reduce((total, { maxBytes }) => total + maxBytes, 0),
-      share: Math.max(0, ...memories.map(({ usedBytes, maxBytes }) => (maxBytes === 0 ? 0 : usedBytes / maxBytes))),
+      fullest: Math.max(0, ...memories.map(({ usedBytes, maxBytes }) => (maxBytes === 0 ? 0 : usedBytes / maxBytes))),
     },
   }
 }

@@ -131,9 +131,12 @@ export class ClusterMap {
     const rows = (await this.#asked.redis.cluster('SLOTS')) as unknown as [number, number, ...[string, number][]][]
     const asked = new URL(server)
     // A server that does not know how it is reached leaves its host out.
-    const place = ([host, port]: [string, number]) => ({ host: host || asked.hostname.replace(/^\[|\]$/g, ''), port })
+    const serverAt = ([host, port]: [string, number]) => ({
+      host: host || asked.hostname.replace(/^\[|\]$/g, ''),
+      port,
+    })
     return rows.map(([from, to, primary, ...replicas]) => {
-      return { ...place(primary as [string, number]), from, to, replicas: replicas.map(place) }
+      return { ...serverAt(primary as [string, number]), from, to, replicas: replicas.map(serverAt) }
     })
   }
 
