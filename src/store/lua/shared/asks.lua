@@ -15,6 +15,18 @@ local function checkAskKeys(tag, recordKey, session)
   checkSort('set', recordKey .. ':asks')
 end
 
+-- The sets in which these asks stand: all at once, one by one they cost as much as their records.
+local function writeToSets(tag, turn, asks, first, last, at)
+  local scored, ids = {}, {}
+  for index = first, last do
+    local place = index - first + 1
+    scored[2 * place - 1], scored[2 * place], ids[place] = at, asks[index].id, asks[index].id
+  end
+  redis.call('ZADD', tag .. ':asks', unpack(scored))
+  redis.call('ZADD', sessionKey(tag, turn.session) .. ':asks', unpack(scored))
+  redis.call('SADD', turn.recordKey .. ':asks', unpack(ids))
+end
+
 -- The asks of a step. The keys were checked.
 local function writeAsks(tag, turn, now)
   local commit, at, listens = turn.commit, digits(now), hasEndpoints(tag)
@@ -28,11 +40,9 @@ local function writeAsks(tag, turn, now)
       redis.call('ZADD', tag .. ':timers', expires, expiryOf(commit.worker, ask.id))
     end
     redis.call('HSET', askKey(tag, ask.id), unpack(fields))
-    redis.call('ZADD', tag .. ':asks', at, ask.id)
-    redis.call('ZADD', sessionKey(tag, turn.session) .. ':asks', at, ask.id)
-    redis.call('SADD', turn.recordKey .. ':asks', ask.id)
     if listens then writeNotice(tag, commit.worker .. ':notify:' .. ask.id, now) end -- guard: endpoints are told of an ask
   end
+  for first = 1, #commit.asks, 1000 do writeToSets(tag, turn, commit.asks, first, math.min(first + 999, #commit.asks), at) end
 end
 
 -- An open ask ends in this state, with further fields for its record. Another program may have written over the record.
