@@ -50,7 +50,22 @@ const clock = defineWorker<null, number>({
     for (let index = 0; index < message.value; index++) self.after(60_000 + index, null)
   },
 })
-const workers = { echo, sleeper, parent, clock }
+/** Asks so often in one step. */
+const asker = defineWorker<null, number>({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (let index = 0; index < message.value; index++) self.ask('May I?')
+  },
+})
+/** Sends to these workers in one step. */
+const sender = defineWorker<null, string[]>({
+  receive(message, self) {
+    if (message.kind !== 'input') return
+    for (const id of message.value) self.send(id, 'hello')
+    self.reply(null)
+  },
+})
+const workers = { echo, sleeper, parent, clock, asker, sender }
 const limits = { workers: 100_000, children: 1_000, mailbox: 100_000 }
 
 /** The longest call of each script that took a millisecond or more. */
@@ -102,8 +117,12 @@ const scenes: Record<string, () => Promise<void>> = {
       await troupe.sessions.prune({ olderThanMs: 0 })
     }),
   inputs: () =>
-    scene('1 000 children with 30 KB each, the most that a step may hold', (troupe) =>
-      run(troupe, { kind: 'echo', count: 1_000, bytes: 30_000 }),
+    scene('1 000 children with 4 KB each, the most that a step may hold in both ways', (troupe) =>
+      run(troupe, { kind: 'echo', count: 1_000, bytes: 4_000 }),
+    ),
+  bytes: () =>
+    scene('4 children with 1 MB each, as many bytes as a step may hold', (troupe) =>
+      run(troupe, { kind: 'echo', count: 4, bytes: 1_000_000 }),
     ),
   cancel: () =>
     scene('a cancel of 1 000 children that wait', async (troupe) => {
@@ -118,9 +137,26 @@ const scenes: Record<string, () => Promise<void>> = {
       await session.result()
       await troupe.sessions.prune({ olderThanMs: 0 })
     }),
+  sends: () =>
+    scene('500 messages to other sessions in one step, the most that it may hold', async (troupe) => {
+      const rests = await troupe.sessions.createMany(
+        Array.from({ length: 500 }, () => ({ kind: 'echo', input: 'first', keepOpen: true })),
+      )
+      const others = rests.flatMap((made) => (made.status === 'fulfilled' ? [made.value] : []))
+      for (const other of others) await other.result({ run: 1 })
+      const session = await troupe.sessions.create({ kind: 'sender', input: others.map(({ rootId }) => rootId) })
+      await session.result()
+    }),
+  asks: () =>
+    scene('1 000 asks in one step, and a cancel of them', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'asker', input: 1_000 })
+      await wait(2_000)
+      await session.cancel()
+      await session.result()
+    }),
   timers: () =>
-    scene('5 000 timers in one step, and a cancel of them', async (troupe) => {
-      const session = await troupe.sessions.create({ kind: 'clock', input: 5_000 })
+    scene('2 500 timers in one step, and a cancel of them', async (troupe) => {
+      const session = await troupe.sessions.create({ kind: 'clock', input: 2_500 })
       await wait(2_000)
       await session.cancel()
       await session.result()

@@ -239,10 +239,10 @@ export const policy = {
   submitRetryMsMin: 1_000,
   /** The longest wait of a submitted job before it is tried again. */
   submitRetryMsMax: 600_000,
-  /** Spawns, sends and timers of one `receive` together. A script that writes more would block Redis for too long. */
+  /** What one `receive` may ask for, as it costs Redis: a send counts 10, a spawn or an ask 5, a timer 2. So 500 sends, 1 000 spawns or 2 500 timers. */
   stepPartsMax: 5_000,
-  /** The size of all their values, and of all tasks in one call of an agent. With more, leases could not be renewed in time. */
-  stepBytesMax: 33_554_432,
+  /** The size of all that one `receive` passes: inputs, messages, timers, asks, the state and the reply; and of all tasks in one call of an agent. */
+  stepBytesMax: 4_194_304,
   /** How many messages a session may begin with. One script writes them. */
   givenMessagesMax: 50_000,
   /** The size of all messages with which a session begins. */

@@ -2,7 +2,6 @@
 import { describe, expect, test } from 'vitest'
 import { defineWorker, type Self } from '../../src/core/definition/define-worker.ts'
 import type { RuntimeError } from '../../src/core/errors.ts'
-import { policy } from '../../src/core/policy.ts'
 import { expectInvariants } from '../support/oracle.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
 import { waitUntil } from '../support/wait-until.ts'
@@ -159,48 +158,74 @@ describe('limits', () => {
     await expectInvariants(troupe.redis, troupe.namespace)
   })
 
-  const asks: [string, (self: Self, number: number) => unknown][] = [
-    ['spawned', (self) => self.spawn('nobody', null, { detached: true })],
-    ['sent', (self, number) => self.send(self.id, number)],
-    ['timers', (self, number) => self.after(3_600_000, number)],
+  const parts: [string, number, (self: Self, number: number) => unknown][] = [
+    ['spawned', 1_000, (self) => self.spawn('nobody', null, { detached: true })],
+    ['sent', 500, (self, number) => self.send(self.id, number)],
+    ['timers', 2_500, (self, number) => self.after(3_600_000, number)],
   ]
-  test.each(asks)('parts of a step: as many as allowed are %s, one more is refused at the call', async (what, ask) => {
-    const most = policy.stepPartsMax
-    const many = defineWorker({
+  test.each(parts)(
+    'parts of a step: as many as allowed are %s, %i, one more is refused at the call',
+    async (...part) => {
+      const [what, most, ask] = part
+      const many = defineWorker({
+        receive(message, self) {
+          for (let number = 0; number < Number((message.value as { count?: number }).count); number++) ask(self, number)
+        },
+      })
+      await using troupe = await TestTroupe.start({ workers: { many } })
+      const limits = { workers: 2 * most, mailbox: 2 * most }
+      const session = await troupe.create('many', { count: most }, { limits })
+      const [entry] = await waitUntil('it is recorded', async () => {
+        const history = await troupe.history(session.rootId)
+        return history.length > 0 && history
+      })
+      expect((entry as unknown as Record<string, unknown[]>)[what]).toHaveLength(most)
+      expect(await troupe.run('many', { count: most + 1 }, { limits })).toMatchObject({
+        status: 'failed',
+        failure: {
+          code: 'step_too_big',
+          attempt: 1,
+          message: expect.stringMatching(
+            /^self\.\w+ was called when many had already made \d+ spawns, .*; the limit is 1000 spawns, 500 sends, 1000 asks or 2500 timers,/,
+          ),
+        },
+      })
+    },
+  )
+
+  test('parts of a step: what costs Redis more counts more, and a mix has one limit', async () => {
+    const mixed = defineWorker({
       receive(message, self) {
-        for (let number = 0; number < Number((message.value as { count?: number }).count); number++) ask(self, number)
+        for (let number = 0; number < 250; number++) self.send(self.id, number)
+        for (let number = 0; number < 1_250; number++) self.after(3_600_000, number)
+        if (message.value === 'one more') self.ask('May I?')
+        self.reply('done')
       },
     })
-    await using troupe = await TestTroupe.start({ workers: { many } })
-    const limits = { workers: 2 * most, mailbox: 2 * most }
-    const session = await troupe.create('many', { count: most }, { limits })
-    const [entry] = await waitUntil('it is recorded', async () => {
-      const history = await troupe.history(session.rootId)
-      return history.length > 0 && history
+    await using troupe = await TestTroupe.start({ workers: { mixed } })
+    expect(await troupe.run('mixed', 'as many', { limits: { mailbox: 1 } })).toMatchObject({
+      failure: { code: 'mailbox_full' },
     })
-    expect((entry as unknown as Record<string, unknown[]>)[what]).toHaveLength(most)
-    expect(await troupe.run('many', { count: most + 1 }, { limits })).toMatchObject({
-      status: 'failed',
+    expect(await troupe.run('mixed', 'one more')).toMatchObject({
       failure: {
         code: 'step_too_big',
-        attempt: 1,
-        message: expect.stringMatching(/^self\.\w+ was called when many had/),
+        message: expect.stringContaining('had already made 0 spawns, 250 sends, 0 asks and 1250 timers'),
       },
     })
   })
 
-  test('bytes of a step: the texts of spawns, sends and timers count together towards one limit', async () => {
+  test('bytes of a step: all that a receive passes counts towards one limit, of the states the last', async () => {
     const text = 'ä'.repeat(500_000)
     const many = defineWorker({
+      initial: '',
       receive(message, self) {
         if (message.kind !== 'input' || message.value === text) return self.reply('got it')
-        for (let number = 0; number < 11; number++) {
-          self.spawn('echo', text, { detached: true })
-          self.send(self.id, text)
-          self.after(3_600_000, text)
-        }
-        if (message.value === 'much') self.after(0, text)
-        self.reply('done')
+        self.setState(text)
+        self.setState(text)
+        self.spawn('echo', text, { detached: true })
+        self.after(3_600_000, text)
+        if (message.value === 'much') self.after(3_600_000, text.slice(0, 100_000))
+        self.reply(text)
       },
     })
     await using troupe = await TestTroupe.start({ workers: { many, echo } })
@@ -211,7 +236,7 @@ describe('limits', () => {
         code: 'step_too_big',
         attempt: 1,
         message: expect.stringMatching(
-          /^self\.after was called when many had already passed 33\d{6} bytes, and with this call/,
+          /^self\.reply was called when many had already passed 3\d{6} bytes, and with this call .* 4194304 bytes/,
         ),
       },
     })

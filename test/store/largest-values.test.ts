@@ -7,6 +7,7 @@ import { newId, rootIdOf } from '../../src/core/ids.ts'
 import { hardSessionLimits, policy } from '../../src/core/policy.ts'
 import { encodeInput } from '../../src/core/worker/message.ts'
 import { encodePermissions } from '../../src/core/worker/permissions.ts'
+import { partsMost } from '../../src/runtime/turn/step-size.ts'
 import { AuditStore } from '../../src/store/audit/audit-store.ts'
 import { RedisServer } from '../support/redis-server.ts'
 import { resultOf } from './support/call-scenes.ts'
@@ -96,12 +97,12 @@ const scenes: Record<string, (place: Place) => Promise<() => Promise<unknown>>> 
   'a commit with as many detached children as a step may hold bytes of permissions': spawning(
     longFolder,
     longFolder,
-    880,
+    110,
     true,
   ),
   'a commit with as many messages as a step may hold': async (place) => {
     const { session, turn } = await running(place)
-    const sends = Array.from({ length: policy.stepPartsMax }, () => ({
+    const sends = Array.from({ length: partsMost('send') }, () => ({
       workerId: session.root,
       mail: encodeInput(turn.worker, '1'),
     }))
@@ -109,7 +110,7 @@ const scenes: Record<string, (place: Place) => Promise<() => Promise<unknown>>> 
   },
   'a commit with as many timers as a step may hold': async (place) => {
     const { turn } = await running(place)
-    const timers = Array.from({ length: policy.stepPartsMax }, (_, index) => ({
+    const timers = Array.from({ length: partsMost('timer') }, (_, index) => ({
       id: `t${index}`,
       ms: index,
       valueJson: '1',
@@ -118,7 +119,7 @@ const scenes: Record<string, (place: Place) => Promise<() => Promise<unknown>>> 
   },
   'a commit with as many bytes of messages as a step may hold': async (place) => {
     const { session, turn } = await running(place)
-    const sends = Array.from({ length: 31 }, () => ({ workerId: session.root, mail: largeMail }))
+    const sends = Array.from({ length: 3 }, () => ({ workerId: session.root, mail: largeMail }))
     return async () =>
       expect(await turn.commit({ sends, stateJson: JSON.stringify(largeText) })).toMatchObject({ kind: 'ok' })
   },
@@ -160,13 +161,13 @@ const scenes: Record<string, (place: Place) => Promise<() => Promise<unknown>>> 
   },
   'firing many large timers': async (place) => {
     const { node, turn } = await running(place)
-    for (let part = 0; part < 4; part++) {
-      const timers = Array.from({ length: 31 }, (_, index) => ({
+    for (let part = 0; part < 31; part++) {
+      const timers = Array.from({ length: 4 }, (_, index) => ({
         id: `t${part}-${index}`,
         ms: 0,
         valueJson: JSON.stringify(largeText),
       }))
-      await turn.record({ timers, signalsOpen: 31 * (part + 1) })
+      await turn.record({ timers, signalsOpen: 4 * (part + 1) })
     }
     return () => node.upkeep.fire()
   },

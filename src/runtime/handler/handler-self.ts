@@ -41,6 +41,7 @@ import { askOf } from './handler-asks.ts'
 import { readBlob } from './handler-blobs.ts'
 import { resultJson } from './handler-result.ts'
 import type { HandlerSteps } from './handler-steps.ts'
+import { ReceiveBounds } from './receive-bounds.ts'
 
 interface SendOptions {
   readonly when?: SendTime
@@ -110,13 +111,13 @@ export class HandlerSelf implements Self<unknown> {
   readonly #steps = new Set<string>()
   /** What `self.state` returned last, and for which `stateJson`. Parsed when it is first read, because a state may be large. */
   #state: { readonly of: string | undefined; readonly value: unknown } | undefined
-  /** Bytes of all mails and values that the handler has passed so far. */
-  #bytes = 0
+  readonly #bounds: ReceiveBounds
   /** How receive had ended when self was closed, as the end of a sentence. Undefined while self is open. */
   #closed: string | undefined
 
   constructor(context: SelfContext) {
     this.#context = context
+    this.#bounds = new ReceiveBounds(context.assignment.kind, this.requests)
   }
 
   get id(): string {
@@ -213,7 +214,7 @@ export class HandlerSelf implements Self<unknown> {
     const { assignment, limits, definition } = this.#context
     // A worker that will never exist: code that goes on with it may only send to it, and that is late, too.
     if (this.#isClosed('spawn')) return neverSpawned(this.id, childKind, options)
-    this.#mayAskForMore('spawn')
+    this.#bounds.checkOneMore('spawn')
     const kind = kindNamed(childKind, 'spawn')
     checkOptions('spawn', options, spawnRules, InputError)
     if (definition.spawns && !definition.spawns.includes(kind)) {
@@ -248,7 +249,7 @@ export class HandlerSelf implements Self<unknown> {
     const mail = encodeInput(this.id, inputJson)
     const permissions = encodePermissions(assignment.permissions)
     // A commit has them once for all children.
-    this.#countBytes('spawn', mail, this.requests.spawns.length === 0 ? permissions : '')
+    this.#bounds.count('spawn', this.requests.spawns.length === 0 ? mail + permissions : mail)
     const order = { id, kind, name, pool: this.#context.poolOf(kind), detached, call, mail }
     this.requests.spawns.push({ ...order, permissions })
     this.requests.spawnNotes.push({ call, id, kind, name, ...(detached ? { detached: true as const } : {}) })
@@ -259,7 +260,7 @@ export class HandlerSelf implements Self<unknown> {
     if (this.#isClosed('send')) return
     checkOptions('send', options, sendRules, InputError)
     const { when } = options
-    this.#mayAskForMore('send')
+    this.#bounds.checkOneMore('send')
     const recipient: unknown = isObject(to) ? to.id : to
     const workerId = typeof recipient === 'string' ? pastedId(recipient) : recipient
     if (!isId(workerId)) throw new InputError(`send takes a worker's reference or id, not ${preview(recipient ?? to)}.`)
@@ -269,7 +270,7 @@ export class HandlerSelf implements Self<unknown> {
       encodePermissions(permissions),
       toJson(value, `the message to ${workerId}`),
     )
-    this.#countBytes('send', mail)
+    this.#bounds.count('send', mail)
     const steering = when === 'queue' ? undefined : when
     this.requests.sends.push({ workerId, mail, reach: reachOf(permissions), when: steering })
   }
@@ -279,7 +280,9 @@ export class HandlerSelf implements Self<unknown> {
     if (this.requests.replyJson !== undefined || this.requests.failure !== undefined) {
       throw new TerminalError(`${this.kind} replied twice to one message: a run ends once.`)
     }
-    this.requests.replyJson = resultJson(this.#context.definition, this.kind, value)
+    const replyJson = resultJson(this.#context.definition, this.kind, value)
+    this.#bounds.count('reply', replyJson)
+    this.requests.replyJson = replyJson
   }
 
   readonly fail = (error: Error | string): void => {
@@ -292,22 +295,22 @@ export class HandlerSelf implements Self<unknown> {
 
   readonly after = (ms: number, value: unknown): void => {
     if (this.#isClosed('after')) return
-    this.#mayAskForMore('after')
+    this.#bounds.checkOneMore('after')
     if (typeof ms !== 'number' || Number.isNaN(ms) || ms > policy.timerMsMax)
       throw new InputError(
         `after takes a number of milliseconds from 0 to ${policy.timerMsMax} (a year), not ${preview(ms)}.`,
       )
     const valueJson = toJson(value, 'the value of the timer')
-    this.#countBytes('after', valueJson)
+    this.#bounds.count('after', valueJson)
     this.requests.timers.push({ id: newId(partitionOf(this.id)), ms: Math.round(Math.max(0, ms)), valueJson })
   }
 
   readonly ask = (question: AskQuestion, options: AskOptions = {}): AskRef => {
     const id = askId(this.id, this.run, this.#context.message.id, this.requests.asks.length + 1)
     if (this.#isClosed('ask')) return { id }
-    this.#mayAskForMore('ask')
+    this.#bounds.checkOneMore('ask')
     const { order, note } = askOf(id, question, options)
-    this.#countBytes('ask', order.body + (order.expiry?.answer ?? ''))
+    this.#bounds.count('ask', order.body + (order.expiry?.answer ?? ''))
     this.requests.asks.push(order)
     this.requests.askNotes.push(note)
     return { id }
@@ -319,7 +322,9 @@ export class HandlerSelf implements Self<unknown> {
     const fit = schema && fitTo(schema, next)
     if (fit?.ok === false)
       throw new TerminalError(`the new state of ${this.kind} does not fit its schema: ${fit.reasons.join('; ')}`)
-    this.requests.stateJson = toJson(next, 'the state')
+    const stateJson = toJson(next, 'the state')
+    this.#bounds.countState(stateJson)
+    this.requests.stateJson = stateJson
   }
 
   readonly blob = (medium: BlobName): Promise<KeptBlob | null> =>
@@ -330,35 +335,6 @@ export class HandlerSelf implements Self<unknown> {
     this.#closed = isLate
       ? `taken longer than its ${this.#context.refused === undefined ? 'timeoutMs' : 'onCancelMs'}: let it end when self.signal fires`
       : 'returned: await everything before it returns'
-  }
-
-  /** Throws if this receive has already made as many requests as it may. */
-  #mayAskForMore(call: string): void {
-    const { spawns, sends, timers, asks } = this.requests
-    if (spawns.length + sends.length + timers.length + asks.length < policy.stepPartsMax) return
-    throw this.#tooBig(
-      call,
-      `had already made ${policy.stepPartsMax} spawns, sends, timers and asks, which is the limit`,
-    )
-  }
-
-  /** Counts the bytes of a value. Those of a refused call are not counted. */
-  #countBytes(call: string, ...texts: readonly string[]): void {
-    const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), this.#bytes)
-    if (bytes > policy.stepBytesMax)
-      throw this.#tooBig(
-        call,
-        `had already passed ${this.#bytes} bytes, and with this call it would pass more than ${policy.stepBytesMax} bytes, the limit`,
-      )
-    this.#bytes = bytes
-  }
-
-  #tooBig(call: string, what: string): LimitError {
-    const advice = 'ask for the rest in another receive (self.after(0, rest))'
-    return new LimitError(
-      'step_too_big',
-      `self.${call} was called when ${this.kind} ${what} of one receive: ${advice}.`,
-    )
   }
 
   /** True after receive has returned: the call is reported, and must have no effect. `what`: of a step, which is no call any more. */

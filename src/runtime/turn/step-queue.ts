@@ -12,6 +12,7 @@ import { policy } from '../../core/policy.ts'
 import type { Assignment, CommitRequest, RunPosition, SlotNext } from '../../core/ports/ports.ts'
 import { encodeWait } from '../../core/worker/wait.ts'
 import type { Step } from './step.ts'
+import { bytesIn, partsIn } from './step-size.ts'
 import type { SlotPlan } from './turn-host.ts'
 import type { TurnEnd } from './turn-state.ts'
 
@@ -121,29 +122,18 @@ export class StepQueue {
 // Which steps go into one commit.
 
 const batchSteps = 50
-const batchBytes = 4_194_304
 
 /** STEP-1: how many of these steps may go into one commit: up to the first that ends a run, within the limits. At least one. */
 export function batchLength(steps: readonly Step[]): number {
   let bytes = 0
   let parts = 0
   for (const [index, step] of steps.entries()) {
-    bytes += stepBytes(step)
-    parts += step.spawns.length + step.sends.length + step.timers.length + step.asks.length + step.withdraws.length
-    if (index > 0 && (bytes > batchBytes || parts > policy.stepPartsMax)) return index
+    bytes += bytesIn(step)
+    parts += partsIn(step)
+    if (index > 0 && (bytes > policy.stepBytesMax || parts > policy.stepPartsMax)) return index
     if (step.outcome !== undefined || index + 1 === batchSteps) return index + 1
   }
   return steps.length
-}
-
-function stepBytes(step: Step): number {
-  let bytes = (step.stateJson?.length ?? 0) + (step.result?.length ?? 0)
-  for (const entry of step.entries) bytes += entry.length
-  for (const spawn of step.spawns) bytes += spawn.mail.length
-  for (const send of step.sends) bytes += send.mail.length
-  for (const timer of step.timers) bytes += timer.valueJson.length
-  for (const ask of step.asks) bytes += ask.body.length + (ask.expiry?.answer.length ?? 0)
-  return bytes
 }
 
 /** What one commit says of all these steps. */

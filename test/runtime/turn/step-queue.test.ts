@@ -1,11 +1,11 @@
 /** Steps that go out together: how many of them may, and what one commit says of them all. */
 import { describe, expect, test } from 'vitest'
-import { policy } from '../../../src/core/policy.ts'
 import type { RunPosition } from '../../../src/core/ports/ports.ts'
 import type { Failure } from '../../../src/core/worker/failure.ts'
 import { afterRun } from '../../../src/core/worker/run-ends.ts'
 import { emptyStep, type Step } from '../../../src/runtime/turn/step.ts'
 import { batchLength, mergeSteps } from '../../../src/runtime/turn/step-queue.ts'
+import { partsMost } from '../../../src/runtime/turn/step-size.ts'
 
 const open: RunPosition = { ...afterRun(0), open: true, runState: 'ProcessingUserMessage' }
 const step = (more: Partial<Step> = {}): Step => ({ ...emptyStep(open), ...more })
@@ -44,13 +44,21 @@ describe('a batch', () => {
 describe('the parts of a batch', () => {
   const withTimers = (count: number) =>
     step({ timers: Array.from({ length: count }, () => ({ id: 't', ms: 1, valueJson: '1' })) })
+  const most = partsMost('timer')
 
-  test('are no more than one receive may ask for, but for those of a first step alone', () => {
-    const most = policy.stepPartsMax
-    expect(batchLength([withTimers(most - 1), withTimers(1), step(), withTimers(1)])).toBe(3)
-    expect(batchLength([withTimers(most), withTimers(most)])).toBe(1)
-    const asks = step({ asks: [{ id: 'x', sort: 'question', body: '' }] })
-    expect(batchLength([withTimers(most - 1), asks, asks])).toBe(2)
+  test.each<[string, number, Partial<Step>]>([
+    ['a timer', 1, { timers: [{ id: 't', ms: 1, valueJson: '1' }] }],
+    ['a child', 2.5, { spawns: [{ mail: '' }] as unknown as Step['spawns'] }],
+    ['an ask', 2.5, { asks: [{ id: 'x', sort: 'question', body: '' }] }],
+    ['an ask that is withdrawn', 2.5, { withdraws: ['x'] }],
+    ['a message', 5, { sends: [{ workerId: 'x', mail: '' }] }],
+  ])('are no more than one receive may ask for: %s costs as much as %d timers', (_, cost, part) => {
+    expect(batchLength([withTimers(most - Math.ceil(cost)), step(part), step()])).toBe(3)
+    expect(batchLength([withTimers(most - Math.ceil(cost) + 1), step(part), step()])).toBe(1)
+  })
+
+  test('are those of a first step alone, however many', () => {
+    expect(batchLength([withTimers(most + 1), step()])).toBe(1)
   })
 })
 
