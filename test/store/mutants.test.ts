@@ -7,7 +7,6 @@ import {
   claimScript,
   commitScript,
   finishScript,
-  fireScript,
   postScript,
   pruneScript,
   renewScript,
@@ -45,6 +44,7 @@ import { sendMutants } from './support/send-mutants.ts'
 import { spendingMutants } from './support/spending-mutants.ts'
 import { startMutants } from './support/start-mutants.ts'
 import { steerMutants } from './support/steer-mutants.ts'
+import { timerMutants } from './support/timer-mutants.ts'
 import { wakeupMutants } from './support/wakeup-mutants.ts'
 
 const mutants: readonly Mutant[] = [
@@ -337,12 +337,6 @@ const mutants: readonly Mutant[] = [
     check: checks.aLargeSessionStandsInLine,
   },
   {
-    guard: 'a timer is taken out as it fires',
-    script: fireScript,
-    takenOut: 'line',
-    check: checks.aTimerFiresOnce,
-  },
-  {
     guard: 'a session is kept while a worker of it may run',
     script: pruneScript,
     takenOut: 'line',
@@ -375,6 +369,7 @@ const all = [
   ...pauseMutants,
   ...createMutants,
   ...startMutants,
+  ...timerMutants,
   ...gateMutants,
   ...forkMutants,
   ...steerMutants,

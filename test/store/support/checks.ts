@@ -367,15 +367,6 @@ export const aLargeSessionStandsInLine: Check = async (place) => {
   expect(Number(queue[5]) - Number(queue[1])).toBeGreaterThanOrEqual(2000)
 }
 
-export const aTimerFiresOnce: Check = async (place) => {
-  const { root } = await place.create()
-  const node = place.node()
-  await (await node.claim()).park('signals', { timers: [{ id: 't1', ms: 0, valueJson: '1' }], signalsOpen: 1 })
-  await node.upkeep.fire()
-  expect(await node.upkeep.fire()).toMatchObject({ fired: 0 })
-  expect(await place.redis.llen(place.workerKeys(root).signals)).toBe(1)
-}
-
 export const aDetachedChildKeepsItsSession: Check = async (place) => {
   const { root } = await place.create()
   const turn = await place.node().claim()

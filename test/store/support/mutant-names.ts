@@ -31,6 +31,7 @@ import * as sendChecks from './send-checks.ts'
 import * as spendingChecks from './spending-checks.ts'
 import * as startChecks from './start-checks.ts'
 import * as steerChecks from './steer-checks.ts'
+import * as timerChecks from './timer-checks.ts'
 import * as wakeupChecks from './wakeup-checks.ts'
 
 export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caughtBy: string })[] {
@@ -57,6 +58,7 @@ export function withNames(mutants: readonly Mutant[]): (Mutant & { readonly caug
     pauseChecks,
     releaseChecks,
     startChecks,
+    timerChecks,
     gateChecks,
     forkChecks,
     allowanceChecks,

@@ -2,7 +2,7 @@
 Why a script   a timer taken out of its set and not posted would be lost; posted and not taken out it would fire twice.
 KEYS[1] timers    zset               KEYS[2] events   stream              KEYS[3] gates    zset
 ARGV[1] batch         ARGV[2] seed         ARGV[3] wakeupMs         ARGV[4] told
-Returns {fired, dueIn, wakeups, notices}: timers taken, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
+Returns {fired, dueIn, wakeups, notices}: timers taken, about 4 MiB of them at most, and runs that began, in this call; ms until the next timer or gate is due, or "none"; notices that this node
         tells now, with a space behind each: in a later call it says which it has told, in the same form; else another node does it after noticeMs
 Builds  T:w:<id>, its timers, asks and signals lane, and that of its root; T:asks and T:ask:<id>; T:gate:<gate> and its in, waiting and begun;
         T:run, T:clocks, T:kind-queues, T:wakeups, T:busy, T:slots, T:per-wake, T:wake of its pool; T:nodes, T:pools.
@@ -38,7 +38,10 @@ local function readTimer(worker, timer, record)
   local value = redis.call('HGET', record .. ':timers', timer)
   return value and planMail(tag, worker, 'signals', signalMail('timer', timer, value))
 end
+local handled, bytes, bytesMost = 0, 0, 4194304
 for index = 1, #due do
+  if bytes >= bytesMost then break end -- guard: a fire posts no more bytes than a script may
+  handled = index
   local worker, timer = string.sub(due[index], 1, 36), string.sub(due[index], 38)
   local record = workerKey(tag, worker)
   local fine, plan, ask = pcall(readTimer, worker, timer, record)
@@ -60,6 +63,7 @@ for index = 1, #due do
     end
   else
     redis.call('ZREM', timersKey, due[index]) -- guard: a timer is taken out as it fires
+    bytes = bytes + (plan and #plan.text or 0)
     if plan and ask then
       writeAskEnd(tag, worker, ask, 'expired', now)
       writeMail(tag, plan, now, woke)
@@ -84,7 +88,7 @@ local function readGatesList(...)
   local list = redis.pcall(...)
   return list.err and {} or list
 end
-local fired, gatesMost = #due, 20
+local fired, gatesMost = handled, 20
 local opening = readGatesList('ZRANGEBYSCORE', gatesKey, '-inf', digits(now), 'LIMIT', 0, gatesMost)
 for index = 1, #opening do fired = fired + admitAt(opening[index]) end
 writeQueues(tag, woke)
