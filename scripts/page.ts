@@ -2,6 +2,7 @@
  * Duty: build the page into dist/page. `npm run build` calls it; `node scripts/page.ts` alone builds only the page.
  * PAGE-BUILD-1 The page asks no other host: fonts, icons and code are part of it. Its addresses are relative, so it works under any path.
  * PAGE-BUILD-2 It holds no script and no style inside its HTML, because its content security policy forbids both.
+ * PAGE-BUILD-3 It is what users get, whatever NODE_ENV says: a React for developers is larger and slower.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -34,6 +35,18 @@ const noNode: Plugin = {
 
 /** Default: the place from which it is served and packed. */
 export async function buildPage(folder = join(root, 'dist', 'page')): Promise<void> {
+  const { NODE_ENV } = process.env
+  // PAGE-BUILD-3: Vite and React look here.
+  process.env.NODE_ENV = 'production'
+  try {
+    await buildInto(folder)
+  } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  }
+}
+
+async function buildInto(folder: string): Promise<void> {
   await build({
     configFile: false,
     root: join(root, 'src', 'page'),
