@@ -8,8 +8,8 @@ const logo = new URL('../icon.svg', import.meta.url).href
 interface Screen {
   readonly to: '/' | '/sessions' | '/approvals' | '/dead' | '/fleet' | '/costs' | '/kinds' | '/webhooks' | '/audit'
   readonly name: string
-  /** The rest of its name, for which a narrow window has no room. */
-  readonly rest?: string
+  /** In a narrow window. */
+  readonly short?: string
   readonly icon: IconName
   /** The second key behind `g`. */
   readonly key: string
@@ -18,12 +18,12 @@ interface Screen {
 export const screens: readonly Screen[] = [
   { to: '/', name: 'Now', icon: 'now', key: 'n' },
   { to: '/sessions', name: 'Sessions', icon: 'sessions', key: 's' },
-  { to: '/approvals', name: 'Approvals', icon: 'approvals', key: 'a' },
-  { to: '/dead', name: 'Dead', rest: ' letters', icon: 'dead', key: 'd' },
+  { to: '/approvals', name: 'Approvals', short: 'Approve', icon: 'approvals', key: 'a' },
+  { to: '/dead', name: 'Dead letters', short: 'Dead', icon: 'dead', key: 'd' },
   { to: '/fleet', name: 'Fleet', icon: 'fleet', key: 'f' },
   { to: '/costs', name: 'Costs', icon: 'costs', key: 'c' },
   { to: '/kinds', name: 'Kinds', icon: 'kinds', key: 'k' },
-  { to: '/webhooks', name: 'Webhooks', icon: 'webhooks', key: 'w' },
+  { to: '/webhooks', name: 'Webhooks', short: 'Hooks', icon: 'webhooks', key: 'w' },
   { to: '/audit', name: 'Audit', icon: 'audit', key: 'u' },
 ]
 
@@ -33,7 +33,7 @@ export function Rail({ counts }: { readonly counts: Readonly<Record<string, numb
       <span className="rail-logo">
         <img src={logo} alt="troupe" />
       </span>
-      {screens.map(({ to, name, rest = '', icon }) => {
+      {screens.map(({ to, name, short = name, icon }) => {
         const count = counts[to] ?? 0
         return (
           <Link
@@ -48,10 +48,15 @@ export function Rail({ counts }: { readonly counts: Readonly<Record<string, numb
                 {count > 99 ? '99+' : count}
               </span>
             )}
-            <span className="rail-name">
+            <span className="rail-name" aria-hidden="true">
               {name}
-              <span className="rail-rest">{rest}</span>
-              {count > 0 && <span className="spoken"> ({count} wait)</span>}
+            </span>
+            <span className="rail-short" aria-hidden="true">
+              {short}
+            </span>
+            <span className="spoken">
+              {name}
+              {count > 0 && ` (${count} wait)`}
             </span>
           </Link>
         )

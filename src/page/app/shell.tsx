@@ -27,9 +27,9 @@ export function Shell(): ReactNode {
     { key: '.', does: 'pause and resume the page', run: togglePause },
     { key: 'u', does: 'take back what the newest note says', run: undoNewest },
     { key: 'T', does: 'light, dark, or as the system says', run: nextTheme },
-    ...screens.map(({ to, name, rest = '', key }) => ({
+    ...screens.map(({ to, name, key }) => ({
       key: `g ${key}`,
-      does: name + rest,
+      does: name,
       run: () => void navigate({ to }),
     })),
   ])

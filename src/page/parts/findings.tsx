@@ -1,4 +1,4 @@
-/** Duty: what `troupe doctor` finds, in its words, with the command that helps; problems first. */
+/** Duty: what `troupe doctor` finds, in its words, with the command that helps; problems first, and of these what holds up work. */
 import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import type { ShownFinding } from '../api/queries.ts'
@@ -51,7 +51,12 @@ const placeOf: Readonly<
 const levels = ['problem', 'warning', 'ok']
 
 function byLevel(a: ShownFinding, b: ShownFinding): number {
-  return levels.indexOf(a.level) - levels.indexOf(b.level)
+  return levels.indexOf(a.level) - levels.indexOf(b.level) || Number(isOfWork(b)) - Number(isOfWork(a))
+}
+
+/** Somebody waits for it; else it is about the servers. */
+function isOfWork({ code, workerIds }: ShownFinding): boolean {
+  return workerIds !== undefined || placeOf[code] !== undefined
 }
 
 function sentence(text: string): string {

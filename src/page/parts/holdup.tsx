@@ -11,11 +11,13 @@ import { Text } from './text.tsx'
 interface HoldupProps {
   readonly holdup: Holdup
   readonly worker?: Pick<WorkerReport, 'name' | 'kind'> | undefined
-  /** What can be done here, in place of the command. */
+  /** What can be done here. */
   readonly children?: ReactNode
+  /** What stands below has the command. */
+  readonly hasHelp?: boolean
 }
 
-export function HoldupLine({ holdup, worker, children }: HoldupProps): ReactNode {
+export function HoldupLine({ holdup, worker, children, hasHelp = false }: HoldupProps): ReactNode {
   const now = useNow()
   const who = worker === undefined ? 'It' : nameAndKind(worker.name, worker.kind)
   return (
@@ -27,7 +29,7 @@ export function HoldupLine({ holdup, worker, children }: HoldupProps): ReactNode
         waits for <Text text={waitingText(holdup, now)} isLine />
       </span>
       {children}
-      {holdup.command !== null && <Command text={holdup.command} />}
+      {holdup.command !== null && !hasHelp && <Command text={holdup.command} />}
     </div>
   )
 }

@@ -73,7 +73,7 @@ export function NodeState({
   readonly isSilent: boolean
   readonly isStalled: boolean
 }): ReactNode {
-  if (isStalled) return <State look="bad" word="stands still" />
+  if (isStalled) return <State look="bad" word="stalled" />
   return isSilent ? <State look="needs" word="silent" /> : <State look="good" word="live" />
 }
 

@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
 import { count } from '../../../cli/view/amounts.ts'
 import { messageLine } from '../../../cli/view/lines/message-line.ts'
+import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { DeadLetter } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
 import { queries, useDeadLetters } from '../../api/queries.ts'
@@ -92,14 +93,14 @@ interface LetterCardProps {
 }
 
 function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode {
-  const { id, workerId, sessionId, message, unreadable, killedBy, redrivenAs, dismissed, evidence } = letter
+  const { id, workerId, sessionId, message, unreadable, redrivenAs, dismissed, evidence } = letter
   const [at] = id.split('-')
   return (
     <article className="box approval" data-chosen={isChosen} aria-label={`Dead letter ${id}`}>
       <div className="box-head">
         {children}
         <h2>
-          <Text text={killedBy} isLine />
+          <Text text={whoseText(letter)} isLine />
         </h2>
         <Link to="/sessions/$id" params={{ id: sessionId }} search={{ worker: workerId }}>
           its worker
@@ -111,6 +112,9 @@ function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode 
         {dismissed && <span className="tag">dismissed</span>}
       </div>
       <div className="box-body">
+        <p>
+          <Text text={whyText(letter)} />
+        </p>
         <p>
           {message === null ? (
             'A step within a run took the node down; the history of its worker has the input.'
@@ -143,6 +147,17 @@ function LetterCard({ letter, isChosen, children }: LetterCardProps): ReactNode 
       </div>
     </article>
   )
+}
+
+/** Its worker, as the evidence says. */
+function whoseText({ evidence: { name, kind }, killedBy }: DeadLetter): string {
+  return typeof name === 'string' && typeof kind === 'string' ? nameAndKind(name, kind) : killedBy
+}
+
+function whyText({ evidence: { starts, lastWords }, killedBy }: DeadLetter): string {
+  const often = typeof starts === 'number' ? `${count(starts, 'start')} of its worker` : 'Starts of its worker'
+  const last = typeof lastWords === 'string' ? ` The last of them: ${lastWords}.` : ''
+  return `${often} came to no commit: each time ${killedBy} was next.${last}`
 }
 
 /** What can be done with all picked letters at once. */

@@ -54,11 +54,15 @@ const nodeColumns: readonly Column<NodeSummary>[] = [
     head: 'Host',
     cell: ({ host, pid }) => <Text text={`${host ?? 'unknown'}${pid === null ? '' : ` (${pid})`}`} isLine />,
   },
-  { head: 'Slots', cell: ({ slots }) => slots, className: 'number' },
+  { head: 'Slots', cell: ({ slots }) => slots, className: 'number wide' },
   { head: 'Pools', cell: ({ pools }) => <Line text={pools.join(', ')} />, className: 'wide' },
   { head: 'Kinds', cell: ({ kinds }) => <Line text={kinds.join(', ')} />, className: 'wide' },
   { head: 'Last seen', cell: ({ lastSeenMs }) => `${formatDuration(lastSeenMs)} ago`, className: 'number' },
-  { head: '', cell: (node) => isSilent(node) && <ReleaseNode id={node.id} />, className: 'number' },
+  {
+    head: <span className="spoken">Release</span>,
+    cell: (node) => isSilent(node) && <ReleaseNode id={node.id} />,
+    className: 'number',
+  },
 ]
 
 const poolColumns: readonly Column<HealthView['pools'][number]>[] = [

@@ -6,8 +6,9 @@ import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { ReleasedNode } from '../../../client/node-handle.ts'
 import type { NodeSummary } from '../../../client/summaries.ts'
 import { change } from '../../api/http.ts'
-import { queries, useNode } from '../../api/queries.ts'
+import { queries, useNode, useNodes } from '../../api/queries.ts'
 import { BatchDialog } from '../../parts/batch-dialog.tsx'
+import { Command } from '../../parts/command.tsx'
 import { say, sayError } from '../../parts/notes.tsx'
 import { Text } from '../../parts/text.tsx'
 
@@ -25,6 +26,7 @@ export function processText({ host, pid }: Pick<NodeSummary, 'host' | 'pid'>): s
 /** Nothing once it reports again, or is forgotten. */
 export function StandingNode({ id }: { readonly id: string }): ReactNode {
   const query = useNode(id)
+  const hasOthers = useNodes().data?.nodes.some((one) => !isSilent(one)) ?? true
   const node = query.error === null ? query.data : undefined
   if (node === undefined || !isSilent(node)) return null
   return (
@@ -36,6 +38,12 @@ export function StandingNode({ id }: { readonly id: string }): ReactNode {
         />{' '}
         {node.workers.length > 0 && `It holds ${count(node.workers.length, 'worker')}.`}
       </p>
+      {!hasOthers && (
+        <>
+          <p>No other node is live. Start one, and it goes on with them:</p>
+          <Command text="troupe node --workers ./workers" />
+        </>
+      )}
       <p className="muted">
         When their leases end, 15 s after its last report, other nodes go on with them. To wait no longer:
       </p>
@@ -48,7 +56,7 @@ export function ReleaseNode({ id }: { readonly id: string }): ReactNode {
   const [isAsking, setAsking] = useState(false)
   return (
     <>
-      <button type="button" className="button harsh" onClick={() => setAsking(true)}>
+      <button type="button" className="button" onClick={() => setAsking(true)}>
         Release its work
       </button>
       {isAsking && <ReleaseDialog id={id} onClose={() => setAsking(false)} />}

@@ -1,6 +1,6 @@
 /** Duty: the screen of kinds: what each is for, who hosts it, and a playground that begins a session of it. */
 import { getRouteApi, Link } from '@tanstack/react-router'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect, useRef } from 'react'
 import { useKinds } from '../../api/queries.ts'
 import { useTitle } from '../../app/title.tsx'
 import { Empty, Waiting } from '../../parts/empty.tsx'
@@ -21,6 +21,11 @@ export function KindsScreen(): ReactNode {
   const choose = (kind: string | undefined) => {
     if (kind !== undefined) void navigate({ search: { kind }, replace: true })
   }
+  // In a narrow window it stands below the list.
+  const playground = useRef<HTMLElement>(null)
+  useEffect(() => {
+    if (search.kind !== undefined) playground.current?.scrollIntoView({ block: 'nearest' })
+  }, [search.kind])
   const rows = useRowKeys('Kinds', kinds.length, (index) => choose(kinds[index]?.kind))
   return (
     <div className="screen-body two">
@@ -53,7 +58,7 @@ export function KindsScreen(): ReactNode {
         </ul>
       </section>
       {chosen !== undefined && (
-        <section className="box" aria-label={`Playground of ${chosen.kind}`}>
+        <section ref={playground} className="box" aria-label={`Playground of ${chosen.kind}`}>
           <div className="box-head">
             <h2>
               <Text text={chosen.kind} isLine />

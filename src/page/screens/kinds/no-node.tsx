@@ -6,6 +6,7 @@ import { Command } from '../../parts/command.tsx'
 import { Text } from '../../parts/text.tsx'
 
 const nodesShown = 4
+const kindsShown = 8
 
 export function NoNode({ kind, children }: { readonly kind: string; readonly children?: ReactNode }): ReactNode {
   const kinds = useKinds().data?.kinds
@@ -47,5 +48,6 @@ export function NoNode({ kind, children }: { readonly kind: string; readonly chi
 /** `host (12), pools default: echo, greeter` */
 function nodeText({ host, pid, pools, kinds }: NodeSummary): string {
   const where = `${host ?? 'unknown host'}${pid === null ? '' : ` (${pid})`}`
-  return `${where}, pool${pools.length === 1 ? '' : 's'} ${pools.join(', ')}: ${kinds.join(', ')}`
+  const more = kinds.length > kindsShown ? ` and ${kinds.length - kindsShown} more` : ''
+  return `${where}, pool${pools.length === 1 ? '' : 's'} ${pools.join(', ')}: ${kinds.slice(0, kindsShown).join(', ')}${more}`
 }

@@ -1,7 +1,7 @@
 /** Duty: the screen of this moment: four numbers, what needs somebody, and the newest sessions. */
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
-import { costText } from '../../../cli/view/amounts.ts'
+import { costText, count } from '../../../cli/view/amounts.ts'
 import { waitingText } from '../../../cli/view/holdup-text.ts'
 import { nameAndKind } from '../../../cli/view/worker-name.ts'
 import type { Ask } from '../../../client/person/asks.ts'
@@ -69,9 +69,14 @@ function Numbers(): ReactNode {
         text={oldestMs === undefined ? undefined : ageText(oldestMs)}
       />
       <NumberBox
-        name="spent in this hour"
+        name={
+          (spent?.unpricedModelCalls ?? 0) === 0
+            ? 'spent in this hour'
+            : `spent in this hour, and ${count(spent?.unpricedModelCalls ?? 0, 'call')} whose price is unknown`
+        }
+        of="spent in this hour"
         value={spent?.costMicroUsd}
-        text={spent === undefined ? undefined : (costText(spent) ?? '–')}
+        text={spent === undefined ? undefined : (costText({ ...spent, unpricedModelCalls: 0 }) ?? '–')}
         to="/costs"
       />
     </section>

@@ -1,27 +1,81 @@
-/** Duty: what an operator does about a worker that waits for nodes: what to start, what to release, or to cancel. */
+/** Duty: what an operator does about a worker that does not go on: in its line, or below it where that takes more words. */
+import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import type { Holdup } from '../../../client/holdup.ts'
-import type { WorkerReport } from '../../../client/report.ts'
+import type { Holdup, HoldupReason } from '../../../client/holdup.ts'
+import type { SessionReport, WorkerReport } from '../../../client/report.ts'
 import { isInFile } from '../../api/session-file.ts'
+import { HoldupLine } from '../../parts/holdup.tsx'
 import { StandingNode } from '../fleet/release-node.tsx'
 import { NoNode } from '../kinds/no-node.tsx'
-import { CancelDialog, useAct } from './session-actions.tsx'
+import { CancelDialog, RetryDialog, useAct } from './session-actions.tsx'
 
 interface HoldupHelpProps {
   readonly holdup: Holdup
   readonly worker: WorkerReport | undefined
-  readonly sessionId: string
+  readonly session: SessionReport
 }
 
-export function HoldupHelp({ holdup, worker, sessionId }: HoldupHelpProps): ReactNode {
+const wordsOfAsks: Partial<Record<HoldupReason, string>> = { approval: 'Decide', question: 'Answer', signal: 'Answer' }
+
+export function HoldupHelp(props: HoldupHelpProps): ReactNode {
+  const { holdup, worker, session } = props
   // Nothing of a session in a file can be changed, and nothing of it is asked elsewhere.
-  if (worker === undefined || isInFile(`sessions/${sessionId}`)) return null
-  if (holdup.reason === 'lease' && worker.node !== null) return <StandingNode id={worker.node} />
-  if (holdup.reason !== 'no node') return null
+  if (isInFile(`sessions/${session.id}`)) return <HoldupLine holdup={holdup} worker={worker} />
+  const isUnhosted = holdup.reason === 'no node' && worker !== undefined
   return (
-    <NoNode kind={worker.kind}>
-      <CancelInstead sessionId={sessionId} />
-    </NoNode>
+    <>
+      <HoldupLine holdup={holdup} worker={worker} hasHelp={isUnhosted}>
+        <Deed {...props} />
+      </HoldupLine>
+      {holdup.reason === 'lease' && worker?.node != null && <StandingNode id={worker.node} />}
+      {isUnhosted && (
+        <NoNode kind={worker.kind}>
+          <CancelInstead sessionId={session.id} />
+        </NoNode>
+      )}
+    </>
+  )
+}
+
+function Deed({
+  holdup: { reason, workerId, command },
+  worker,
+  session: { id, rootId },
+  session,
+}: HoldupHelpProps): ReactNode {
+  if (reason === 'budget' || reason === 'failure') return <RetryHere session={session} command={command} />
+  if (reason === 'pause of all') return <Link to="/fleet">To the nodes, to resume everything</Link>
+  const word = wordsOfAsks[reason]
+  const ask = worker?.openAsks[0]?.id
+  if (word !== undefined && ask !== undefined)
+    return (
+      <Link to="/approvals" search={{ ask }} className="button main">
+        {word}
+      </Link>
+    )
+  if (workerId === rootId) return null
+  return (
+    <Link to="/sessions/$id" params={{ id }} search={{ worker: workerId }}>
+      Show it
+    </Link>
+  )
+}
+
+interface RetryHereProps {
+  readonly session: SessionReport
+  readonly command: string | null
+}
+
+function RetryHere({ session, command }: RetryHereProps): ReactNode {
+  const [isAsking, setAsking] = useState(false)
+  const { act } = useAct(session.id)
+  return (
+    <>
+      <button type="button" className="button main" onClick={() => setAsking(true)}>
+        {session.failure?.code === 'budget_exceeded' ? 'Raise it' : 'Retry'}
+      </button>
+      {isAsking && <RetryDialog session={session} act={act} onClose={() => setAsking(false)} command={command} />}
+    </>
   )
 }
 

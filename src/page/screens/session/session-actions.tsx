@@ -135,11 +135,18 @@ const spendingNames = ['modelCalls', 'tokens', 'toolCalls'] as const
 type SpendingTexts = Readonly<Record<(typeof spendingNames)[number], string>>
 const labels: SpendingTexts = { modelCalls: 'Model calls', tokens: 'Tokens, in and out', toolCalls: 'Tool calls' }
 
-function useLimits({ limits }: SessionReport) {
+function enoughIn(command: string): Partial<SpendingTexts> {
+  const [, name, most] = /--limits (\w+)=(\d+)$/.exec(command) ?? []
+  return name === undefined ? {} : { [name]: most }
+}
+
+/** `wanted`: what the fields hold at first in place of the limits of now. */
+function useLimits({ limits }: SessionReport, wanted: Partial<SpendingTexts> = {}) {
   const [texts, setTexts] = useState<SpendingTexts>({
     modelCalls: String(limits.modelCalls),
     tokens: String(limits.tokens),
     toolCalls: String(limits.toolCalls),
+    ...wanted,
   })
   const changed = Object.fromEntries(
     spendingNames.flatMap((name) =>
@@ -180,8 +187,14 @@ function LimitsDialog({ session, act, onClose }: ActDialogProps & { readonly ses
   )
 }
 
-function RetryDialog({ session, act, onClose }: ActDialogProps & { readonly session: SessionReport }): ReactNode {
-  const { changed, fields } = useLimits(session)
+interface RetryDialogProps extends ActDialogProps {
+  readonly session: SessionReport
+  /** The command that does the same: it may name a limit that is high enough. */
+  readonly command?: string | null
+}
+
+export function RetryDialog({ session, act, onClose, command = null }: RetryDialogProps): ReactNode {
+  const { changed, fields } = useLimits(session, enoughIn(command ?? session.holdups[0]?.command ?? ''))
   const isBudget = session.failure?.code === 'budget_exceeded'
   const onSubmit = () => {
     onClose()

@@ -1,12 +1,11 @@
 /** Duty: the head of a session: its state, why it does not go on, what it has spent, and what can be done with it. */
 import { Link } from '@tanstack/react-router'
-import { Fragment, type ReactNode } from 'react'
+import type { ReactNode } from 'react'
 import { costText, tokensText } from '../../../cli/view/amounts.ts'
 import { failureSentence } from '../../../cli/view/lines/message-line.ts'
 import type { Report, SessionReport } from '../../../client/report.ts'
 import { FileNotice } from '../../app/drop-file.tsx'
 import { Id } from '../../parts/command.tsx'
-import { HoldupLine } from '../../parts/holdup.tsx'
 import { needsSomebody, SessionState } from '../../parts/state.tsx'
 import { Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
@@ -69,16 +68,12 @@ export function SessionHeader({ report }: { readonly report: Report }): ReactNod
         </p>
       )}
       {holdups.slice(0, holdupsMost).map((holdup) => (
-        <Fragment key={`${holdup.workerId} ${holdup.reason}`}>
-          <HoldupLine holdup={holdup} worker={workerOf(holdup.workerId)}>
-            {holdup.workerId !== session.rootId && (
-              <Link to="/sessions/$id" params={{ id }} search={(before) => ({ ...before, worker: holdup.workerId })}>
-                show it
-              </Link>
-            )}
-          </HoldupLine>
-          <HoldupHelp holdup={holdup} worker={workerOf(holdup.workerId)} sessionId={id} />
-        </Fragment>
+        <HoldupHelp
+          key={`${holdup.workerId} ${holdup.reason}`}
+          holdup={holdup}
+          worker={workerOf(holdup.workerId)}
+          session={session}
+        />
       ))}
       {holdups.length > holdupsMost && <p className="muted">and {holdups.length - holdupsMost} more</p>}
     </header>

@@ -88,7 +88,7 @@ function DeliveryTable({ deliveries, onShow, webhooks, chosen }: DeliveryTablePr
     {
       head: 'Tells of',
       cell: ({ id, type }) => (
-        <button type="button" className="button plain" onClick={() => onShow(id)}>
+        <button type="button" className="link" onClick={() => onShow(id)}>
           <Line text={type} />
         </button>
       ),
@@ -105,10 +105,10 @@ function DeliveryTable({ deliveries, onShow, webhooks, chosen }: DeliveryTablePr
     { head: 'Attempts', cell: ({ attempts }) => attempts, className: 'number wide' },
     { head: 'When', cell: whenOf, className: 'number' },
     {
-      head: <span className="spoken">Send again</span>,
+      head: <span className="spoken">Resend</span>,
       cell: (one) => (
         <button type="button" className="button" onClick={() => void redeliver(one)}>
-          Again
+          Resend
         </button>
       ),
       className: 'number',

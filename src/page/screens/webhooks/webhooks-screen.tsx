@@ -8,7 +8,7 @@ import { Empty, Waiting } from '../../parts/empty.tsx'
 import { useRowKeys } from '../../parts/rows.ts'
 import { EndpointState } from '../../parts/state.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import { Line } from '../../parts/text.tsx'
+import { Line, Text } from '../../parts/text.tsx'
 import { Age } from '../../parts/time.tsx'
 import { AddDialog } from './add-dialog.tsx'
 import { Deliveries } from './deliveries.tsx'
@@ -81,21 +81,22 @@ const columns: readonly Column<Webhook>[] = [
   { head: 'State', cell: ({ state }) => <EndpointState state={state} /> },
   {
     head: 'Address',
-    cell: ({ id, url }) => (
-      <span className="session-name">
+    className: 'address',
+    cell: ({ id, url, failing }) => (
+      <>
         <Link to="/webhooks/$id" params={{ id }}>
-          <Line text={url} />
+          <Text text={url} isLine />
         </Link>
-      </span>
+        {failing !== null && (
+          <p className="bad">
+            <Text text={failing.reason ?? `${failing.retrying} on the way`} isLine />
+          </p>
+        )}
+      </>
     ),
   },
   { head: 'Events', cell: (webhook) => <Line text={wishesText(webhook)} />, className: 'wide muted' },
   { head: 'Last accepted', cell: ({ deliveredAt }) => <Ago at={deliveredAt} />, className: 'number' },
-  {
-    head: 'Not accepted',
-    cell: ({ failing }) => failing !== null && <Line text={failing.reason ?? `${failing.retrying} are tried again`} />,
-    className: 'wide',
-  },
 ]
 
 function wishesText(webhook: Webhook): string {
