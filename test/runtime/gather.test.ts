@@ -68,6 +68,17 @@ describe('a parent that gathers all', () => {
     },
   )
 
+  test('receives all of them in the turn whose claim has read them, however short a slice is', async () => {
+    const values = Array.from({ length: 9 }, (_, index) => index)
+    const child = defineWorker({ receive: (message, self) => self.reply(message.value) })
+    const policy = { turnSliceSteps: 2 }
+    await using troupe = await TestTroupe.start({ workers: { parent: parentOf('all'), child }, policy })
+    const session = await troupe.create('parent', values)
+    expect(await session.result()).toMatchObject({ status: 'completed', value: values })
+    expect((await rootRecord(troupe, session.rootId)).commit).toMatch(/^2:/)
+    await expectInvariants(troupe.redis, troupe.namespace)
+  })
+
   test('receives a timer while it waits, and then the results', async () => {
     const { child, open } = gates([1, 2])
     await using troupe = await TestTroupe.start({ workers: { parent: parentOf('all', 1), child } })

@@ -24,6 +24,7 @@ export class HandlerInbox {
   /** How many results this worker has ever received, including those of this turn. */
   readonly #seen: number
   readonly #awaitsAll: boolean
+  #takenOfAll = 0
 
   constructor(assignment: Pick<Assignment, 'workerId' | 'mail' | 'resultsSeen'>, results: 'each' | 'all' = 'each') {
     this.#workerId = assignment.workerId
@@ -45,12 +46,23 @@ export class HandlerInbox {
     return this.#results.find(({ message }) => message.kind === 'result' && message.call === expected) ?? null
   }
 
+  /** One of the results of `await: 'all'`: no step of a slice, since the claim has read them all. */
+  isOfAll({ lane }: Mail): boolean {
+    return this.#awaitsAll && lane === 'results'
+  }
+
+  /** How many of these this turn has received. */
+  get takenOfAll(): number {
+    return this.#takenOfAll
+  }
+
   /** These wait and steer the run in progress. */
   steer(mails: readonly Mail[]): void {
     this.#steers = mails
   }
 
   take(mail: Mail): void {
+    if (this.isOfAll(mail)) this.#takenOfAll++
     const lane = { signals: this.#signals, results: this.#results, inbox: this.#inbox }[mail.lane]
     const at = lane.findIndex(({ position }) => position === mail.position)
     // One that steers the run may have come after the turn began.

@@ -10,6 +10,7 @@
  * HANDLER-6 A run whose result is null because nobody set it warns in log and event, if somebody waits for the result.
  */
 
+import { setImmediate } from 'node:timers/promises'
 import { thrownFields } from '../../core/code-place.ts'
 import { limitsWithin } from '../../core/definition/child-limits.ts'
 import type { HandlerDefinition, Self } from '../../core/definition/define-worker.ts'
@@ -96,7 +97,7 @@ class HandlerTurn {
     if (turn.assignment.purpose === 'poison') return this.#quarantine()
     // Also where its children make its run look like one that uses tools.
     turn.report('ProcessingUserMessage')
-    for (let steps = 0; !turn.over; steps++) {
+    for (let steps = 0; !turn.over; ) {
       const position = turn.position
       if (turn.steers.isWaiting && position.open) {
         this.#inbox.steer(await turn.steers.read(this.#fits))
@@ -121,6 +122,8 @@ class HandlerTurn {
       // If only this worker sees the step, its commit may wait for the next message, which is already here, and go out with its step.
       turn.add(step, { lazy: changesOnlyItself(step) && this.#inbox.next(step.position) !== null })
       if (turn.isRetaken) await turn.settled()
+      if (!this.#inbox.isOfAll(mail)) steps++
+      else if (this.#inbox.takenOfAll % 20 === 0) await setImmediate() // Other turns of the node go on in between.
     }
   }
 
