@@ -59,7 +59,12 @@ async function cutAndResume(stage: Stage, cuts: number): Promise<number> {
   const [ofEcho, ofFamily] = [await eventsOf(echo), await eventsOf(family)]
   const all = ofEcho.length + ofFamily.length
   stage.say(`${all} stored events`)
-  await third.follow(one.url, undefined, () => third.stored.length >= all)
+  // The stream of all has no end of its own: what has not come by then is missing.
+  await third.follow(
+    one.url,
+    { chars: Number.POSITIVE_INFINITY, ms: 60_000, isReset: false },
+    () => third.stored.length >= all,
+  )
   assertSame(first.stored, ofEcho)
   assertSame(second.stored, ofFamily)
   for (const [session, events] of [
