@@ -47,9 +47,16 @@ function aggregate(text: string, before: readonly Series[], now: readonly Series
   const form = /^(max|min|sum)(?: by \((\w+)\) )?\((increase\()?([a-z_]+)(?:\{(.*?)\})?(?:\[\w+\]\))?\)$/
   const [, how, by, increase, name, labels = ''] = form.exec(text) ?? []
   if (how === undefined) throw new Error(`not an aggregate of a metric: ${text}`)
-  const wanted = Object.entries(labelsOf(labels))
+  const wanted = [...labels.matchAll(/(\w+)(!?=)"([^"]*)"/g)].map(([, label = '', operator, value]) => ({
+    label,
+    isValue: operator === '=',
+    value,
+  }))
   const of = (series: readonly Series[]) =>
-    series.filter((one) => one.name === name && wanted.every(([label, value]) => one.labels[label] === value))
+    series.filter(
+      (one) =>
+        one.name === name && wanted.every(({ label, isValue, value }) => (one.labels[label] === value) === isValue),
+    )
   const changeOf = (one: Series): number[] => {
     if (increase === undefined) return [one.value]
     // Prometheus sees no increase in the first sample of a series.
