@@ -3,8 +3,7 @@
  * POST-1 The connection goes to the address that was checked, whatever the name says a moment later. Redirects are not followed.
  * POST-2 Nothing of the answer is kept but its status; at most a bounded part of it is read.
  */
-import { type RequestOptions, request as requestHttp } from 'node:http'
-import { request as requestHttps } from 'node:https'
+import type { RequestOptions } from 'node:http'
 import { addressOf, type HostAddress } from './public-address.ts'
 import { signedHeaders } from './signature.ts'
 
@@ -31,7 +30,8 @@ export async function signedPost(target: string, id: string, body: string, optio
     else done(null, address, family)
   }
   const { promise, resolve, reject } = Promise.withResolvers<number>()
-  const send = url.protocol === 'https:' ? requestHttps : requestHttp
+  // Loaded here: a node that posts nothing starts faster.
+  const { request: send } = url.protocol === 'https:' ? await import('node:https') : await import('node:http')
   const signal = AbortSignal.timeout(answerMsMax)
   const sent = send(url, { method: 'POST', headers, lookup, agent: false, signal }, (answer) => {
     resolve(answer.statusCode ?? 0)

@@ -57,9 +57,22 @@ export interface Script<Key extends string, Arg extends string, Field extends st
 export function defineScript<const Key extends string, const Arg extends string, const Field extends string = never>(
   descriptor: ScriptDescriptor<Key, Arg, Field>,
 ): Script<Key, Arg, Field> {
-  const source = scriptSource(descriptor.file)
-  const sha = createHash('sha1').update(source).digest('hex')
-  return { header: [], ...descriptor, source, sha, functionName: functionNameOf(descriptor.file) }
+  let source: string | undefined
+  let sha: string | undefined
+  return {
+    header: [],
+    ...descriptor,
+    functionName: functionNameOf(descriptor.file),
+    // A Redis that keeps functions needs neither, and a process starts faster.
+    get source() {
+      source ??= scriptSource(descriptor.file)
+      return source
+    },
+    get sha() {
+      sha ??= createHash('sha1').update(this.source).digest('hex')
+      return sha
+    },
+  }
 }
 
 /** Arguments by name: fields of the header, and what follows it. */
