@@ -1,10 +1,11 @@
 /**
- * Duty: build dist/: compile src, then compile the bundled workers against the package's own published types, then put the Lua scripts as
- * texts into the module that reads them in the sources, then build the page. `npm run build` runs it, with the repository's tools on PATH.
+ * Duty: build dist/: the types of src, its modules in few files, the bundled workers (compiled against the package's own published types), and
+ * the page. `npm run build` runs it, with the repository's tools on PATH.
  */
 import { execFileSync } from 'node:child_process'
-import { chmodSync, globSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { bundle, packageEntries } from './bundle.ts'
 import { root } from './dependencies.mjs'
 import { buildPage } from './page.ts'
 
@@ -20,13 +21,6 @@ try {
   // The compiler has printed the reason.
   process.exit(1)
 }
-const lua = at('src', 'store', 'lua')
-const texts = globSync('**/*.lua', { cwd: lua })
-  .sort()
-  .map((file) => [file.replaceAll('\\', '/'), readFileSync(join(lua, file), 'utf8')])
-writeFileSync(
-  at('dist', 'store', 'script', 'lua-files.js'),
-  `export const luaFiles = ${JSON.stringify(Object.fromEntries(texts), null, 2)}\n`,
-)
+await bundle({ folder: root, entries: packageEntries })
 chmodSync(at('dist', 'cli', 'main.js'), 0o755)
 await buildPage()

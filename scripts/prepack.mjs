@@ -3,13 +3,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './dependencies.mjs'
 
-const needed = [
-  'dist/index.js',
-  'dist/index.d.ts',
-  'dist/cli/main.js',
-  'dist/store/script/lua-files.js',
-  'dist/page/index.html',
-]
+const needed = ['dist/index.js', 'dist/index.d.ts', 'dist/cli/main.js', 'dist/page/index.html']
 const missing = needed.filter((file) => !existsSync(join(root, file)))
 if (missing.length > 0) {
   console.error(

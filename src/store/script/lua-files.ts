@@ -1,6 +1,6 @@
 /**
  * Duty: the texts of all files of lua/, by name.
- * LUA-FILES-1 In the build this module is replaced by one that holds the texts (scripts/build.mjs), so that a program that bundles troupe into
+ * LUA-FILES-1 In the build this module is replaced by one that holds the texts (scripts/bundle.ts), so that a program that bundles troupe into
  *             one file has them, too. The files are the one source of both.
  */
 import { readdirSync, readFileSync } from 'node:fs'

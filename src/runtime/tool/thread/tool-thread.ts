@@ -5,6 +5,7 @@
  * TOOL-THREAD-2 If a tool does not end soon after its signal fired, its thread is ended.
  * TOOL-THREAD-3 An idle thread does not keep the process alive.
  */
+import { existsSync } from 'node:fs'
 import {
   MessageChannel,
   type MessagePort,
@@ -19,16 +20,16 @@ import { ThreadDeath } from './thread-death.ts'
 import { type AbortMessage, fromWire, type ThreadMessage, type ThreadOrder } from './thread-wire.ts'
 
 /**
- * The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. In a program that was bundled into one
- * file there is none, and its own file must not be run as a thread.
+ * The program beside this file, with the same extension: `.ts` when the sources run, `.js` in the build. A program that was bundled into one file
+ * has none.
  */
 function threadProgram(): URL {
-  const here: string | undefined = import.meta.url
-  if (here === undefined || !/tool-thread\.\w+$/.test(here))
+  const program = new URL(import.meta.url.replace(/tool-thread(\.\w+)$/, 'thread-main$1'))
+  if (!existsSync(program))
     throw new TerminalError(
       'a tool with `thread` cannot run in a program that is bundled into one file: leave troupe out of the bundle (external).',
     )
-  return new URL(here.replace(/tool-thread(\.\w+)$/, 'thread-main$1'))
+  return program
 }
 
 export interface ThreadSettings {
