@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, realpath, rm, symlink, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { compileCacheEnv } from '../support/compile-cache.ts'
+import { sharedEnv } from '../support/shared-env.ts'
 import { waitUntil } from '../support/wait-until.ts'
 import { CommandHost } from './command-host.ts'
 
@@ -75,7 +75,7 @@ export class RunningCommand {
 
 function fullEnv(env?: Readonly<Record<string, string>>): Record<string, string> {
   const { PATH = '', HOME = '' } = process.env
-  return { PATH, HOME, ...compileCacheEnv(), ...env }
+  return { PATH, HOME, ...sharedEnv(), ...env }
 }
 
 function endOf(end: Omit<Ended, 'objects'>): Ended {

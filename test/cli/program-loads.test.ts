@@ -6,9 +6,14 @@ import { expect, test } from 'vitest'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-async function loadedBy(...args: string[]): Promise<string[]> {
+/** Of the sources: each part of src/ is told. */
+function loadedBy(...args: string[]): Promise<string[]> {
+  return told({ ...process.env, NODE_OPTIONS: '' }, args)
+}
+
+async function told(env: NodeJS.ProcessEnv, args: readonly string[]): Promise<string[]> {
   const flags = ['--conditions=troupe-source', '--import', `${root}test/programs/tell-loaded.ts`]
-  const { stderr } = await promisify(execFile)(process.execPath, [...flags, ...args], { cwd: root })
+  const { stderr } = await promisify(execFile)(process.execPath, [...flags, ...args], { cwd: root, env })
   return JSON.parse(stderr.trimEnd().split('\n').at(-1) ?? '')
 }
 
@@ -26,6 +31,13 @@ test('the help of the command line loads commander and small files (PROG-1)', as
     'src/core',
     'src/node-version.ts',
   ])
+})
+
+test('the help of the command line that tests start loads few files', async () => {
+  const files = await told(process.env, ['src/cli/main.ts', '--help'])
+  expect(files).toContain('dist/cli/main.js')
+  expect(files.filter((file) => !file.startsWith('dist/'))).toEqual([])
+  expect(files.length).toBeLessThan(40)
 })
 
 test('a program that only defines workers loads neither Redis nor BullMQ, and no server', async () => {

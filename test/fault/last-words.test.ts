@@ -1,6 +1,7 @@
 /** T4, T5, Q3, Q4: a node that dies says why, in the records of its workers, and gives them to others; code that blocks it is named and ended. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, inject, test } from 'vitest'
 import { connect, type Troupe } from '../../src/client/client.ts'
@@ -8,9 +9,11 @@ import { newNamespace } from '../support/namespace.ts'
 import { waitUntil } from '../support/wait-until.ts'
 
 const program = fileURLToPath(new URL('../programs/watched-node.ts', import.meta.url))
+/** Where the program runs as few files (support/built-programs.ts): files below the folder of a process are named from there. */
+const cwd = join(inject('folder'), 'programs')
 const redisUrl = inject('redisUrl')
 const short = { leaseMs: 2_000, leaseMarginMs: 200, renewEveryMs: 600, sweepEveryMs: 200, nodeForgottenMs: 60_000 }
-const file = String.raw`test/programs/watched-node\.ts:\d+:\d+`
+const file = String.raw`test/programs/watched-node\.js:\d+:\d+`
 
 interface Started {
   readonly stderr: () => string
@@ -35,7 +38,7 @@ class Place implements AsyncDisposable {
 
   async start(policy: object = {}, waitMs = 60_000): Promise<Started> {
     const order = JSON.stringify({ redisUrl, namespace: this.#namespace, policy, waitMs })
-    const child = spawn(process.execPath, [program, order], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
+    const child = spawn(process.execPath, [program, order], { cwd, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     this.#children.push(child)
     let text = ''
     child.stderr?.on('data', (piece: Buffer) => {

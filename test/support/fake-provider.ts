@@ -3,8 +3,8 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { compileCacheEnv } from './compile-cache.ts'
 import { type JournalLine, readJournal } from './provider-journal.ts'
+import { sharedEnv } from './shared-env.ts'
 
 const program = new URL('../programs/fake-provider.ts', import.meta.url)
 
@@ -34,7 +34,7 @@ export class FakeProvider implements AsyncDisposable {
     closeSync(openSync(join(folder, 'journal.ndjson'), 'a'))
     const child = fork(program, [join(folder, 'journal.ndjson')], {
       execArgv: ['--conditions=troupe-source'],
-      env: { PATH: process.env.PATH, ...compileCacheEnv() },
+      env: { PATH: process.env.PATH, ...sharedEnv() },
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     })
     const port = await new Promise<number>((resolve, reject) => {

@@ -1,12 +1,13 @@
 /**
- * One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. And one folder, with compiled modules: tests start
- * some thousand processes from the same sources, and compiling these took most of each start.
+ * One throw-away Redis for the whole test run; tests get its URL with `inject('redisUrl')`. And one folder, with built programs and compiled
+ * modules: tests start some thousand processes from the same sources, and loading these took most of each start.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
 import { openRedis } from '../../src/store/redis/redis.ts'
+import { buildPrograms } from './built-programs.ts'
 import { startTestRedis } from './redis.ts'
 import { hasFunctions } from './redis-functions.ts'
 
@@ -21,10 +22,13 @@ declare module 'vitest' {
 }
 
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  // The processes of vitest get the environment of this one, and those that they start get it from them (compile-cache.ts).
+  // The processes of vitest get the environment of this one, and those that they start get it from them (shared-env.ts).
   const folder = await mkdtemp(join(tmpdir(), 'troupe-tests-'))
   process.env.NODE_COMPILE_CACHE ??= join(folder, 'compiled')
   project.provide('folder', folder)
+  const programs = join(folder, 'programs')
+  process.env.NODE_OPTIONS = `${process.env.NODE_OPTIONS ?? ''} ${await buildPrograms(programs)}`.trim()
+  project.onTestsRerun(async () => void (await buildPrograms(programs)))
   const redis = await startTestRedis((line) => process.stderr.write(`${line}\n`))
   process.stderr.write(`Tests use ${redis.description}.\n`)
   project.provide('redisUrl', redis.url)

@@ -11,10 +11,10 @@ import type { Policy } from '../../src/core/policy.ts'
 import { tagOf } from '../../src/store/keys.ts'
 import { openRedis, type Redis } from '../../src/store/redis/redis.ts'
 import type { NodeNews, NodeOrder } from '../programs/node-order.ts'
-import { compileCacheEnv } from './compile-cache.ts'
 import { Ledger } from './ledger.ts'
 import { newNamespace } from './namespace.ts'
 import { RedisServer, type RedisServerOptions } from './redis-server.ts'
+import { sharedEnv } from './shared-env.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 import { shortLeases } from './test-policy.ts'
 
@@ -167,7 +167,7 @@ export class NodeProcess {
       execArgv: ['--conditions=troupe-source', ...first.flatMap(({ href }) => ['--import', href])],
       env: {
         PATH: process.env.PATH,
-        ...compileCacheEnv(),
+        ...sharedEnv(),
         ...(crashAt ? { TROUPE_CRASH_AT: crashAt } : {}),
         ...preload?.env,
       },

@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { compileCacheEnv } from './compile-cache.ts'
 import { packedPackage } from './packed-package.ts'
+import { sharedEnv } from './shared-env.ts'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url))
 const run = promisify(execFile)
@@ -74,7 +74,7 @@ export class PackedProject implements AsyncDisposable {
     const { PATH = '', HOME = '' } = process.env
     return spawn(process.execPath, args, {
       cwd: join(this.folder, folder),
-      env: { PATH, HOME, ...compileCacheEnv(), ...this.#env, ...env },
+      env: { PATH, HOME, ...sharedEnv(), ...this.#env, ...env },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
   }
