@@ -1,17 +1,16 @@
 /**
  * Short forms of tests of the agent runtime, to be held against sources from which a guard was taken. Each expects a promise to be kept.
- * They run from a copy of src/ and test/support as well, so they import nothing else of ours.
+ * They run from a copy of what they import as well (source-copy.ts).
  */
 import { expect } from 'vitest'
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import { defineTool, type Effect } from '../../src/core/definition/tool/define-tool.ts'
 import type { ChatMessage } from '../../src/core/history/chat/chat-message.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
 import { ConversationHistory } from '../../src/core/history/history.ts'
 import { call, say, together } from '../../src/models/local/scripted-model.ts'
-import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
+import { heldPolicy, holdWrites, storedTypes } from './held-writes.ts'
 
 export { aDenialDeniesTheReply, nothingRunsBeforeAllIsDecided, whatRunsIsWhatWasApproved } from './approval-checks.ts'
 export {
@@ -22,9 +21,6 @@ export {
 } from './hook-checks.ts'
 
 export type AgentCheck = (redisUrl: string) => Promise<void>
-
-/** How long Redis lets no write through: whoever does not wait for the answer of its commit is ahead of it. */
-const pauseMs = 150
 
 class Scene implements AsyncDisposable {
   readonly troupe: TestTroupe
@@ -37,14 +33,12 @@ class Scene implements AsyncDisposable {
     return new Scene(await TestTroupe.connect({ redisUrl }))
   }
 
-  async holdWrites(): Promise<void> {
-    await this.troupe.redis.client('PAUSE', pauseMs, 'WRITE')
+  holdWrites(): Promise<void> {
+    return holdWrites(this.troupe.redis)
   }
 
-  /** Types of the entries that are stored at this moment. */
-  async stored(workerId: string): Promise<string[]> {
-    const texts = await this.troupe.redis.lrange(workerKeys(this.troupe.tag, workerId).log, 0, -1)
-    return texts.map((text) => (JSON.parse(text) as Entry).type)
+  stored(workerId: string): Promise<string[]> {
+    return storedTypes(this.troupe.redis, this.troupe.tag, workerId)
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -71,7 +65,10 @@ async function storedAtTheStart(redisUrl: string, effect: Effect): Promise<strin
     await scene.holdWrites()
     return call('look', {}, 'c1')
   })
-  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  await scene.troupe.startNode(
+    { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
+    { policy: heldPolicy },
+  )
   expect(await scene.troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
   return seen
 }
@@ -104,7 +101,10 @@ export const aModelCallFollowsWhatIsRecorded: AgentCheck = async (redisUrl) => {
     seen = await scene.stored(root)
     return say('done')
   })
-  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  await scene.troupe.startNode(
+    { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
+    { policy: heldPolicy },
+  )
   expect(await scene.troupe.run('agent', 'go')).toMatchObject({ status: 'completed' })
   expect(seen).toContain('toolResult')
 }
@@ -142,7 +142,10 @@ export const aFactIsNeverShownToTheModel: AgentCheck = async (redisUrl) => {
     },
   })
   const model = recordedModel('test/m', [call('look'), say('done')])
-  await scene.troupe.startNode({ agent: defineWorker({ instructions: 'x', model, tools: [tool] }) })
+  await scene.troupe.startNode(
+    { agent: defineWorker({ instructions: 'x', model, tools: [tool] }) },
+    { policy: heldPolicy },
+  )
   expect(await scene.troupe.run('agent', 'go')).toMatchObject({ value: { facts: { hidden: 'a secret fact' } } })
   expect(JSON.stringify(model.requests)).not.toContain('a secret fact')
 }

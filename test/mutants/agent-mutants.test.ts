@@ -152,8 +152,8 @@ test.each(Object.entries(checks))('with all guards there: %s', async (_name, che
 // `npm run mutants` reads these titles.
 for (const { guard, check, ...change } of mutants) {
   test(`without its guard a test goes red: ${guard} [${check}]`, async () => {
-    await using copy = await SourceCopy.make([change])
-    const copied = (await copy.import('test/mutants/agent-checks.ts')) as unknown as typeof checks
+    await using copy = await SourceCopy.make('test/mutants/agent-checks.ts', [change])
+    const copied = (await copy.import()) as unknown as typeof checks
     const red = await copied[check](server.url).then(
       () => null,
       (error: unknown) => error,

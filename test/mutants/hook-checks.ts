@@ -4,14 +4,10 @@ import type { AgentWorker } from '../../src/core/definition/agent/define-agent.t
 import { defineWorker } from '../../src/core/definition/define-worker.ts'
 import type { ModelRequest } from '../../src/core/definition/model.ts'
 import { defineTool } from '../../src/core/definition/tool/define-tool.ts'
-import type { Entry } from '../../src/core/history/entry.ts'
 import { call, type ScriptedReply, say } from '../../src/models/local/scripted-model.ts'
-import { workerKeys } from '../../src/store/keys.ts'
 import { recordedModel } from '../support/recorded-model.ts'
 import { TestTroupe } from '../support/test-troupe.ts'
-
-/** How long Redis lets no write through: whoever does not wait for the answer of its commit is ahead of it. */
-const pauseMs = 150
+import { heldPolicy, holdWrites, storedTypes } from './held-writes.ts'
 
 type Reply = (request: ModelRequest, number: number) => ScriptedReply | Promise<ScriptedReply>
 
@@ -25,15 +21,12 @@ async function runWith(
 ): Promise<void> {
   await using troupe = await TestTroupe.connect({ redisUrl })
   let root = ''
-  const stored = async () => {
-    const texts = await troupe.redis.lrange(workerKeys(troupe.tag, root).log, 0, -1)
-    return texts.map((text) => (JSON.parse(text) as Entry).type)
-  }
-  const { agent, reply } = make(stored, () => troupe.redis.client('PAUSE', pauseMs, 'WRITE'))
+  const stored = () => storedTypes(troupe.redis, troupe.tag, root)
+  const { agent, reply } = make(stored, () => holdWrites(troupe.redis))
   const model = recordedModel('test/m', reply)
   const session = await troupe.create('agent', 'go')
   root = session.rootId
-  await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, ...agent }) })
+  await troupe.startNode({ agent: defineWorker({ instructions: 'x', model, ...agent }) }, { policy: heldPolicy })
   expect(await session.result({ signal: AbortSignal.timeout(20_000) })).toMatchObject({ status: 'completed' })
 }
 

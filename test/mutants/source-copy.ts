@@ -1,8 +1,9 @@
-/** A copy of the sources from which one guard was taken, beside the packages they need; it is gone when it is disposed of. */
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+/** A module of the tests with all that it imports, as one file in which some texts of the sources are changed; it is gone when it is disposed of. */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
+import { inject } from 'vitest'
+import { bundle } from '../../scripts/bundle.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -16,32 +17,40 @@ export interface Change {
 
 export class SourceCopy implements AsyncDisposable {
   readonly #folder: string
+  readonly #module: string
 
-  private constructor(folder: string) {
+  private constructor(folder: string, module: string) {
     this.#folder = folder
+    this.#module = module
   }
 
-  static async make(changes: readonly Change[]): Promise<SourceCopy> {
-    const copy = new SourceCopy(await realpath(await mkdtemp(join(tmpdir(), 'troupe-mutant-'))))
-    const folder = copy.#folder
-    await mkdir(join(folder, 'test'))
-    for (const part of ['src', 'test/support', 'test/mutants', 'package.json'])
-      await cp(join(root, part), join(folder, part), { recursive: true })
-    await symlink(join(root, 'node_modules'), join(folder, 'node_modules'), 'junction')
-    for (const { file, from, to } of changes) {
-      const pieces = (await readFile(join(folder, file), 'utf8')).split(from)
-      if (pieces.length !== 2) throw new Error(`${file} has ${pieces.length - 1} times: ${from}`)
-      await writeFile(join(folder, file), pieces.join(to))
+  /** `file`: of the repository. */
+  static async make(file: string, changes: readonly Change[]): Promise<SourceCopy> {
+    // There it finds the packages that it needs.
+    const folder = await mkdtemp(join(inject('folder'), 'programs', 'changed-'))
+    const made = new Set<Change>()
+    const transform = (code: string, id: string) => {
+      const here = changes.filter((change) => change.file === relative(root, id).replaceAll('\\', '/'))
+      for (const change of here) made.add(change)
+      return here.length === 0 ? null : { code: here.reduce(changed, code) }
     }
-    return copy
+    const built = await bundle({ folder, entries: [file], plugins: [{ name: 'changes', transform }] })
+    const missing = changes.filter((change) => !made.has(change))
+    if (missing[0]) throw new Error(`${file} does not need ${missing[0].file}`)
+    return new SourceCopy(folder, [...built.values()][0] as string)
   }
 
-  /** A module of the copy, with all that it imports. */
-  import(file: string): Promise<Record<string, unknown>> {
-    return import(/* @vite-ignore */ pathToFileURL(join(this.#folder, file)).href) as Promise<Record<string, unknown>>
+  import(): Promise<Record<string, unknown>> {
+    return import(/* @vite-ignore */ pathToFileURL(this.#module).href) as Promise<Record<string, unknown>>
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await rm(this.#folder, { recursive: true, force: true })
   }
+}
+
+function changed(code: string, { file, from, to }: Change): string {
+  const pieces = code.split(from)
+  if (pieces.length !== 2) throw new Error(`${file} has ${pieces.length - 1} times: ${from}`)
+  return pieces.join(to)
 }
