@@ -5,8 +5,9 @@
  */
 import { type Rules, wholeNumberRule } from '../core/check/check-options.ts'
 import { InputError } from '../core/errors.ts'
+import { msOfDay, msOfHour } from '../core/hours.ts'
 import type { InspectStore } from '../store/audit/inspect-store.ts'
-import { msOfDay, msOfHour, type UsageLine } from '../store/audit/usage-lines.ts'
+import type { UsageLine } from '../store/audit/usage-lines.ts'
 
 export const usageParts = ['day', 'hour', 'kind', 'model'] as const
 export type UsagePart = (typeof usageParts)[number]

@@ -1,4 +1,5 @@
 /** Duty: read what model calls used and cost by hour, kind and model, as commits keep it. A line that another program wrote over is left out. */
+import { msOfDay, msOfHour } from '../../core/hours.ts'
 import { type PartitionKeys, usageKey } from '../keys.ts'
 import type { Redis } from '../redis/redis.ts'
 import { type RecordFields, repliesOf } from '../script/replies.ts'
@@ -15,9 +16,6 @@ export interface UsageLine {
   readonly costMicroUsd: number
   readonly unpricedModelCalls: number
 }
-
-export const msOfHour = 3_600_000
-export const msOfDay = 24 * msOfHour
 
 /** Of the hours that began at `since` or later. */
 export async function usageLines(redis: Redis, keys: PartitionKeys, since: number, now: number): Promise<UsageLine[]> {
