@@ -41,7 +41,6 @@ export class ClusterTrouble {
   readonly #busy = new Set<RedisServer>()
   /** Who fails now, and who is to take over. */
   readonly #failing = new Set<RedisServer>()
-  #victim: RedisServer | undefined
 
   constructor(cluster: RedisCluster, tags: readonly string[], random: Random) {
     this.#cluster = cluster
@@ -105,7 +104,6 @@ export class ClusterTrouble {
     const from = Date.now()
     await replicate(victim)
     for (const server of [victim, replica]) this.#failing.add(server)
-    if (deed !== 'hand over') this.#victim = victim
     if (deed === 'kill') await victim.kill()
     if (deed === 'stand still') victim.freeze()
     if (deed === 'hand over') await ask(replica, (redis) => redis.call('CLUSTER', 'FAILOVER'))
@@ -113,7 +111,6 @@ export class ClusterTrouble {
     if (deed === 'kill') await victim.restart()
     if (deed === 'stand still') victim.thaw()
     await waitUntil('the cluster is whole', () => this.#cluster.isWhole(), wholeMsMax)
-    this.#victim = undefined
     this.#failing.clear()
     this.done[deed]++
     if (deed !== 'hand over') this.gaps.push({ partitions: own, from, to: Date.now() })
@@ -125,7 +122,7 @@ export class ClusterTrouble {
     while (!over.aborted) {
       await pause(500)
       const now = new Set(await this.#primaries())
-      const changed = [...before.symmetricDifference(now)].filter((one) => !this.#failing.has(one) && !one.isStopped)
+      const changed = [...before.symmetricDifference(now)].filter((one) => !this.#failing.has(one) && !one.isAway)
       before = now
       if (changed.length === 0 || this.#failing.size > 0) continue
       this.done['by itself']++
@@ -135,7 +132,7 @@ export class ClusterTrouble {
   }
 
   #primaries(): Promise<RedisServer[]> {
-    return this.#cluster.primaries(this.#victim)
+    return this.#cluster.primaries()
   }
 
   async #free(asked: Promise<RedisServer>): Promise<RedisServer | null> {

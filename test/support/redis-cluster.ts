@@ -93,7 +93,7 @@ export class RedisCluster implements AsyncDisposable {
   /** All slots are served, and each replica that runs follows its primary. */
   async isWhole(): Promise<boolean> {
     return all(this.#members, async ({ server }) => {
-      if (server.isStopped) return true
+      if (server.isAway) return true
       const info = await ask(server, (redis) => redis.cluster('INFO'))
       const replication = await ask(server, (redis) => redis.info('replication'))
       return info.includes('cluster_state:ok') && !replication.includes('master_link_status:down')
@@ -113,9 +113,9 @@ export class RedisCluster implements AsyncDisposable {
     return other
   }
 
-  /** The servers that are primaries by their own word, of those that run. `but`: one that cannot be asked. */
-  async primaries(but?: RedisServer): Promise<RedisServer[]> {
-    const running = this.servers.filter((server) => !server.isStopped && server !== but)
+  /** The servers that are primaries by their own word, of those that answer. */
+  async primaries(): Promise<RedisServer[]> {
+    const running = this.servers.filter((server) => !server.isAway)
     const roles = await Promise.all(running.map((server) => ask(server, (redis) => redis.role())))
     return running.filter((_, index) => String(roles[index]?.[0]) === 'master')
   }
@@ -123,7 +123,7 @@ export class RedisCluster implements AsyncDisposable {
   /** A server that follows this one. */
   async replicaOf({ port }: RedisServer): Promise<RedisServer> {
     for (const server of this.servers) {
-      if (server.isStopped) continue
+      if (server.isAway) continue
       const [role, , followed] = await ask(server, (redis) => redis.role())
       if (String(role) === 'slave' && Number(followed) === port) return server
     }
@@ -133,7 +133,7 @@ export class RedisCluster implements AsyncDisposable {
   async #ownerOf(slot: number): Promise<Member> {
     const votes = new Map<number, number>()
     for (const { server } of this.#members) {
-      if (server.isStopped) continue
+      if (server.isAway) continue
       const rows = (await ask(server, (redis) => redis.cluster('SLOTS'))) as unknown as [
         number,
         number,

@@ -29,6 +29,7 @@ export class RedisServer implements AsyncDisposable {
   readonly folder: string
   readonly #program: ServerProgram
   #running: StartedRedis | undefined
+  #isFrozen = false
 
   private constructor(program: ServerProgram, folder: string, running: StartedRedis) {
     this.#program = program
@@ -54,6 +55,11 @@ export class RedisServer implements AsyncDisposable {
     return this.#running === undefined
   }
 
+  /** Nothing that it is asked would be answered. */
+  get isAway(): boolean {
+    return this.isStopped || this.#isFrozen
+  }
+
   /** Ends it as a power cut would, and returns when it is gone. */
   async kill(): Promise<void> {
     await this.#end('SIGKILL')
@@ -73,10 +79,12 @@ export class RedisServer implements AsyncDisposable {
   /** Stops its time: connections stay open and nothing answers. */
   freeze(): void {
     process.kill(this.pid, 'SIGSTOP')
+    this.#isFrozen = true
   }
 
   thaw(): void {
     process.kill(this.pid, 'SIGCONT')
+    this.#isFrozen = false
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -87,6 +95,7 @@ export class RedisServer implements AsyncDisposable {
   async #end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
     const running = this.#running
     this.#running = undefined
+    this.#isFrozen = false
     if (!running || running.process.isGone) return
     if (signal === 'SIGKILL') {
       process.kill(running.process.pid, signal)

@@ -64,7 +64,10 @@ export class StormLoad {
       const session = await untilTaken(() => this.#harness.client.sessions.create(order))
       const tree: Tree = { session, at: Date.now(), isToBeCancelled: this.#random() < 0.25, cancelledAt: null }
       this.trees.push(tree)
-      if (tree.isToBeCancelled) cancels.push(this.#cancel(tree))
+      if (!tree.isToBeCancelled) continue
+      const cancel = this.#cancel(tree)
+      cancel.catch(() => {})
+      cancels.push(cancel)
     }
     await Promise.all(cancels)
   }

@@ -147,7 +147,7 @@ async function untilReplicated(cluster: RedisCluster, tags: readonly string[]): 
 async function errorsOf(cluster: RedisCluster): Promise<string[]> {
   return Promise.all(
     cluster.servers
-      .filter((server) => !server.isStopped)
+      .filter((server) => !server.isAway)
       .map((server) => ask(server, (redis) => redis.info('errorstats'))),
   )
 }
