@@ -46,11 +46,12 @@ function judgeEach(servers: Servers): Finding[] {
   const each = servers.flatMap((one) => ofServer(one).map((found) => named(one, found)))
   const answered = servers.filter(({ facts }) => facts !== null).length
   const groups = Map.groupBy(each, ({ server: _, ...rest }) => JSON.stringify(alikeIn(rest as Finding)))
-  return [...groups.values()].flatMap((found) => {
+  const findings = [...groups.values()].flatMap((found) => {
     const [{ server: _, ...first }] = found as [Finding]
     const isOne = found.length > 1 && (first.level === 'ok' || found.length === answered)
     return isOne ? [{ ...first, servers: found.length } as Finding] : found
   })
+  return [...Map.groupBy(findings, ({ code }) => code).values()].flat()
 }
 
 /** Clocks that agree differ by some milliseconds. */
